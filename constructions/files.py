@@ -3,6 +3,7 @@
 Page: docs/rigour/certificate.md
 """
 
+import errno
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ from typing import Any
 from constructions.errors import FileFormatError, InputError
 
 _LARGEST_FILE = 2**34  # bytes
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _SHOWN = 24  # bytes on either side of a difference
 _MARKS = ("certificate.json", "parity.json", "proof/edit.json")  # of results, of an export, of an edited model
 
@@ -200,10 +202,8 @@ def refuse_existing(path: Path, *, overwrite: bool, reads: Iterable[object] = ()
     for read in reads:
         if isinstance(read, Path | str) and Path(os.path.realpath(read)).is_relative_to(os.path.realpath(path)):
             raise InputError(f"out: {path}", f"holds {read}, which is read and would be lost", "another folder")
-    if not path.exists() and not path.is_symlink():
-        above = next(folder for folder in path.absolute().parents if folder.exists())
-        if not above.is_dir() or not os.access(above, os.W_OK):
-            raise InputError(f"out: {path}", f"cannot be made, as {above} is not a folder that can be written to")
+    if not os.path.lexists(path):  # unlike Path.exists it takes a name that is too long for a file
+        _require_place(path)
         return
     if not overwrite:
         raise InputError(
@@ -212,3 +212,22 @@ def refuse_existing(path: Path, *, overwrite: bool, reads: Iterable[object] = ()
     ours = path.is_dir() and (not any(path.iterdir()) or any((path / name).is_file() for name in _MARKS))
     if path.is_symlink() or not ours:
         raise InputError(f"out: {path}", "exists and was not written by byheart; it is not overwritten")
+
+
+def _require_place(path: Path) -> None:
+    """Raise `InputError` unless a new folder can be made at `path`, which only an attempt tells.
+
+    Permissions do not: a file system may be read-only, take no folders at all (``/proc``), or no name of that length.
+    """
+    above = next(folder for folder in path.absolute().parents if os.path.lexists(folder))
+    try:
+        for part in path.absolute().relative_to(above).parts:
+            with tempfile.TemporaryDirectory(dir=above, prefix=f".{part}."):
+                pass
+    except OSError as error:
+        if error.errno in _FULL:
+            raise type(error)(error.errno, error.strerror, str(path)) from error
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError(f"out: {path}", "has a name that is too long for a folder", "a shorter one") from error
+        wanted = f"cannot be made, as {above} is not a folder that can be written to"
+        raise InputError(f"out: {path}", wanted) from error

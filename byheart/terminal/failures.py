@@ -38,6 +38,8 @@ def meant(options: argparse.Namespace, error: BaseException) -> tuple[BaseExcept
             f" ({error.filename}); nothing was written" if error.filename else ", or standard output cannot be written"
         )
         return type(error)(f"{_WRITING[error.errno]}{where}"), BAD_USAGE
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return type(error)(f"{error.filename}: {error.strerror}"), BAD_USAGE
     if isinstance(error, MemoryError):
         return MemoryError("out of memory; memorize fewer facts or use fewer heads"), BAD_USAGE
     if isinstance(error, KeyboardInterrupt):

@@ -1,11 +1,12 @@
 """Files are whole or absent."""
 
 import os
+from pathlib import Path
 
 import pytest
 
 from constructions.errors import FileFormatError, InputError
-from constructions.files import canonical_json, json_object, new_folder, write_atomically
+from constructions.files import canonical_json, json_object, new_folder, refuse_existing, write_atomically
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
@@ -40,6 +41,21 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_any_work(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(InputError, match="not a folder"), new_folder(tmp_path / "file" / "deep" / "out"):
         pytest.fail("the block must not run")
+
+
+@pytest.mark.parametrize("name", ["n" * 300, "n" * 250, "deep/" + "n" * 300 + "/out"])
+def test_a_name_that_is_too_long_for_a_folder_is_said_before_any_work(tmp_path, name):
+    with pytest.raises(InputError, match="too long for a folder, expected a shorter one"), new_folder(tmp_path / name):
+        pytest.fail("the block must not run")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="a file system that takes no folders")
+@pytest.mark.parametrize("out", ["/proc/out", "/proc/deep/out"])
+def test_a_file_system_that_takes_no_folders_is_named_without_a_temporary_name(out):
+    with pytest.raises(InputError, match=f"^out: {out} cannot be made, as /proc is not a folder that") as refused:
+        refuse_existing(Path(out), overwrite=False)
+    assert "Errno" not in str(refused.value) and "/proc/." not in str(refused.value)
 
 
 def test_overwrite_replaces_only_what_byheart_wrote(tmp_path):

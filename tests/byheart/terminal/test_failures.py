@@ -2,6 +2,7 @@
 
 import errno
 import pickle
+from pathlib import Path
 
 import pytest
 
@@ -39,6 +40,14 @@ def test_a_full_disk_and_a_missing_permission_are_said_in_a_sentence(number, wor
     said = capsys.readouterr().err
     assert words in said and "out/model.safetensors" in said and "Errno" not in said
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("words", [["memorize"], ["ask"], ["check"], ["recite"]])
+def test_no_error_about_a_file_shows_the_number_of_an_error(words, capsys):
+    for name in ("n" * 300 + ".csv", "n" * 300, "none.csv", "none"):
+        assert main([*words, name]) == 2
+        said = capsys.readouterr().err
+        assert "Errno" not in said and Path(name).stem in said
 
 
 def test_a_folder_in_place_of_a_file_is_named(tmp_path, capsys, monkeypatch):
