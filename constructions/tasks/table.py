@@ -118,8 +118,8 @@ def table_form(
     **Header.** The first row holds names if each is a word that headers have, and no other row has such a word: a role
     (``question``, ``relation``, ``answer``), or a kind (``country``, ``capital``), which may be a relation in other
     rows where one of the names is a role. The first row is a fact if a cell of it stands in the same column of a row
-    that is not the same, if no cell has a letter and they are not consecutive numbers, or if it is the only row. All
-    other first rows may be either.
+    that is not the same, or if no cell has a letter and they are not consecutive numbers. All other first rows may be
+    either; so may an only row, as in a file that has a header and no facts yet.
 
     **Weights.** A last column called ``weight`` above integers, which may be too small or too large for a weight, may
     say how often a fact occurs, or be the answer. Other columns are never weights unless that is said.
@@ -211,10 +211,10 @@ def _holds_names(first: list[str], others: list[list[str]], weighted: bool) -> b
         others_have = any(cell.lower() in such for row in others for cell in row)
         return True if others and len(names) == len(first) and not others_have else None
     pairs = (pair for row in others if row != first for pair in zip(first, row, strict=False))
-    if not others or any(name == cell != "" for name, cell in pairs):
+    if any(name == cell != "" for name, cell in pairs):
         return False
     no_letter = not any(letter.isalpha() for name in first for letter in name)
-    return False if no_letter and not _count_up(first) else None
+    return False if no_letter and not (others and _count_up(first)) else None
 
 
 def _count_up(cells: list[str]) -> bool:

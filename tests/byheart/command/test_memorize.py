@@ -103,7 +103,7 @@ def test_arrays_are_memorized(tmp_path, capsys):
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--heads", "2"], "heads suffice"),
         (lambda p: ["--table", written(p / "t.csv", b"a,b,c\na,b\n")], "line 2"),
         (lambda p: ["--table", written(p / "t.csv", b"")], "empty"),
-        (lambda p: ["--table", written(p / "t.csv", b"a,b,nan\n"), "--weights"], "weight 'nan'"),
+        (lambda p: ["--table", written(p / "t.csv", b"a,b,nan\n"), "--weights", "--no-header"], "weight 'nan'"),
         (lambda p: ["--table", written(p / "t.csv", b"a,b,c\n"), "--context", "2"], "--context 2"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--table", str(p / "t.csv")], "one of them"),
         (lambda p: [written(p / "a.txt", TEXT.encode()), "--seed", "-1"], "--seed -1"),

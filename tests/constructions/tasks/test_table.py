@@ -280,7 +280,7 @@ def test_spaces_around_cells_go_where_they_are_told_to_and_what_is_in_quotes_sta
     table = ' France , "Paris " \nPeru, Lima\n" ",b\nd, \n'
     task, form = table_facts(table, strip=True, header=False)
     assert named(task) == {("France",): "Paris ", ("Peru",): "Lima", (" ",): "b", ("d",): " "} and form.stripped == 2
-    assert named(table_facts(" France ,Paris\n")[0]) == {(" France ",): "Paris"}
+    assert named(table_facts(" France ,Paris\n", header=False)[0]) == {(" France ",): "Paris"}
 
 
 def test_line_ends_within_quotes_stand_as_they_are():
@@ -335,6 +335,9 @@ def test_a_first_row_of_words_that_headers_have_is_a_header(header, rows):
         "country,capital\ncapital,city\n",
         "word,term\nword,expression\n",
         "question,answer\n",  # a header alone, or a fact alone
+        "iron,metal\n",
+        "name;email\n",
+        "Land\tHauptstadt\n\n",
         "country,2019,2020\nPeru,1,2\n",
         "0,1,2\n7,8,5\n",  # numbers of columns
         "pi,3\ne,2\n",
@@ -351,7 +354,8 @@ def test_a_first_row_that_could_be_either_is_asked_for(table):
 @pytest.mark.parametrize(
     "table",
     [
-        "iron,metal\n",
+        "7,8,5\n",
+        "0,1\n",
         "France,capital,Paris\nFrance,river,Seine\n",
         "0,1,0\n1,0,0\n",
         "12,7\n15,9\n20,3\n",

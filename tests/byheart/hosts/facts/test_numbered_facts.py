@@ -110,7 +110,7 @@ def test_cells_are_tokens_where_that_is_said_whatever_the_tokenizer_does(tmp_pat
         json.dumps({"model": {"type": "BPE", "vocab": {name: i for i, name in enumerate(NAMES)}}})
     )
     (tmp_path / "facts.csv").write_text("the,cat\n")
-    task, _, _ = read_facts(tmp_path / "facts.csv", model(), tmp_path, Reading(cells="tokens"))
+    task, _, _ = read_facts(tmp_path / "facts.csv", model(), tmp_path, Reading(cells="tokens", header=False))
     assert isinstance(task, Task) and task.contexts.tolist() == [[0]] and task.labels.tolist() == [1]
     with pytest.raises(InputError, match="cells = 'words'"):
         Reading(cells="words")
