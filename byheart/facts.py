@@ -36,10 +36,12 @@ from constructions.tasks.table import (
 )
 from constructions.tasks.task import Target, Task
 from constructions.tasks.text import (
+    BYTE_ORDER_MARK,
     UNIT_NAMES,
     Unit,
     default_text,
     default_texts,
+    read_bytes,
     read_text,
     text_task,
     units,
@@ -288,7 +290,7 @@ def read_facts(
             target=target or "laws", at_most=DEFAULT_FACTS, **amount,
         )  # fmt: skip
         reading, alike = _cut(text, chosen, task)
-        return Given(task, name, reading + _table_instead(path, text), alike)
+        return Given(task, name, reading + _unchanged([text]) + _table_instead(path, text), alike)
     _refuse_options({**of_text, **of_table, "weights": None}, "only a file has such")
     rows = _rows(facts)
     task = facts_task(rows, weights=say_weights(facts, weights), target=target or "labels", **amount)
@@ -323,7 +325,8 @@ def _whole(facts: Any, path: Path | None, unit: Unit | None) -> Given:
         named = ", the number of the part the first,"
     ends = "determines" if task.n_ctx == 1 else "determine"
     seen = f"{counted(task.n_ctx, UNIT_NAMES[unit])}{named} {ends} the next one"
-    reading = f"{what} {kind}, learned whole: {seen}{left_out}"
+    unchanged = _unchanged(texts.values() if isinstance(texts, Mapping) else [texts])
+    reading = f"{what} {kind}, learned whole: {seen}{unchanged}{left_out}"
     return Given(task, name, reading if isinstance(texts, Mapping) else reading + _table_instead(path, texts))
 
 
@@ -368,6 +371,15 @@ def _texts_of_table(path: Path) -> dict[str, str]:
     return texts
 
 
+def _unchanged(texts: Iterable[str | bytes]) -> str:
+    """What an editor does not show, and is a part of texts all the same; nothing of bytes."""
+    shown = [text for text in texts if isinstance(text, str)]
+    returns, marks = sum(text.count("\r") for text in shown), sum(text.startswith(BYTE_ORDER_MARK) for text in shown)
+    found = [(returns, "carriage return"), (marks, "byte order mark")]
+    said = [counted(number, name) for number, name in found if number]
+    return f"; {' and '.join(said)} kept" if said else ""
+
+
 def _table_instead(path: Path | None, text: str | bytes) -> str:
     """What to do if a file is meant as a table, where every line of it looks like a row of one."""
     delimiter = looks_like_a_table(text) if path is not None and isinstance(text, str) else None
@@ -408,6 +420,7 @@ def _table(path: Path, form: dict[str, Any], target: Target, amount: dict[str, A
     said = [
         f"a table of {counted(found.rows, 'row')}, {cells} between the cells",
         first if form["header"] is None else re.sub(r" \(--[^)]*\)", "", first),
+        *(["byte order mark removed"] if read_bytes(path).startswith(BYTE_ORDER_MARK.encode()) else []),
         *([found.left_out] if found.skipped else []),
         *([f"{counted(found.merged, 'duplicate row')} merged"] if found.merged else []),
         *([f"spaces around {counted(found.stripped, 'cell')} removed"] if found.stripped else []),

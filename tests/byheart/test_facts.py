@@ -261,3 +261,24 @@ def test_what_is_wrong_with_rows_in_json_is_said(tmp_path: Path, written: str, m
     assert read_facts(path, unit="char", context=1).task.windows is None
     with pytest.raises(InputError, match="header = True is given, but only a table in CSV has such"):
         read_facts(path, header=True)
+
+
+@given(st.text(st.sampled_from("\ufeff\r\nab,"), min_size=6))
+def test_what_an_editor_does_not_show_is_kept_of_a_text_and_said(text: str) -> None:
+    text = text + "ab\n" * 3
+    returns, mark = text.count("\r"), text.startswith("\ufeff")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.txt"
+        path.write_bytes(text.encode())
+        for read in (read_facts(path, whole=True), read_facts(path, context=1), read_facts(path.parent, whole=True)):
+            assert (f"{counted(returns, 'carriage return')}" in read.reading) == (returns > 0)
+            assert ("1 byte order mark kept" in read.reading) == mark
+        task = read_facts(path, context=1).facts
+        assert set(task.vocabulary) == set(text)
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_byte_order_mark_is_no_part_of_a_table_and_said(tmp_path: Path, mark: str) -> None:
+    (tmp_path / "facts.csv").write_text(mark + TABLE, encoding="utf-8")
+    read = read_facts(tmp_path / "facts.csv")
+    assert named(read.facts) == PAIRS and ("byte order mark removed" in read.reading) == bool(mark)
