@@ -147,7 +147,8 @@ def tokens_of(text: str, task: Facts) -> list[int]:
             ways = " or ".join(_shown(words) for words in readings)
             raise InputError("context", f"is {text!r}, which is {ways}", "cells in quotes, and commas between them")
         readings = facts
-    words = readings[0] if readings else words_of(text, task)[unread(text, task) :]
+    cells = cells_of_line(text, ",") if _only_in_csv(task) else []
+    words = readings[0] if readings else cells or words_of(text, task)[unread(text, task) :]
     return numbers_of(words, task)
 
 
@@ -170,6 +171,12 @@ def _readings(text: str, task: Facts) -> list[tuple[str, ...]]:
 def _separators(task: Facts) -> list[str]:
     """What may stand between the cells of a context: no token of a text, where it stands for itself."""
     return [each for each in _SEPARATORS if task.apart or each not in task.vocabulary]
+
+
+def _only_in_csv(task: Facts) -> bool:
+    """Whether the cells of rows hold every separator but line ends, so that only quotes keep them apart in a line."""
+    cut = cut_of(task.vocabulary, cells=task.apart)
+    return is_of_rows(task) and task.n_ctx > 1 and cut.unit in ("word", "cell") and cut.separator in ("", "\n")
 
 
 def _between_separators(text: str, task: Facts) -> list[str]:
@@ -280,8 +287,11 @@ def numbers_of(words: list[str] | tuple[str, ...], task: Facts) -> list[int]:
         InputError: Another number of tokens than a context has, or one that is not in the vocabulary.
     """
     if len(words) != task.n_ctx:
-        between = cut_of(task.vocabulary, cells=task.apart).separator if task.n_ctx > 1 else ""
-        expected = counted(task.n_ctx, "token") + (f" with {between!r} between them" if between else "")
+        separator = cut_of(task.vocabulary, cells=task.apart).separator if task.n_ctx > 1 else ""
+        between = f" with {separator!r} between them" if separator else ""
+        if _only_in_csv(task):
+            between = " with commas between them, and quotes around one with a comma"
+        expected = counted(task.n_ctx, "token") + between
         given = _shown(words) if words else repr("")
         raise InputError(f"the context {given}", f"has {len(words)}", expected)
     number = {name: i for i, name in enumerate(task.vocabulary)}
@@ -338,6 +348,13 @@ def _between(cut: Cut) -> str:
     return f"{cut.separator} " if cut.separator in (",", ";") else cut.separator
 
 
+def _in_line(names: list[str], task: Facts) -> str:
+    """The tokens of a context as a row that can be asked, where it is one."""
+    if _only_in_csv(task):
+        return line_of_cells(names)
+    return ((_between(cut_of(task.vocabulary, cells=task.apart)) if is_of_rows(task) else "") or " ").join(names)
+
+
 def typed_example(task: Facts, *, in_csv: bool = False) -> str | None:
     """Return a memorized context that a terminal shows and the command line takes, where a dash begins an option.
 
@@ -385,9 +402,8 @@ def echoed(task: Facts, places: Int64Array | None = None) -> str:
     """
     shown = np.arange(task.n_contexts) if places is None else places
     first = shown[:_ECHOED]
-    between = (_between(cut_of(task.vocabulary, cells=task.apart)) if is_of_rows(task) else "") or " "
     parts = [
-        f"{between.join(visible(task.vocabulary[token]) for token in context)} -> {visible(task.answers[label])}"
+        f"{_in_line([visible(task.vocabulary[token]) for token in context], task)} -> {visible(task.answers[label])}"
         for context, label in zip(task.contexts[first].tolist(), task.labels[first].tolist(), strict=True)
     ]
     if len(shown) > _ECHOED:

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
+from constructions.tasks.cells import line_of_cells
 from constructions.tasks.table import facts_task, table_task
 from constructions.tasks.task import windows_task
 from constructions.tasks.text import text_task
@@ -22,6 +23,7 @@ from constructions.tasks.vocabulary import (
     typed,
     typed_example,
     unread,
+    visible,
 )
 from constructions.tasks.windows import END, Windows
 
@@ -125,6 +127,16 @@ def test_facts_are_echoed_with_what_a_reader_would_not_see():
     accents = facts_task([("caf\u00e9", "one"), ("cafe\u0301", "two")])
     assert echoed(accents).endswith("two tokens: U+0063 U+0061 U+0066 U+00E9 and U+0063 U+0061 U+0066 U+0065 U+0301")
     assert "U+" not in echoed(facts_task(rows))
+
+
+@given(cells=st.lists(st.text("ab,;|\t ", min_size=1).filter(str.strip), min_size=2, max_size=3))
+def test_a_row_with_any_separators_in_its_cells_is_echoed_in_a_line_that_can_be_asked(cells):
+    row = ["x,y;z|t\tu", *(cell.strip() for cell in cells)]
+    task = facts_task([(*row, "answer")])
+    assert echoed(task) == f"{line_of_cells([visible(cell) for cell in row])} -> answer"
+    assert tokens_of(line_of_cells(row), task) == task.contexts[0].tolist()
+    with pytest.raises(InputError, match=r"has 9, expected \d tokens with commas between them, and quotes around one"):
+        tokens_of(", ".join(["x"] * 9), task)
 
 
 def test_a_title_may_hold_what_stands_behind_titles():
