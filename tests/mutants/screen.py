@@ -27,7 +27,7 @@ MUTANTS = [
         "a header that stands there twice is a fact",
     ),
     table(
-        "return False if no_letter and not _count_up(first) else None",
+        "return False if no_letter and not (others and _count_up(first)) else None",
         "return False if no_letter else None",
         "numbers of columns are a fact",
     ),
