@@ -9,6 +9,7 @@ Page: docs/hosts.md
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +181,7 @@ def _run(folder: Path, task: ListedTask, dtype: str) -> dict[str, Float64Array]:
             return {"AutoModelForCausalLM": model(**given).logits[:, -1].double().numpy()}
     entries = task.n_ctx * sum(8 * size for size in _row_sizes(model.config.shapes))
     facts = tokens_of(task)
-    logits = torch_logits(model, facts, entries=entries)
+    logits = torch_logits(partial(model, logits_to_keep=1), facts, entries=entries)
     answers = slice(facts.n_answers) if model.config.answers is None else model.config.answers
     return {"AutoModelForCausalLM": logits[:, answers]}
 

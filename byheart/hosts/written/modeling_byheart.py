@@ -78,9 +78,12 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
 
     def forward(
         self, input_ids=None, attention_mask=None, labels=None, contexts=None, queries=None,
-        output_attentions=None, output_hidden_states=None, return_dict=None, num_items_in_batch=None, **others,
+        output_attentions=None, output_hidden_states=None, return_dict=None, num_items_in_batch=None, logits_to_keep=0,
+        **others,
     ):  # fmt: skip
         """The logits [batch, positions, vocab_size]; a token that is no answer has the logit -inf.
+
+        Of tokens without `labels` only those of the last `logits_to_keep` positions, where it is above 0.
 
         A token without an embedding (padding, unknown, an answer that is never read) is read as zeros. `labels` are
         `input_ids`, or -100 where there is no loss; tokens that are no answers have none either. The loss is the mean.
@@ -99,6 +102,7 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
                 shapes = f"{tuple(input_ids.shape)} and {tuple(mask.shape)}"
                 raise ValueError(f"input_ids and attention_mask have the shapes {shapes}, expected one, not empty")
             length, mask = self.config.n_ctx, mask.bool()
+            kept = slice(0 if labels is not None else -logits_to_keep, None)
             if any(shown.values()) and input_ids.shape[1] > length:
                 raise ValueError(f"input_ids has {input_ids.shape[1]} positions, expected at most {length} here")
             attentions, hidden = [], []
@@ -111,11 +115,13 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
                 if any(shown.values()):
                     *_, attentions, hidden = self._of_tokens(*self._window(input_ids, mask))
                 logits = None
+            starts = starts[kept]
             if len(starts):  # one window for each further position
                 seen = mask[:, None] & (torch.arange(mask.shape[1], device=mask.device) <= starts[:, None])
                 windows = self._window(input_ids[:, None].expand_as(seen).flatten(0, 1), seen.flatten(0, 1))
                 further = self._of_tokens(*windows)[0][:, -1].unflatten(0, (len(input_ids), -1))
                 logits = further if logits is None else torch.cat([logits, further], dim=1)
+            logits = logits[:, kept]
         answers = torch.arange(logits.shape[-1]) if self.config.answers is None else torch.tensor(self.config.answers)
         answers = answers.to(logits.device)
         loss = None if labels is None else self._loss(logits, labels, answers, num_items_in_batch)
@@ -142,8 +148,9 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
         if self.config.fillers is None:
             _require_whole(mask.bool(), self.config.n_ctx, self.config.grows)
         tokens, mask = self._window(input_ids, mask.bool())
-        shown = {name: kwargs[name] for name in ("output_attentions", "output_hidden_states") if name in kwargs}
-        return {"input_ids": tokens, "attention_mask": mask.long(), **shown}
+        passed = ("output_attentions", "output_hidden_states", "logits_to_keep")
+        wanted = {name: kwargs[name] for name in passed if name in kwargs}
+        return {"input_ids": tokens, "attention_mask": mask.long(), **wanted}
 
     def _window(self, tokens, mask):
         """The last `n_ctx` tokens that the mask shows, and which of them it does; those of a text are all filled in."""
