@@ -72,7 +72,7 @@ class Memory(ABC):
         ...     def build(self, task, limits):
         ...         return knots_memory(task, dtype=limits.dtype, seed=limits.seed)
         >>> Knots().build(enumerated_task(5, 2), Limits()).model.parameters
-        93
+        89
     """
 
     name: ClassVar[str]

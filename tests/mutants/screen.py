@@ -51,8 +51,8 @@ MUTANTS = [
     cells("plain.strip(blanks) or plain", "plain.strip(blanks)", "a cell of spaces is empty"),
     table("return task, len(found) - len(line_of)", "return task, 0", "merged rows are not counted"),
     made(
-        "if any(each.every_run for each in",
-        "if any(True for each in",
+        "return any(each.every_run for each in",
+        "return any(True for each in",
         "every run is said to be right where one run was measured",
     ),
     job(
