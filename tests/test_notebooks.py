@@ -67,7 +67,8 @@ def test_a_notebook_runs(path, tmp_path, monkeypatch, capsys):
         if names["observed"] is None:
             assert "TransformerLens is not installed here" in printed
     elif path.stem == "editing":
-        assert names["done"].certificate.headline() in printed and printed.count("PROVED 78 kept contexts") == 2
+        assert names["done"].certificate.headline() in printed
+        assert "the prover: PROVED" in printed and "the kernel: PROVED" in printed
         assert names["done"].certificate.verdict.value == "PROVED"
     elif path.stem == "recitation":
         assert names["found"].text == names["verse"] and names["back"]["white"] == " "

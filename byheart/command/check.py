@@ -240,7 +240,8 @@ def _report_of_an_edit(options: argparse.Namespace, folder: Path, edit: Path, **
         from byheart.edited_page import require_edit_page_made_again
 
         require_proved_weights(folder, report.certificate.edited)
-        require_edit_page_made_again(folder, edit, stored_dtype(host_config(folder)))
+        if report.verdict.value != "REFUTED":  # a page of what is refuted is of no use, and the reason comes first
+            require_edit_page_made_again(folder, edit, stored_dtype(host_config(folder)))
         report = replace(report, decoding=decoded_by_host(folder, edit))
     return report
 

@@ -24,6 +24,7 @@ from constructions.tasks.task import Task
 LEMMA = "Dana et al. (2024), Lemma 2"
 
 _NEGLIGIBLE = 1e-9  # of the largest pivot
+_DRAWS = 4  # at most, where float64 does not see full rank: a draw may be badly conditioned
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,13 +77,19 @@ def full_rank_memory(
     contexts = as_rows(contexts)
     require_distinct(contexts, theorem=LEMMA)
     sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
-    heads = full_rank_attention(
-        np.unique(contexts.tokens, axis=0), d_vocab=len(contexts.vocabulary), seed=seed, **sizes
-    )
-    matrix = features(heads.front_end, heads.contexts)
-    if with_skip:
-        matrix = np.hstack([last(heads.front_end, heads.contexts), matrix])
-    rows = independent_rows(matrix)
+    tokens, rows = np.unique(contexts.tokens, axis=0), np.zeros(0, dtype=np.int64)
+    heads = None
+    for draw in range(seed, seed + _DRAWS):
+        drawn = full_rank_attention(tokens, d_vocab=len(contexts.vocabulary), seed=draw, **sizes)
+        matrix = features(drawn.front_end, drawn.contexts)
+        if with_skip:
+            matrix = np.hstack([last(drawn.front_end, drawn.contexts), matrix])
+        independent = independent_rows(matrix)
+        if heads is None or len(independent) > len(rows):
+            heads, rows = drawn, independent
+        if len(rows) == min(matrix.shape):
+            break
+    assert heads is not None
     rank, count = len(rows), len(heads.contexts)
     # So many labels that the most frequent one holds fewer contexts than the rank; one dimension tells two apart.
     kinds = 2 if d_model == 1 else max(len(contexts.vocabulary), -(-2 * count // rank))

@@ -3,6 +3,8 @@
 Only `recite` prints its text, with or without, and says what it says on standard error.
 """
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from byheart.hosts.reading import read_model
 from tests.edited_hosts import TOKENS, answer, gpt2
 from tests.layers import random_examples
 
+EARLIER = Path(__file__).parents[1] / "earlier" / "text"
 LINES = {
     "memorize": "memorize facts.csv --quick --overwrite --out again",
     "recite": "recite text",
@@ -18,6 +21,7 @@ LINES = {
     "explain": "explain facts France",
     "memories": "memories",
     "capacity": "capacity facts.csv",
+    "convert": f"convert {EARLIER} --out converted --overwrite",
     "check": "check facts",
     "run": "run facts",
     "export": "export facts --to safetensors --out written --overwrite",
