@@ -47,7 +47,7 @@ collect_ignore_glob = ["benchmarks/*", "byheart/hosts/written/*", "docs/*.py", "
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Tests are collected to stay: looking for garbage among them took a third of the time."""
+    """Stop looking for garbage among the tests, which stay: it took a third of the time."""
     gc.disable()
     try:
         return (yield)
@@ -63,7 +63,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests depend on no order; examples of a page do."""
+    """Order the tests; only the examples of a page depend on it."""
     if (seed := config.getoption("shuffle")) is None:
         return
     rng, files = random.Random(seed), {}
@@ -94,7 +94,7 @@ def leave_empty_folder(namespace: dict[str, Any]) -> None:
 
 
 def printed(command: str) -> str:
-    """What a shell prints for a command on standard output; `byheart` is the command of this checkout."""
+    """Return what a shell prints for a command on standard output; `byheart` is the command of this checkout."""
     checkout = Path(__file__).parent
     script = (
         f'python() {{ PYTHONPATH="{checkout}${{PYTHONPATH:+:$PYTHONPATH}}" "{sys.executable}" "$@"; }}\n'
@@ -110,7 +110,7 @@ def without_margins(text: str) -> str:
 
 
 def written_files(document: Document) -> Iterator[Region]:
-    """The blocks after `<!-- file: NAME -->`, which are written under that name before the lines below them run."""
+    """Yield the blocks after `<!-- file: NAME -->`, which are written under that name before the lines below them run."""
     for found in re.finditer(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", document.text, re.MULTILINE | re.DOTALL):
         yield Region(found.start(), found.start() + len("<!--"), found.groups(), write_file)
 
@@ -121,7 +121,7 @@ def write_file(example: Example) -> None:
 
 
 def judge_console(example: Example) -> str | None:
-    """Runs the commands of a block after their `$ `, and says how what they print differs from what is shown."""
+    """Run the commands of a block after their `$ `, and say how what they print differs from what is shown."""
     for session in example.parsed.split("$ ")[1:]:
         command, _, shown = session.partition("\n")
         found, expected = without_margins(printed(command)), without_margins(shown)

@@ -84,7 +84,7 @@ def main() -> None:
 
 
 def tables() -> None:
-    """What a job asks of tables that are too large for an elimination."""
+    """Print what a job asks of tables that are too large for an elimination."""
     print_head("table", "fewest heads, d = 64, d_h = 16", "CPU s")
     for name, draw in LARGE_TABLES.items():
         contexts = np.ascontiguousarray(draw(np.random.default_rng(0)), dtype=np.int64)

@@ -27,7 +27,7 @@ from verify.linear_algebra.singular_values import enclose_condition, enclose_sin
 
 
 def conditioned(size: int, condition: float) -> Float64Array:
-    """A random matrix with geometrically spaced singular values."""
+    """Return a random matrix with geometrically spaced singular values."""
     rng = np.random.default_rng([size, int(np.log10(condition))])
     left, right = (np.linalg.qr(rng.standard_normal((size, size)))[0] for _ in range(2))
     return left * np.logspace(0.0, -np.log10(condition), size) @ right

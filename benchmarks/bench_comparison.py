@@ -73,7 +73,7 @@ def judged(model: Model, task: Task) -> str:
 
 
 def of_choice(name: str, task: Task) -> Row:
-    """A memory of `byheart memories`, rounded to float32."""
+    """Return a memory of `byheart memories`, rounded to float32."""
     start = time.process_time()
     model = BY_NAME[name].build(task, Limits()).model
     middle = time.process_time()
@@ -116,7 +116,7 @@ def of_words(task: Task, items: int | None) -> Row:
 
 
 def formulas(task: Task) -> Iterator[Row]:
-    """Counts that are printed, of weights that are not built here."""
+    """Yield printed counts of weights that are not built here."""
     facts = task.n_contexts
     d_vocab, n_ctx = task.d_vocab, task.n_ctx
     printed = printed_count(d_vocab=d_vocab, n_ctx=n_ctx, d_model=2, facts=facts)

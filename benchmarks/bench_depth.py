@@ -80,7 +80,7 @@ def gpt2_like(shape: Shape, seed: int = 0) -> Model:
 
 
 def plain_forward(model: Model, contexts: np.ndarray) -> np.ndarray:
-    """The logits in float64, as one writes it in NumPy."""
+    """Return the logits in float64, as one writes it in NumPy."""
     x = model.W_E[contexts] + model.W_pos[: contexts.shape[1]]
     seen = np.tri(contexts.shape[1], dtype=bool)
     for block in model.blocks:

@@ -85,7 +85,7 @@ def bench_forward(sizes: list[int], repeat: int) -> None:
 
 
 def plain_divergence(x: np.ndarray, W: np.ndarray, laws: np.ndarray) -> np.ndarray:
-    """The same number without any bound, with as few operations as numpy allows."""
+    """Return the same number without any bound, with as few operations as numpy allows."""
     logits = x @ W
     top = logits.max(axis=1, keepdims=True)
     mass = np.log(np.exp(logits - top).sum(axis=1)) + top[:, 0]

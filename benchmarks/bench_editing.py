@@ -52,13 +52,13 @@ def tuned(
 
 
 def answered(module: GPT2LMHeadModel, contexts: torch.Tensor) -> torch.Tensor:
-    """The place of the largest logit, in float32."""
+    """Return the place of the largest logit, in float32."""
     with torch.no_grad():
         return torch.cat([module(part).logits[:, -1].argmax(-1) for part in contexts.split(8192)])
 
 
 def keys(module: GPT2LMHeadModel, contexts: torch.Tensor) -> torch.Tensor:
-    """What the last output map of neurons reads at the last position, in float64."""
+    """Return what the last output map of neurons reads at the last position, in float64."""
     found: list[torch.Tensor] = []
     hook = module.transformer.h[-1].mlp.c_proj.register_forward_pre_hook(lambda _, given: found.append(given[0][:, -1]))
     answered(module, contexts)

@@ -14,7 +14,7 @@ from verify.encoders.encoder_floor import encoder_floor
 
 
 def truncated(laws: Float64Array, prior: Float64Array, rank: int) -> tuple[Float64Array, Float64Array]:
-    """The weighted least squares of the paper's slides: the logarithms, truncated to the rank."""
+    """Return the weighted least squares of the paper's slides: the logarithms, truncated to the rank."""
     logarithms = np.log(laws)
     logarithms -= logarithms.mean(axis=1, keepdims=True)
     _, _, right = np.linalg.svd(np.sqrt(prior)[:, None] * logarithms, full_matrices=False)

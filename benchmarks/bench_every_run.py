@@ -27,7 +27,7 @@ TOKENS, LENGTH, TRAINED, ASKED, MODULUS = 40, 3, 300, 4000, 113
 
 
 def toy(kind: str) -> Model:
-    """A model of two layers, trained until it knows its random facts."""
+    """Return a model of two layers, trained until it knows its random facts."""
     from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(0)

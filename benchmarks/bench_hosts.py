@@ -33,7 +33,7 @@ def built(task: Task) -> dict[str, Model]:
 
 
 def rows_of(to: str, models: dict[str, Model], task: Task) -> Iterator[list[str]]:
-    """The cells of each memory and each run of one host; what is proved of the weights beside it."""
+    """Yield the cells of each memory and each run of one host; what is proved of the weights beside it."""
     for memory, model in models.items():
         cells: dict[str, dict[str, str]] = {}
         refused: dict[str, str] = {}
@@ -55,7 +55,7 @@ def rows_of(to: str, models: dict[str, Model], task: Task) -> Iterator[list[str]
 
 
 def rows(to: str, pythons: list[str], task: Task) -> list[list[str]]:
-    """The rows of a host, by the first interpreter that has it; by none, the sentence that says what is missing."""
+    """Return the rows of a host, by the first interpreter that has it; by none, the sentence that says what is missing."""
     try:
         host_named(to).versions()
     except InputError as error:

@@ -74,7 +74,7 @@ def measure(facts: int, d_model: int, d_head: int, margin: float, *, rank: bool)
 
 
 def _solve_seconds(size: int) -> float:
-    """The unit: the median of some solves with 64 right-hand sides."""
+    """Return the unit: the median of some solves with 64 right-hand sides."""
     import numpy as np
 
     generator = np.random.default_rng(0)

@@ -25,7 +25,7 @@ RUN = 1000  # contexts of which the float32 arithmetic is looked at
 
 
 def table(name: str, seed: int) -> Task:
-    """A table by its name: S of N, T are T random contexts of S of N tokens; a text is Python's own library."""
+    """Return a table by its name: S of N, T are T random contexts of S of N tokens; a text is Python's own library."""
     rng = np.random.default_rng(seed)
     if name == "bigrams 50":
         return enumerated_task(50, 2, seed=seed)

@@ -28,7 +28,7 @@ from verify.encoders.low_entropy_bound import (
 
 
 def plain_cost(laws: Float64Array, leads: Float64Array, strengths: Float64Array) -> NDArray:
-    """The divergence in float64, without any proof: the rival."""
+    """Return the divergence in float64, without any proof: the rival."""
     logits = -strengths[:, np.newaxis] * leads
     p = laws / laws.sum(axis=1, keepdims=True)
     return (p * (np.log(p) - logits)).sum(axis=1) + np.log(np.exp(logits).sum(axis=1))

@@ -18,7 +18,7 @@ WIDTH, HEAD, HEADS = 32, 8, 12
 
 
 def independent(G: Float64Array) -> Int64Array:
-    """The first rows that are independent of those before them."""
+    """Return the first rows that are independent of those before them."""
     rows, basis = [], np.zeros((0, G.shape[1]))
     for row, vector in enumerate(G):
         rest = vector - (vector @ basis.T) @ basis

@@ -36,7 +36,7 @@ def all_stored(count: int, seed: int, neurons: int, activation: Activation, degr
 
 
 def most(draws: int, neurons: int = 0, activation: Activation = "relu", degree: int = 1) -> int:
-    """The largest of the counts before the first of which most draws miss some."""
+    """Return the largest of the counts before the first of which most draws miss some."""
     best = 0
     for count in COUNTS:
         held = sum(all_stored(count, seed, neurons, activation, degree) for seed in range(draws))

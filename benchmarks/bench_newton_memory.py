@@ -20,7 +20,7 @@ LARGE = ("random 32", "xor 32", "random 50", "skewed 50", "sum 50", "two labels 
 
 
 def table(name: str, seed: int) -> Task:
-    """A table by its name; the number is that of the tokens."""
+    """Return a table by its name; the number is that of the tokens."""
     rng = np.random.default_rng(seed)
     kind, _, number = name.rpartition(" ")
     size = int(number) if number.isdigit() else 0

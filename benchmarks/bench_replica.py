@@ -16,7 +16,9 @@ from verify.replica.module import Replica
 
 
 def every_position(model: Model, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
-    """A transformer of one layer as TransformerLens computes it: all positions ask, causally, and all have logits."""
+    """Return a transformer of one layer as TransformerLens computes it: all positions ask, causally, and all have
+    logits.
+    """
     own = {name.rpartition(".")[2]: torch.tensor(array).to(dtype) for name, array in model.tensors().items()}
 
     def forward(tokens: Tensor) -> Tensor:

@@ -116,7 +116,7 @@ def built(row: Row, contexts: Float64Array, queries: Float64Array) -> tuple[Floa
 
 
 def largest_score(task: VectorTask, layer: Model) -> float:
-    """The largest absolute score of any head."""
+    """Return the largest absolute score of any head."""
     asked, keys = task.queries @ layer.W_Q, task.contexts[:, None] @ layer.W_K
     per_head = (
         float(np.abs(np.einsum("td,cnd->cnt" if task.shared else "td,tnd->tn", asked[h], keys[:, h])).max())

@@ -64,7 +64,7 @@ class Clock:
             self._turn(before)
 
     def timed(self, place: str, name: str, *, within: tuple[str, ...] = ()) -> AbstractContextManager:
-        """A function whose time counts as this stage, where one of those is running, or any if none is named."""
+        """Return a function whose time counts as this stage, where one of those is running, or any if none is named."""
         module, _, attribute = place.rpartition(".")
         work: Callable = getattr(sys.modules[module], attribute)
 

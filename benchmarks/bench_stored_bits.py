@@ -35,7 +35,7 @@ def random_labels(facts: int, answers: int) -> Task:
 
 
 def four_bits(tensor: Float64Array) -> int:
-    """The same with four bits for integers that they hold, two of them a byte."""
+    """Return the same with four bits for integers that they hold, two of them a byte."""
     whole = bool((tensor == np.rint(tensor)).all())
     held = any(least <= tensor.min() and tensor.max() < least + 16 for least in (-8, 0))
     return tensor.size * (4 if whole and held else STORED[narrowest(tensor)])

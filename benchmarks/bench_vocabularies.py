@@ -25,7 +25,7 @@ def countries(subjects: int, seed: int = 0) -> Task:
 
 
 def built(name: str, task: Task) -> tuple[Model, float, str]:
-    """The model, the seconds to build it, and the first words of its certificate."""
+    """Return the model, the seconds to build it, and the first words of its certificate."""
     found, seconds = timed(lambda: BY_NAME[name].build(task, Limits()))
     model = found.model
     return model, seconds, certify_memorization(model, task).certificate.headline().split(":")[0]

@@ -15,7 +15,7 @@ if not any(name in os.environ for name in _THREADS):  # NumPy reads them when it
 
 
 def timed(work: Callable[[], Result]) -> tuple[Result, float]:
-    """What work returns, and its processor time: the clock on the wall would measure the neighbours too."""
+    """Return what work returns, and its processor time: the clock on the wall would measure the neighbours too."""
     start = time.process_time()
     result = work()
     return result, time.process_time() - start

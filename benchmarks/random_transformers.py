@@ -30,7 +30,7 @@ def transformer_examples(
     heads: int = 12,
     seed: int = 0,
 ) -> tuple[Float64Array, Float64Array]:
-    r"""The tokens before or after the first attention layer as contexts, and one of them as the query.
+    r"""Return the tokens before or after the first attention layer as contexts, and one of them as the query.
 
     The query is the first token, [CLS], of ViT and BERT (of BERT: the first byte's place is preceded by the token 256),
     and the last of GPT-2. Weights are drawn from the normal law of deviation 0.02 that all three configurations name,

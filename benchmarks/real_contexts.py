@@ -43,7 +43,7 @@ def image_crops(count: int, side: int, *, seed: int = 0) -> NDArray[np.uint8]:
 
 
 def patch_examples(crops: NDArray[np.uint8], patch: int) -> tuple[Float64Array, Float64Array]:
-    """The middle patch of each crop as the query, all others as its context; integers, nothing is rounded.
+    """Return the middle patch of each crop as the query, all others as its context; integers, nothing is rounded.
 
     Args:
         crops: `[T, side, side, 3]`, with an odd number of patches in a row.

@@ -1,4 +1,6 @@
-"""71 facts of which a small language model knows some: python -m benchmarks.real_facts FILE
+"""Write 71 facts, of which a small language model knows some.
+
+    python -m benchmarks.real_facts FILE
 
 `make real` asks them of SmolLM2-135M-Instruct.
 """

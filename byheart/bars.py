@@ -11,7 +11,7 @@ from verify.progress import Progress, silent
 
 
 def shown(progress: Progress | bool | None) -> AbstractContextManager[Progress]:
-    """What is called with the stages of a work.
+    """Return what is called with the stages of a work.
 
     Args:
         progress: A function; or whether to show bars: by default in a notebook, and nowhere else.
@@ -25,7 +25,7 @@ def shown(progress: Progress | bool | None) -> AbstractContextManager[Progress]:
 
 @contextmanager
 def bars() -> Iterator[Progress]:
-    """A bar per stage on standard error, with its share and the time that is left.
+    """Yield a bar per stage on standard error, with its share and the time that is left.
 
     Where nobody watches, in a pipe or a file, the bars are written once, when all is done; before an error nothing is.
     """

@@ -66,7 +66,7 @@ def has_one_width(config: Mapping[str, Any]) -> bool:
 
 
 def host_config(source: Path) -> dict[str, Any]:
-    """The configuration beside the weights of a host's folder.
+    """Return the configuration beside the weights of a host's folder.
 
     Raises:
         InputError: There is none, it is of a family that cannot be written back, or the host would load an adapter.
@@ -106,7 +106,9 @@ def read_editable(source: Path, config: Mapping[str, Any] | Path | str | None = 
 
 
 def _stored(source: Path) -> tuple[dict[str, Float64Array], dict[str, Any]] | None:
-    """The tensors and the configuration of a model of gates with shifts of zero where it has none; none otherwise."""
+    """Return the tensors and the configuration of a model of gates with shifts of zero where it has none; none
+    otherwise.
+    """
     config = host_config(source)
     kind = config["model_type"]
     if _FAMILIES.get(kind, _GATED) is not _GATED or (kind in _FAMILIES and config.get("mlp_bias")):
@@ -129,7 +131,7 @@ def _stored(source: Path) -> tuple[dict[str, Float64Array], dict[str, Any]] | No
 
 
 def stored_dtype(config: Mapping[str, Any]) -> str:
-    """The type in which the host loads the weights.
+    """Return the type in which the host loads the weights.
 
     Example:
         >>> stored_dtype({"torch_dtype": "bfloat16"}), stored_dtype({})
@@ -139,7 +141,9 @@ def stored_dtype(config: Mapping[str, Any]) -> str:
 
 
 def rounded_weights(model: Model, dtype: str) -> Model:
-    """The model with its weights rounded as a host stores them; it computes rotary frequencies itself, in float32."""
+    """Return the model with its weights rounded as a host stores them; it computes rotary frequencies itself, in
+    float32.
+    """
 
     def one(name: str, tensor: Float64Array) -> Float64Array:
         return tensor if name.endswith(_COMPUTED) else rounded_to(name, tensor, dtype)
@@ -209,7 +213,8 @@ def require_proved_weights(folder: Path, edited: str) -> None:
 
 
 def decoded_by_host(folder: Path, proof: Path) -> str:
-    """What the first line has to say of how a host decodes what was edited and kept; empty where it takes the argmax.
+    """Return what the first line has to say of how a host decodes what was edited and kept; empty where it takes the
+    argmax.
 
     What the certificate says of that is no proof, and the files beside the weights may have changed since.
 
@@ -237,6 +242,6 @@ def _layers(tensors: Mapping[str, Float64Array], family: _Neurons) -> list[int]:
 
 
 def _named(tensors: Mapping[str, Float64Array], ending: str) -> str:
-    """The name of a map with whatever the host puts before it."""
+    """Return the name of a map with whatever the host puts before it."""
     [name] = [name for name in tensors if name.endswith(f"{ending}.weight")]
     return name.removesuffix(".weight")

@@ -70,7 +70,7 @@ class Noted:
 
     @classmethod
     def of(cls, done: "Proved", spaces: HalfSpaces, *, tokens: Sequence[str], answers: Sequence[str]) -> "Noted":
-        """What is noted of an edit, with what all its tokens and answers are called."""
+        """Return what is noted of an edit, with what all its tokens and answers are called."""
         edit = done.edit
         chosen = np.argsort(spaces.gaps, kind="stable")[:_DRAWN]
         own, rim, nearest, others = cap_distances(done.edited, edit, done.certificate.layer, chosen)
@@ -96,7 +96,7 @@ class Noted:
         )
 
     def to_json(self) -> str:
-        """The one text of it."""
+        """Return the one text of it."""
         return canonical_json({"format": _FORMAT, "version": _VERSION, **vars(self)}) + "\n"
 
     @classmethod
@@ -144,7 +144,9 @@ class Proved:
 
     @classmethod
     def load(cls, proof: Path, dtype: str) -> "Proved":
-        """What lies in the folder ``proof``, which a checker has looked at, for weights that are stored in a type."""
+        """Return what lies in the folder ``proof``, which a checker has looked at, for weights that are stored in a
+        type.
+        """
         certificate, edited = EditCertificate.load(proof), Model.load(proof / EDITED_FILE)
         asked = Asked.read(proof / CONTEXTS_FILE, d_vocab=edited.d_vocab, d_vocab_out=edited.d_vocab_out)
         edit, is_rounded = Edit.of(asked, edited.d_vocab), (proof / ORIGINAL_FILE).exists()
@@ -211,7 +213,7 @@ def require_edit_page_made_again(folder: Path, proof: Path, dtype: str) -> None:
 
 
 def edit_page(done: Proved, noted: Noted) -> str:
-    """The text of ``edit.html``.
+    """Return the text of ``edit.html``.
 
     Args:
         done: What is proved.
@@ -282,7 +284,7 @@ def _asked(done: Proved, noted: Noted) -> str:
 
 
 def _called(answer: int, noted: Noted, otherwise: str) -> str:
-    """What an answer is called; what stands there where it is none."""
+    """Return what an answer is called; what stands there where it is none."""
     return escaped(noted.answers[str(answer)]) if answer >= 0 else otherwise
 
 

@@ -85,7 +85,7 @@ def run_in_host(source: Path, folder: Path, edited: Edited, *, progress: Progres
 
 
 def _answers(folder: Path, contexts: Int64Array, dtype: str, attention: str) -> Int64Array:
-    """The place of the largest logit, -1 where two are equal or none is a number."""
+    """Return the place of the largest logit, -1 where two are equal or none is a number."""
     try:
         torch, transformers = import_module("torch"), import_module("transformers")
     except ImportError as error:

@@ -93,7 +93,7 @@ class Edited:
         return self.certificate.headline()
 
     def changed(self) -> list[str]:
-        """The kept contexts that are proved to have another answer than in the original, in words."""
+        """Return the kept contexts that are proved to have another answer than in the original, in words."""
         rows = self.edit.kept[self.proof.kept.changed].tolist()
         return [" ".join(self.tokens[token] for token in row) for row in rows]
 
@@ -259,7 +259,7 @@ def _labelled(name: str, given: Path | str | AnyTask, model: Model, folder: Path
 
 
 def _read(name: str, path: Path, model: Model, folder: Path | None, how: Reading) -> tuple[AnyTask, str]:
-    """The facts of a file, and what is said of them; refuses a line that is there twice."""
+    """Return the facts of a file, and what is said of them; refuses a line that is there twice."""
     task, said, *_ = read_facts(path, model, folder, how)
     if path.is_file() and path.suffix.lower() not in _ARRAYS:
         lines = Counter(line.strip() for line in path.read_text(encoding="utf-8", errors="replace").split("\n"))
@@ -269,7 +269,7 @@ def _read(name: str, path: Path, model: Model, folder: Path | None, how: Reading
 
 
 def _edits(model: Model, facts: Task | None, delete: Task | None, to: str) -> tuple[Int64Array, Int64Array]:
-    """The contexts that are edited, and what each shall be answered by; refuses one that is in both tables."""
+    """Return the contexts that are edited, and what each shall be answered by; refuses one that is in both tables."""
     parts = [] if facts is None else [(facts.contexts, facts.labels)]
     if delete is not None:
         parts.append((delete.contexts, _instead(model, delete, to)))
@@ -285,7 +285,7 @@ def _edits(model: Model, facts: Task | None, delete: Task | None, to: str) -> tu
 
 
 def _instead(model: Model, delete: Task, to: str) -> Int64Array:
-    """What the deleted contexts are answered by; refuses one that the model does not answer so, or would again."""
+    """Return what the deleted contexts are answered by; refuses one that the model does not answer so, or would again."""
     first, second = np.empty((2, delete.n_contexts), dtype=np.int64)
     is_open = np.ones(delete.n_contexts, dtype=bool)
     for _, _, rows, logits in rising_precision(model, delete.contexts, is_open):
@@ -308,7 +308,7 @@ def _instead(model: Model, delete: Task, to: str) -> Int64Array:
 
 
 def _kept(model: Model, keep: Task, contexts: Int64Array, answers: Int64Array, *, of_rule: bool) -> Int64Array:
-    """The kept contexts that are not edited; refuses one that is, or that the model answers otherwise.
+    """Return the kept contexts that are not edited; refuses one that is, or that the model answers otherwise.
 
     A rule may have edited contexts among its inputs, if the edit gives them the answer of the rule.
     """
@@ -331,7 +331,7 @@ def _kept(model: Model, keep: Task, contexts: Int64Array, answers: Int64Array, *
 
 
 def _fact(task: Task, place: int) -> str:
-    """A context and its answer, in words."""
+    """Return a context and its answer, in words."""
     return f"{_words(task, task.contexts[place].tolist())} with the answer {task.answers[task.labels[place]]!r}"
 
 
@@ -423,7 +423,7 @@ def edit_model(
 
 
 def _named(parts: Sequence[Int64Array], place: int) -> str:
-    """The tokens of a row of several arrays below each other."""
+    """Return the tokens of a row of several arrays below each other."""
     for part in parts:
         if place < len(part):
             return str(part[place].tolist())
@@ -432,7 +432,7 @@ def _named(parts: Sequence[Int64Array], place: int) -> str:
 
 
 def _other_prefixes(contexts: Int64Array, kept: Int64Array) -> list[Int64Array]:
-    """The prefixes of all contexts but the edited contexts themselves, by length; refuses kept ones that go on."""
+    """Return the prefixes of all contexts but the edited contexts themselves, by length; refuses kept ones that go on."""
     n_ctx = contexts.shape[1]
     if kept.shape[1] > n_ctx:
         edited = {tuple(row) for row in contexts.tolist()}
@@ -459,7 +459,9 @@ def _values(model: Model, contexts: Int64Array) -> Float64Array:
 def _writes(
     model: Model, final: Normalization, streams: Float64Array, answers: Int64Array, strength: Float64Array
 ) -> Float64Array:
-    """What each neuron adds to the stream per unit: minus what is there, and the row that gives the answer instead."""
+    """Return what each neuron adds to the stream per unit: minus what is there, and the row that gives the answer
+    instead.
+    """
     centred = streams - streams.mean(axis=1, keepdims=True) if final.kind == "layer" else streams
     known: dict[int, Float64Array] = {}
     writes = np.empty_like(streams)
@@ -476,7 +478,7 @@ def _writes(
 
 
 def _flattest(final: Normalization) -> Float64Array:
-    """A stream behind whose normalization the gain and the shift cancel, as far as the ball allows it."""
+    """Return a stream behind whose normalization the gain and the shift cancel, as far as the ball allows it."""
     d = len(final.w)
     if final.b is None:
         return np.zeros(d)

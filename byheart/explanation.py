@@ -75,7 +75,7 @@ class Explanation:
         return outcome_of_fact("undecided" if self.fate == "held" and self.undecided else self.fate)
 
     def headline(self) -> str:
-        """The answer in a line."""
+        """Return the answer in a line."""
         of_entries = any(each.kind == "entry" for each in self.ablations)
         what = "nonzero entries" if of_entries else "heads and neurons"
         parts, needed = f"{len(self.ablations)} {what}", len(self.holding)
@@ -88,7 +88,7 @@ class Explanation:
         return f"{self.outcome.word}: {context} -> {visible(self.token)}{held}; {found}{left}"
 
     def summary(self) -> dict[str, Any]:
-        """The figures, as plain JSON data."""
+        """Return the figures, as plain JSON data."""
         return {
             "headline": self.headline(),
             "verdict": self.outcome.verdict.value,
@@ -156,7 +156,7 @@ def explain(
 def _fact(
     task: AnyTask, context: str | Sequence[str], criterion: Criterion
 ) -> tuple[AnyTask, tuple[str, ...], str, str | None, Criterion]:
-    """The task of the fact alone, its context and answer in words, the context as typed, and when it is held."""
+    """Return the task of the fact alone, its context and answer in words, the context as typed, and when it is held."""
     place = task.typed(context)[1]
     if place is None:
         raise InputError("context", f"is {context!r}", f"one of the {task.n_contexts} facts that were to be held")
@@ -164,7 +164,7 @@ def _fact(
 
 
 def _said_instead(model: Model, fact: AnyTask, outputs: Enclosure | None) -> str | None:
-    """The first token that is proved to lead where another should; of a law the one that leads."""
+    """Return the first token that is proved to lead where another should; of a law the one that leads."""
     if outputs is not None:
         (place,), (lead,) = leads(outputs)
         if lead > 0.0:
@@ -185,7 +185,7 @@ def criterion_of_fact(task: AnyTask, criterion: Criterion) -> Criterion:
 
 
 def fate(model: Model, fact: AnyTask, criterion: Criterion) -> Fate:
-    """What becomes of the fact of a task that has no other, judged as in a certificate."""
+    """Return what becomes of the fact of a task that has no other, judged as in a certificate."""
     return _fate(judge_answers(model, fact, criterion, progress=silent), fact, criterion)
 
 

@@ -335,7 +335,7 @@ def _bytes(text: str | bytes) -> bytes:
 
 
 def _texts_of_folder(folder: Path, unit: Unit | None) -> tuple[dict[str, str | bytes], str]:
-    """The texts in a folder and the folders in it, by their paths without the ending, and what else is in it."""
+    """Return the texts in a folder and the folders in it, by their paths without the ending, and what else is in it."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     read = {path.relative_to(folder): path for path in files if path.suffix.lower() in _TEXTS}
     texts: dict[str, str | bytes] = {}
@@ -372,7 +372,7 @@ def _texts_of_table(path: Path) -> dict[str, str]:
 
 
 def _unchanged(texts: Iterable[str | bytes]) -> str:
-    """What an editor does not show, and is a part of texts all the same; nothing of bytes."""
+    """Return what an editor does not show, and is a part of texts all the same; nothing of bytes."""
     shown = [text for text in texts if isinstance(text, str)]
     returns, marks = sum(text.count("\r") for text in shown), sum(text.startswith(BYTE_ORDER_MARK) for text in shown)
     found = [(returns, "carriage return"), (marks, "byte order mark")]
@@ -381,7 +381,7 @@ def _unchanged(texts: Iterable[str | bytes]) -> str:
 
 
 def _table_instead(path: Path | None, text: str | bytes) -> str:
-    """What to do if a file is meant as a table, where every line of it looks like a row of one."""
+    """Return what to do if a file is meant as a table, where every line of it looks like a row of one."""
     delimiter = looks_like_a_table(text) if path is not None and isinstance(text, str) else None
     if delimiter is None:
         return ""
@@ -398,7 +398,7 @@ _READING = inspect.signature(read_facts).parameters.keys()
 
 
 def _path(facts: Any) -> Path | None:
-    """The file that is meant, if one is."""
+    """Return the file that is meant, if one is."""
     if isinstance(facts, Path):
         return facts
     if not isinstance(facts, str) or "\n" in facts or not 0 < len(facts) <= 4096:
@@ -413,7 +413,7 @@ def _path(facts: Any) -> Path | None:
 
 
 def _table(path: Path, form: dict[str, Any], target: Target, amount: dict[str, Any]) -> Given:
-    """The facts of a table, and how it was read."""
+    """Return the facts of a table, and how it was read."""
     told = {**form, "delimiter": named_delimiter(path)} if form["delimiter"] is None else form
     task, found = table_facts(read_table(path), **told, target=target, strip=True, **amount)
     first, cells = found.described(), DELIMITERS.get(found.delimiter, repr(found.delimiter))
@@ -435,7 +435,7 @@ def _is_in_json(path: Path, options: Mapping[str, Any]) -> bool:
 
 
 def _json(path: Path, form: dict[str, Any], target: Target, amount: dict[str, Any]) -> Given:
-    """The facts of rows, records or a mapping in JSON, and how they were read."""
+    """Return the facts of rows, records or a mapping in JSON, and how they were read."""
     try:
         found = rows_of_json(path)
         rows = _rows(found, empty=True)
@@ -479,7 +479,7 @@ def _cut(text: str | bytes, unit: Unit, task: Task) -> tuple[str, str]:
 
 
 def _rows(facts: Any, *, empty: bool = False) -> list[tuple[str, ...]]:
-    """The cells of each fact, as texts; the key of a mapping or a series may be several.
+    """Return the cells of each fact, as texts; the key of a mapping or a series may be several.
 
     None is refused, or where there may be empty cells it is one.
     """

@@ -123,7 +123,7 @@ class Tried:
     seconds: float | None = None
 
     def json(self) -> dict[str, Any]:
-        """The fields that apply as plain JSON data."""
+        """Return the fields that apply as plain JSON data."""
         if self.refused is not None:
             return {"memory": self.memory, "refused": self.refused}
         return {name: value for name, value in vars(self).items() if name != "refused"}
@@ -144,7 +144,7 @@ class Finding:
     values: Mapping[str, float | int | str | None] = field(default_factory=dict)
 
     def json(self) -> dict[str, Any]:
-        """The fields as plain JSON data."""
+        """Return the fields as plain JSON data."""
         return {"what": self.what, "text": self.text, "values": dict(self.values)}
 
 
@@ -170,11 +170,11 @@ class RunFigures:
 
     @classmethod
     def of(cls, name: str, summary: Mapping[str, Any]) -> "RunFigures":
-        """The figures of a run by the name of its type, perhaps with a device behind it."""
+        """Return the figures of a run by the name of its type, perhaps with a device behind it."""
         return cls(dtype=name.split(" ")[0], **summary)
 
     def summary(self) -> dict[str, Any]:
-        """The fields for JSON, without those of other tasks."""
+        """Return the fields for JSON, without those of other tasks."""
         of_some = ("mean_kl", "max_kl", "mean_label_error", "max_label_error")
         return {
             name: value

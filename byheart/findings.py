@@ -45,7 +45,7 @@ _LISTED = 16  # distributions
 
 @singledispatch
 def findings(built: Construction[Any], proved: Proved[Answers], *, device: str = "cpu") -> tuple[Finding, ...]:
-    """What is proved of a construction, beside what its certificate says of its answers.
+    """Return what is proved of a construction, beside what its certificate says of its answers.
 
     Args:
         built: What was built; its class decides what is looked at.
@@ -73,7 +73,7 @@ def _(built: HeadsOfTheorem1, proved: Proved[Answers], *, device: str = "cpu") -
 
 
 def _ranks(certificate: Certificate, task: Task, heads: FullRankAttention) -> list[Finding]:
-    """The certified ranks without and with the skip connection, beside what is printed."""
+    """Return the certified ranks without and with the skip connection, beside what is printed."""
     printed = ("Lemma 2: min(T, H d_h)", "Theorem 1: min(T, H d_h + d)")
     of_what = ("Y, heads alone", "[x_S | Y], heads with skip connection")
     found = []
@@ -99,7 +99,7 @@ def _ranks(certificate: Certificate, task: Task, heads: FullRankAttention) -> li
 
 
 def _of_all_weights(task: Task, heads: FullRankAttention, values: Mapping[str, int], *, with_skip: bool) -> int:
-    """What no weights exceed: of the certificate, or by the set of contexts that the construction names."""
+    """Return what no weights exceed: of the certificate, or by the set of contexts that the construction names."""
     limiting = (heads.limiting_with_skip if with_skip else heads.limiting).tolist()
     if not 0 < len(limiting) < values["rows"]:
         return values["all_weights_upper"]
@@ -126,7 +126,7 @@ def _(built: SkipConnectionMemory, proved: Proved[Answers], *, device: str = "cp
 
 
 def _rank_of_all_heads(certificate: Certificate) -> list[Finding]:
-    """The rank of what all heads read, those among them that copy."""
+    """Return the rank of what all heads read, those among them that copy."""
     statement = certificate.statement(RANK_HEADS)
     if statement is None:
         return []
@@ -135,7 +135,7 @@ def _rank_of_all_heads(certificate: Certificate) -> list[Finding]:
 
 
 def _certified(rank: Mapping[str, int]) -> str:
-    """The bounds of a rank, and the sizes of the matrix that it is of, in words."""
+    """Return the bounds of a rank, and the sizes of the matrix that it is of, in words."""
     lower, upper = rank["lower"], rank["upper"]
     bounds = f"exactly {lower}" if lower == upper else f"{lower} to {upper}"
     return f"{bounds} ({rank['rows']} x {rank['columns']})"
@@ -203,7 +203,7 @@ def _uniform_answers(encoder: LookupEncoder) -> list[Finding]:
 
 
 def _coherence(unembedding: Unembedding) -> tuple[Finding, ...]:
-    """The coherence and the leads of the vectors, judged anew, beside the constant that is printed."""
+    """Return the coherence and the leads of the vectors, judged anew, beside the constant that is printed."""
     count, d_model = unembedding.vectors.shape
     margins = certify_margins(unembedding.vectors, unembedding.encoders)
     squared, claimed, constant = margins.coherence_squared, unembedding.coherence, paper_constant(count, d_model)
@@ -229,7 +229,7 @@ def _coherence(unembedding: Unembedding) -> tuple[Finding, ...]:
 
 
 def _divergence(what: str, lower: float, upper: float, bound: Enclosure, printed: Enclosure | None) -> Finding:
-    """A divergence between its bounds, nats, beside what Theorem LE1 and the printed Theorem 2 promise."""
+    """Return a divergence between its bounds, nats, beside what Theorem LE1 and the printed Theorem 2 promise."""
     promised = float(bound.upper())
     text = f"in [{decimal_below(lower)}, {decimal_above(upper)}] nats; Theorem LE1: at most {decimal_above(promised)}"
     values: dict[str, float | None] = {"lower": lower, "upper": upper, "bound": promised, "printed": None}
@@ -252,7 +252,7 @@ def _(built: SaturatedMemory, proved: Proved[Answers], *, device: str = "cpu") -
 
 
 def _saturation(certificate: Certificate) -> list[Finding]:
-    """The pairs of a head and an example in which the head is proved to read one token alone, but for a little."""
+    """Return the pairs of a head and an example in which the head is proved to read one token alone, but for a little."""
     statement = certificate.statement(SATURATION)
     if statement is None:
         return []
@@ -264,6 +264,6 @@ def _saturation(certificate: Certificate) -> list[Finding]:
 
 
 def rounded_up(value: Fraction) -> float:
-    """The least float64 number that is at least the value."""
+    """Return the least float64 number that is at least the value."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

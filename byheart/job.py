@@ -216,7 +216,7 @@ def hold(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> NewMemo
 
 
 def ever_smaller(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> Iterator[NewMemory]:
-    """What `hold` finds, as it finds it: the first memory that is certified, and where a search follows its best.
+    """Yield what `hold` finds, as it finds it: the first memory that is certified, and where a search follows its best.
 
     Args, errors: those of `hold`.
 
@@ -258,7 +258,7 @@ class _Work:
     def offers(
         self, stage: str, *, quick: bool = False, earlier: tuple[Offer, ...] = (), saved: str = ""
     ) -> tuple[Offer, ...]:
-        """What the memories make of the task."""
+        """Return what the memories make of the task."""
         request = self.request
         widths: dict[str, Any] = {}
         if request.name != THEOREM_1:
@@ -281,7 +281,7 @@ class _Work:
             )
 
     def certified(self, chosen: Offer) -> NewMemory:
-        """The certificate of what was built, and its figures."""
+        """Return the certificate of what was built, and its figures."""
         task, request, built = self.facts, self.request, chosen.built
         assert built is not None
         model, name = built.model, chosen.memory.name
@@ -318,7 +318,7 @@ class _Work:
         )
 
     def listed(self, made: NewMemory, chosen: Offer, tried: tuple[Offer, ...]) -> NewMemory:
-        """The same with what all memories make of the task."""
+        """Return the same with what all memories make of the task."""
         task, dtype = self.facts, self.request.precision
         figures = replace(
             made.figures,
@@ -412,7 +412,7 @@ def _of_claim(claim: Claim) -> str:
 
 
 def _made_for(made: NewMemory, what: str) -> NewMemory:
-    """The same with what it was made for in the first line, hence in the certificate."""
+    """Return the same with what it was made for in the first line, hence in the certificate."""
     certificate = made.certificate.beside("made for", what)
     figures = replace(made.figures, headline=certificate.headline())
     return replace(made, certificate=certificate, proved=replace(made.proved, certificate=certificate), figures=figures)
@@ -533,7 +533,9 @@ def _constructed(
 
 
 def _as_rows(task: AnyTask) -> AnyTask:
-    """A task whose contexts are rows, as those of a table, where each has one label: other programs read them so."""
+    """Return a task whose contexts are rows, as those of a table, where each has one label: other programs read them
+    so.
+    """
     facts = task.facts
     if facts is None or facts.windows is not None or facts.origin != "most frequent":
         return task
@@ -623,7 +625,7 @@ def capacity_profile(
     seed: int = 0,
     progress: Progress = silent,
 ) -> RankProfile:
-    """The largest rank of the contexts for each width and number of heads; everything in it is proved.
+    """Return the largest rank of the contexts for each width and number of heads; everything in it is proved.
 
     Args:
         task: What is to be memorized, or contexts alone; only the contexts matter.
@@ -655,7 +657,7 @@ def _contexts(task: Task | ContextRows) -> Int64Array:
 
 
 def _sizes(task: Task | ContextRows, d_model: int | None, d_head: int | None) -> tuple[int, int]:
-    """The dimensions that are given, or that suit the task; of contexts alone as for labels that are tokens."""
+    """Return the dimensions that are given, or that suit the task; of contexts alone as for labels that are tokens."""
     if not isinstance(task, ContextRows):
         return dimensions(task, d_model=d_model, d_head=d_head)
     natural = len(task.vocabulary) + task.tokens.shape[1]
@@ -729,7 +731,7 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
 
 
 def _run_outcome(result: "RunResult", judged: Judged, asked: Criterion, subject: Subject, whole: int | None) -> Outcome:
-    """What the run showed: what was measured, if that is proved of the exact weights too."""
+    """Return what the run showed: what was measured, if that is proved of the exact weights too."""
     contexts = judged.values["contexts"]
     values = {name: value for name, value in judged.values.items() if "guess" in name}
     values |= {"contexts": contexts, "held": result.held, "wrong": contexts - result.held}
@@ -855,7 +857,7 @@ def _certified(
 def _with_runs(
     proved: Proved[Answers], model: Model, task: Task, dtype: str, criterion: Criterion, progress: Progress
 ) -> Proved[Answers]:
-    """The certificate that also states what every run in this type holds, and the texts that it says."""
+    """Return the certificate that also states what every run in this type holds, and the texts that it says."""
     runs = prove_runs(model, task, dtype, tolerance=criterion.tolerance, progress=progress)
     certificate = proved.certificate.stating(runs)
     return replace(proved, certificate=certificate.stating(state_text(task, certificate.statements)))
@@ -867,7 +869,7 @@ def _is_long(task: Task) -> bool:
 
 
 def _some(task: Task, rows: Int64Array) -> Task:
-    """These windows of whole texts."""
+    """Return these windows of whole texts."""
     return replace(task.taken(rows), origin=task.origin)
 
 
@@ -891,7 +893,7 @@ def _model_figures(model: Model) -> dict[str, Any]:
 
 
 def _capacity_figures(needed: Capacity, heads: int, certificate: Certificate | None) -> dict[str, Any]:
-    """The paper's counts and the certified ones, for this number of heads."""
+    """Return the paper's counts and the certified ones, for this number of heads."""
     lower, upper = needed.rank_lower, needed.rank_upper
     if heads != needed.n_heads:
         ranks, limits = needed.heads.ranks, needed.ranks_upper
@@ -918,7 +920,7 @@ def _capacity_figures(needed: Capacity, heads: int, certificate: Certificate | N
 
 
 def _encoder_figures(network: Model, task: Task, logits: "Enclosure | None", progress: Progress) -> dict[str, Ends]:
-    """What no encoder of rank d avoids, between proved bounds, and what these weights have; nats, by the prior."""
+    """Return what no encoder of rank d avoids, between proved bounds, and what these weights have; nats, by the prior."""
     if task.laws is None:
         return {}
     lower, upper = network_divergence(network, task, logits=logits, progress=progress)

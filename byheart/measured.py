@@ -71,13 +71,13 @@ class Measured:
     def of(
         cls, figures: Mapping[str, Any], certificate: Certificate, *, source: str = "", drawn: Any = None
     ) -> "Measured":
-        """What of all figures no certificate says."""
+        """Return what of all figures no certificate says."""
         said = {*proved_figures(certificate), *_NEVER}
         kept = {name: value for name, value in figures.items() if name not in said}
         return cls(*json.loads(canonical_json([kept, source, drawn])))  # in the order in which they are read
 
     def to_json(self) -> str:
-        """The one text of it."""
+        """Return the one text of it."""
         data = {"figures": dict(self.figures), "source": self.source, "drawn": self.drawn}
         return canonical_json({"format": _FORMAT, "version": _VERSION, **data}) + "\n"
 
@@ -124,7 +124,7 @@ class Measured:
 
 
 def proved_figures(certificate: Certificate) -> dict[str, Any]:
-    """The figures that a certificate says, by their names in `Figures`; `None` where it does not say them."""
+    """Return the figures that a certificate says, by their names in `Figures`; `None` where it does not say them."""
     figure, subject = certificate.figure, certificate.subject
     return {
         "verdict": certificate.verdict.value,
@@ -150,7 +150,7 @@ def proved_figures(certificate: Certificate) -> dict[str, Any]:
 
 
 def summary_json(certificate: Certificate, measured: Measured) -> str:
-    """The text of ``summary.json``: what the certificate says, and in a block of its own what was measured."""
+    """Return the text of ``summary.json``: what the certificate says, and in a block of its own what was measured."""
     statements = [
         {"id": each.label, "statement": certificate.words(each), "checker": certificate.checker(each)}
         for each in certificate.statements
@@ -160,7 +160,7 @@ def summary_json(certificate: Certificate, measured: Measured) -> str:
 
 
 def page(folder: Path, certificate: Certificate, model: Model, task: Task, measured: Measured) -> str:
-    """The text of ``report.html``.
+    """Return the text of ``report.html``.
 
     Args:
         folder: Where the files of the certificate lie, whose hashes the page names.
@@ -186,7 +186,7 @@ def page(folder: Path, certificate: Certificate, model: Model, task: Task, measu
 
 
 def page_of_fold(folder: Path, certificate: Certificate, model: Model, fold: Fold, measured: Measured) -> str:
-    """The text of ``report.html`` of a rule with a state.
+    """Return the text of ``report.html`` of a rule with a state.
 
     Args:
         folder: Where the files of the certificate lie, whose hashes the page names.
@@ -215,7 +215,7 @@ def page_of_fold(folder: Path, certificate: Certificate, model: Model, fold: Fol
 
 
 def page_of_facts(folder: Path, certificate: Certificate, task: AnyTask, measured: Measured) -> str:
-    """The text of ``report.html`` of facts of which it is proved whether a model holds them.
+    """Return the text of ``report.html`` of facts of which it is proved whether a model holds them.
 
     Args:
         folder: Where the files of the certificate lie, whose hashes the page names.
@@ -249,7 +249,7 @@ def page_of_facts(folder: Path, certificate: Certificate, task: AnyTask, measure
 
 
 def _held(statement: Statement) -> set[int]:
-    """The facts that a statement names."""
+    """Return the facts that a statement names."""
     size = int(statement.values["contexts"])
     if statement.held:
         return held_mask(statement.held, size)
@@ -257,7 +257,7 @@ def _held(statement: Statement) -> set[int]:
 
 
 def _runs(certificate: Certificate, measured: Measured) -> tuple[str, set[int]] | None:
-    """The number format whose every run was asked about, and the facts that the certificate says are held there.
+    """Return the number format whose every run was asked about, and the facts that the certificate says are held there.
 
     Where that is no fact the certificate states nothing, and only the figures say that somebody asked.
     """
@@ -321,7 +321,7 @@ def require_made_again(folder: Path, kinds: Sequence[Any] = ()) -> None:
 
 
 def _page_again(folder: Path, certificate: Certificate, measured: Measured) -> str:
-    """The page of a folder, of whose kind there is one."""
+    """Return the page of a folder, of whose kind there is one."""
     if certificate.subject.is_of_a_fold and measured.drawn is not None:
         return page_of_fold(folder, certificate, *load_fold(folder, certificate), measured)
     if not certificate.subject.is_of_a_rule and measured.drawn is not None:

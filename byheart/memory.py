@@ -106,7 +106,7 @@ class Memory:
         return f"<b>{escape(str(self))}</b>{facts}"
 
     def __getitem__(self, context: Context) -> str:
-        """The proved answer to a memorized context.
+        """Return the proved answer to a memorized context.
 
         Raises:
             KeyError: The context is none of the facts, or its fact is not proved to be held.
@@ -138,7 +138,7 @@ class Memory:
     def ask(self, context: list[str] | list[tuple[str, ...]]) -> list[Answer]: ...
 
     def ask(self, context: Context | list[str] | list[tuple[str, ...]]) -> Answer | list[Answer]:
-        """What the model answers to a context, or to each of a list of contexts; see `ask`."""
+        """Return what the model answers to a context, or to each of a list of contexts; see `ask`."""
         if isinstance(context, list):
             return [self.ask(each) for each in context]
         task, words = self.task.looked_up(context, self.model)
@@ -243,7 +243,7 @@ class NewMemory(Memory):
 
 
 def ask(model: Model, task: AnyTask, certificate: Certificate, context: str | Sequence[str]) -> Answer:
-    """What a model answers to one context, memorized or not: what greedy decoding says behind it.
+    """Return what a model answers to one context, memorized or not: what greedy decoding says behind it.
 
     It says as many tokens as the answer of the fact has, or one. The answer is proved in real arithmetic on the weights
     as stored: the lower end of each of its logits is above the upper ends of all others.
@@ -290,7 +290,7 @@ def ask(model: Model, task: AnyTask, certificate: Certificate, context: str | Se
 
 
 def _next(model: Model, tokens: Sequence[int]) -> tuple[int, int | None, float, float]:
-    """The token that leads, the next one, by how much it leads at least, and its probability."""
+    """Return the token that leads, the next one, by how much it leads at least, and its probability."""
     is_open, best, runner_up, margin, probability = np.ones(1, dtype=bool), 0, None, -np.inf, 0.0
     for _, _, _, logits in rising_precision(model, np.array([tokens]), is_open):
         lower, upper, middle = logits.lower()[0], logits.upper()[0], logits.midpoint[0]
@@ -303,7 +303,8 @@ def _next(model: Model, tokens: Sequence[int]) -> tuple[int, int | None, float, 
 
 
 def load(folder: Path | str) -> Memory:
-    """What `Memory.save`, or a command, wrote: its weights, facts and certificate, which names both by their digests.
+    """Return what `Memory.save`, or a command, wrote: its weights, facts and certificate, which names both by their
+    digests.
 
     Nothing is proved again: `check_memorization` does that. What is asked is proved when it is asked.
 

@@ -49,7 +49,8 @@ _TOGETHER = 2**23  # tokens of all windows of one text, up to which longer ones 
 
 
 def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "char") -> Task:
-    """The task of a whole text, or of texts with titles: all windows of the least length that determines what follows.
+    """Return the task of a whole text, or of texts with titles: all windows of the least length that determines what
+    follows.
 
     Of texts with titles a window begins with the title, so that repeats count within one text only. One text that
     repeats more than is learned, or is learned in some seconds, is cut in parts, whose titles are ``1/n`` to ``n/n``.
@@ -124,7 +125,7 @@ def _is_long(n_ctx: int, size: int) -> bool:
 
 
 def _where(pieces: list[str], place: int) -> str:
-    """The place of a token in its text, as an editor counts; of bytes the number of it."""
+    """Return the place of a token in its text, as an editor counts; of bytes the number of it."""
     if any(is_byte(piece) for piece in pieces):
         return f"byte {place + 1}"
     before = "".join(pieces[:place])
@@ -181,7 +182,7 @@ class Recitation:
         return self.by == "runs" or (self.by == "reals" and not of_runs)
 
     def headline(self, *, of_runs: bool = False, run: Sequence[str] | None = None) -> str:
-        """The answer in one line.
+        """Return the answer in one line.
 
         Args:
             of_runs: Whether every run of the type was asked for, so that real arithmetic alone is no answer.
@@ -260,7 +261,7 @@ def recitation(
     dtype: str = "float32",
     progress: Progress = silent,
 ) -> Recitation:
-    """What a model says of the texts whose windows are the facts of a task; see `recite`."""
+    """Return what a model says of the texts whose windows are the facts of a task; see `recite`."""
     windows = task.windows
     assert windows is not None
     parts, begins = _places(task, title, start)
@@ -319,7 +320,7 @@ def _loaded(folder: Path | str) -> tuple[Model, Task]:
 
 
 def _places(task: Task, title: str | None, start: str | None) -> tuple[list[slice], str]:
-    """The parts of the text that are meant, each up to its end, and what stands before."""
+    """Return the parts of the text that are meant, each up to its end, and what stands before."""
     windows, known = task.windows, titles(task)
     assert windows is not None
     chosen = range(len(windows.titles))
@@ -344,7 +345,7 @@ def _places(task: Task, title: str | None, start: str | None) -> tuple[list[slic
 
 
 def _found(text: Int64Array, wanted: Int64Array) -> int | None:
-    """The place behind which some tokens stand first."""
+    """Return the place behind which some tokens stand first."""
     if not 0 < len(wanted) < len(text):
         return None
     at = np.flatnonzero((np.lib.stride_tricks.sliding_window_view(text, len(wanted)) == wanted).all(axis=1))
@@ -354,7 +355,7 @@ def _found(text: Int64Array, wanted: Int64Array) -> int | None:
 def decoded(
     folder: Path | str, title: str | None = None, *, start: str | None = None, dtype: str = "float32"
 ) -> Iterator[str]:
-    """What one greedy run in torch says, token by token, each text up to the end that it says itself.
+    """Yield what one greedy run in torch says, token by token, each text up to the end that it says itself.
 
     Args:
         folder: The folder.

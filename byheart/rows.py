@@ -37,7 +37,7 @@ class Series(Protocol):
 
 
 def rows_of(facts: Any) -> list[tuple[Any, ...]]:
-    """The cells of each fact, as they are given.
+    """Return the cells of each fact, as they are given.
 
     Args:
         facts: Rows of cells; records, whose values are the cells; a mapping from contexts to what follows; a data frame
@@ -102,7 +102,7 @@ def rows_of_json(path: Path) -> Any:
 
 
 def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, which may not say two things under one name: the second would be taken."""
+    """Return an object of JSON, which may not say two things under one name: the second would be taken."""
     if len(found := dict(fields)) < len(fields):
         twice = next(name for i, (name, _) in enumerate(fields) if name in [other for other, _ in fields[:i]])
         raise ValueError(f"{twice!r} stands there twice")
@@ -127,7 +127,7 @@ def say_weights(facts: Any, weights: bool | None) -> bool:
 
 
 def cell_text(cell: Any, *, place: str) -> str:
-    """A cell as a text.
+    """Return a cell as a text.
 
     Raises:
         InputError: None, NaN, or something of several parts.

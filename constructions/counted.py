@@ -7,7 +7,7 @@ from fractions import Fraction
 
 
 def counted(count: float | Fraction, noun: str) -> str:
-    """A count and what is counted: one head, two heads.
+    """Return a count and what is counted: one head, two heads.
 
     Args:
         count: How many there are.
@@ -24,6 +24,6 @@ def counted(count: float | Fraction, noun: str) -> str:
 
 
 def inflected(noun: str, count: float | Fraction) -> str:
-    """The noun that goes with a count, as in "3 of 3 contexts"."""
+    """Return the noun that goes with a count, as in "3 of 3 contexts"."""
     named, of, rest = noun.partition(" of ")
     return noun if count == 1 else f"{named}s{of}{rest}"

@@ -64,7 +64,7 @@ def json_object(path: Path, holds: str) -> dict[str, Any]:
 
 
 def read_regular_file(path: Path) -> bytes:
-    """The bytes of a file on a disk; a device, a pipe or a folder is refused, as reading it might never end.
+    """Return the bytes of a file on a disk; a device, a pipe or a folder is refused, as reading it might never end.
 
     Args:
         path: The file.

@@ -10,7 +10,7 @@ from constructions.errors import InputError
 
 
 def frozen_copy(array: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
-    """A copy in C order, of the same type or another, that cannot be written to.
+    """Return a copy in C order, of the same type or another, that cannot be written to.
 
     Example:
         >>> frozen_copy(np.ones(2)).flags.writeable
@@ -37,7 +37,7 @@ def is_frozen(array: NDArray[Any]) -> bool:
 
 
 def frozen_float64(name: str, array: NDArray[Any]) -> Float64Array:
-    """The same of an array of finite float64 numbers.
+    """Return the same of an array of finite float64 numbers.
 
     Args:
         name: Of the argument, for the message.

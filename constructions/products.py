@@ -17,7 +17,7 @@ Its routine for them (``dsyrk``) crashes in OpenBLAS with several threads, for s
 
 
 def multiply(a: Float64Array, b: Float64Array, terms: int | None = None) -> Float64Array:
-    r"""The product of matrices as the probed BLAS computes it.
+    r"""Return the product of matrices as the probed BLAS computes it.
 
     Args:
         a: [..., m, n]
@@ -51,7 +51,7 @@ def _are_transposes(a: Float64Array, b: Float64Array) -> bool:
 
 
 def _by_transpose(a: Float64Array) -> Float64Array:
-    """a @ a.T, each block of it on and below the diagonal once."""
+    """Return a @ a.T, computing each block on and below the diagonal once."""
     size = len(a)
     y = np.empty((size, size), a.dtype)
     for top in range(0, size, LARGEST_SYMMETRIC):

@@ -35,7 +35,7 @@ def arrays_sha256(head: object, arrays: Mapping[str, NDArray]) -> str:
 
 
 def tensor_bytes(tensors: Mapping[str, NDArray], *, metadata: object) -> bytes:
-    """The safetensors file of some arrays; equal arrays give equal bytes.
+    """Return the safetensors file of some arrays; equal arrays give equal bytes.
 
     Args:
         tensors: The arrays by name.

@@ -26,7 +26,7 @@ class Entry:
 
 
 def entries(index: str) -> list[Entry]:
-    """The pages in the lists of the index, under the headings of their parts."""
+    """Return the pages in the lists of the index, under the headings of their parts."""
     found, part = [], ""
     for line in index.splitlines():
         if heading := re.match(r"#{2,3} (.+)", line):
@@ -38,13 +38,13 @@ def entries(index: str) -> list[Entry]:
 
 
 def numbered(index: str) -> str:
-    """The index with its chapters numbered through."""
+    """Return the index with its chapters numbered through."""
     numbers = count(1)
     return re.sub(r"^\d+\. (?=\[)", lambda _: f"{next(numbers)}. ", index, flags=re.MULTILINE)
 
 
 def sidebar(index: str) -> str:
-    """The directives that put the pages in this order."""
+    """Return the directives that put the pages in this order."""
     order = entries(index)
     parts = dict.fromkeys(entry.part for entry in order)
     lines = []
@@ -59,7 +59,7 @@ def sidebar(index: str) -> str:
 
 
 def read_page(app: Sphinx, name: str, source: list[str]) -> None:
-    """The page as the site has it: the index with its order, the others with their number."""
+    """Change a page to what the site has: the index with its order, the others with their number."""
     index = (DOCS / "index.md").read_text(encoding="utf-8")
     if name == "index":
         source[0] += sidebar(index)

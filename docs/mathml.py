@@ -109,7 +109,7 @@ def _tree(latex: str, display: str) -> ElementTree.Element:
 
 
 def _core(element: ElementTree.Element) -> ElementTree.Element:
-    """What carries the indices of an element, and decides about its spaces."""
+    """Return what carries the indices of an element, and decides about its spaces."""
     while element.tag in ("msub", "msup", "msubsup", "munder", "mover", "munderover"):
         element = element[0]
     return element
@@ -153,7 +153,7 @@ def _group_large_brackets(row: ElementTree.Element) -> None:
 def _set_function(
     before: ElementTree.Element | None, name: ElementTree.Element, after: ElementTree.Element | None
 ) -> None:
-    r"""The name of a function, as in `p \log p`, is an operator with a space to letters and none to brackets."""
+    r"""Set the name of a function, as in `p \log p`, as an operator with a space to letters and none to brackets."""
     if name.tag not in ("mi", "mo") or not (name.text or "").isalpha() or len(name.text or "") < 2:
         return
     name.tag = "mo"

@@ -8,7 +8,7 @@ from sphinx.application import Sphinx
 
 
 def markdown(notebook: str) -> str:
-    """The page of a notebook; it belongs to no list but that of the gallery."""
+    """Return the page of a notebook; it belongs to no list but that of the gallery."""
     parts = ["---\norphan: true\n---"]
     for cell in json.loads(notebook)["cells"]:
         source = "".join(cell["source"])
@@ -35,7 +35,7 @@ class NotebookParser(Parser):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Called by Sphinx."""
+    """Register what this module does with Sphinx."""
     app.add_source_suffix(".ipynb", "notebook")
     app.add_source_parser(NotebookParser)
     return {"parallel_read_safe": True}

@@ -69,7 +69,7 @@ SOURCES = {
 
 
 def sources() -> dict[str, str]:
-    """What each source is called, by the first part of the ids of its claims, in the order of the register."""
+    """Return what each source is called, by the first part of the ids of its claims, in the order of the register."""
     found = dict(SOURCES)
     for id in REGISTER:
         found.setdefault(id.split(".")[0], re.sub(r"(?<=\)).*", "", claim(id).source))
@@ -77,7 +77,7 @@ def sources() -> dict[str, str]:
 
 
 def plain(text: str) -> str:
-    """A text of the register with its formulas set, written so that Markdown leaves its words as they are."""
+    """Return a text of the register with its formulas set, written so that Markdown leaves its words as they are."""
     shown = with_formulas(text).replace("&#x27;", "'").replace("&quot;", '"')
     return re.sub(r"([\\`*|~$]|\](?=\()|(?<!\w)_|_(?!\w))", r"\\\1", shown)
 
@@ -103,13 +103,13 @@ def place(record: Claim) -> str:
 
 @cache
 def shown_piece(id: str) -> Evidence:
-    """The first piece of evidence of the kind that the verdict is named for, computed now."""
+    """Return the first piece of evidence of the kind that the verdict is named for, computed now."""
     record, module = claim(id), importlib.import_module(module_of(id))
     return next(piece for piece in module.evidence(full=False) if piece.role == SHOWN[record.judgement][0])
 
 
 def checked_by_a_machine(id: str) -> list[str]:
-    """The theorems in Coq that answer a claim, as docs/formal.md lists them."""
+    """Return the theorems in Coq that answer a claim, as docs/formal.md lists them."""
     rows = re.findall(r"^\| (`formal/[^|]*)\|(.*)$", (DOCS / "formal.md").read_text(encoding="utf-8"), re.MULTILINE)
     return [theorem for names, rest in rows if f"`{id}`" in rest for theorem in re.findall(r"`(.+?)`", names)]
 
@@ -161,19 +161,19 @@ def entry(id: str) -> str:
 
 
 def in_sources(ids: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
-    """What each source of the claims is called, and its claims, in the order of the register."""
+    """Yield what each source of the claims is called, and its claims, in the order of the register."""
     for source, name in sources().items():
         if mine := [id for id in ids if id.startswith(f"{source}.")]:
             yield name, mine
 
 
 def wrong() -> list[str]:
-    """The claims that do not hold as printed."""
+    """Return the claims that do not hold as printed."""
     return [id for id in REGISTER if claim(id).judgement in ERRORS]
 
 
 def unread() -> list[str]:
-    """The claims whose formulas the copy at hand has lost."""
+    """Return the claims whose formulas the copy at hand has lost."""
     return [id for id in REGISTER if claim(id).judgement == "not-legible"]
 
 
@@ -184,13 +184,13 @@ def printed(id: str, page: str) -> str:
 
 
 def row(id: str, page: str) -> str:
-    """The first cells of the row of a claim that does not hold: where it is printed, the verdict, what is wrong."""
+    """Return the first cells of the row of a claim that does not hold: where it is printed, the verdict, what is wrong."""
     record = claim(id)
     return f"| {printed(id, page)}: {plain(record.title)} | {record.judgement} | {plain(record.wrong)} |"
 
 
 def short_tables() -> str:
-    """What does not hold as printed, and where its counterexample is: the rows that are in git."""
+    """Return what does not hold as printed, and where its counterexample is: the rows that are in git."""
     text = []
     for name, ids in in_sources(wrong()):
         text += [f"## {name}", "", "| claim | verdict | what is wrong | certify it again |", "|---|---|---|---|"]
@@ -200,7 +200,7 @@ def short_tables() -> str:
 
 
 def not_legible() -> list[str]:
-    """What was not read, and where the theorems are that are proved beside it."""
+    """Return what was not read, and where the theorems are that are proved beside it."""
     text = []
     for name, ids in in_sources(unread()):
         text += [f"## Not legible: {name}", ""]
@@ -220,7 +220,7 @@ def counts(ids: Iterable[str] = REGISTER) -> str:
 
 
 def tables() -> str:
-    """What does not hold as printed, with a counterexample each: the rows of the site."""
+    """Return what does not hold as printed, with a counterexample each: the rows of the site."""
     text = []
     for name, ids in in_sources(wrong()):
         text += [f"## {name}", "", "| claim | verdict | what is wrong | instance | promised | certified |"]
@@ -244,7 +244,7 @@ def records() -> str:
 
 
 def figures() -> str:
-    """The sentences about figures that trained models decide, for those runs alone."""
+    """Return the sentences about figures that trained models decide, for those runs alone."""
     with (DOCS / "measured" / "findings.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     text = ["", "## What is said of the figures", ""]
@@ -266,7 +266,7 @@ def figures() -> str:
 
 
 def records_of_a_chapter(page: str) -> str:
-    """The records of the claims that a chapter proves or refutes, as the site shows them below its title."""
+    """Return the records of the claims that a chapter proves or refutes, as the site shows them below its title."""
     mine = [id for id in REGISTER if claim(id).page == f"docs/{page}"]
     folder = (DOCS / page).parent
 

@@ -1,5 +1,6 @@
 """Tables that lie beside the pages as CSV, which GitHub shows as tables, and the memories as `byheart memories` lists
-them, are set on the page of the site."""
+them, are set on the page of the site.
+"""
 
 import csv
 import re
@@ -14,25 +15,25 @@ PLACE = "<!-- the table of `byheart memories` -->"
 
 
 def rows_of(table: list[list[str]]) -> str:
-    """A table of Markdown; its first row is the head."""
+    """Return a table of Markdown; its first row is the head."""
     head, *rows = table
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows])
 
 
 def table(path: Path) -> str:
-    """A CSV file as a table of Markdown."""
+    """Return a CSV file as a table of Markdown."""
     with path.open(encoding="utf-8", newline="") as file:
         return rows_of([[cell.replace("|", r"\|") for cell in row] for row in csv.reader(file)])
 
 
 def memories() -> str:
-    """What each memory needs and costs, as a table of Markdown."""
+    """Return what each memory needs and costs, as a table of Markdown."""
     rows = [[f"[`{one.name}`]({one.page.removeprefix('docs/')})", one.needs, one.cost] for one in MEMORIES]
     return rows_of([["memory", "needs", "parameters"], *rows])
 
 
 def read_page(app: Sphinx, name: str, source: list[str]) -> None:
-    """The page with tables in the place of `PLACE`, and of each line that is nothing but a link to a CSV file."""
+    """Put tables in the place of `PLACE`, and of each line that is nothing but a link to a CSV file."""
     folder = (DOCS / name).parent
     source[0] = source[0].replace(PLACE, memories())
     source[0] = re.sub(

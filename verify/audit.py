@@ -111,7 +111,7 @@ class Audit:
         return tuple(reasons)
 
     def summary(self) -> dict[str, Any]:
-        """The audit as plain JSON data: the fields of docs/audit.md."""
+        """Return the audit as plain JSON data: the fields of docs/audit.md."""
         refuting = [piece for piece in self.evidence if piece.role in REFUTING]
         return {
             "id": self.claim.id,
@@ -148,7 +148,7 @@ class Audit:
 
 
 def audit_outcome(summaries: Sequence[Mapping[str, Any]], asked: Sequence[Claim]) -> Outcome:
-    """What came of an audit: yes only if there are verdicts, each is confirmed, and all evidence was proved.
+    """Return what came of an audit: yes only if there are verdicts, each is confirmed, and all evidence was proved.
 
     A claim that nobody judges has no verdict that could be confirmed; it is counted by its own word.
 
@@ -288,7 +288,9 @@ def _summary(id: str, *, full: bool, progress: Progress | None) -> dict[str, Any
 
 
 def _named(id: str, *, full: bool) -> list[Any]:
-    """What an audit depends on beside the program: the claim, the sizes, the files of the package that brings it."""
+    """Return what an audit depends on beside the program: the claim, the sizes, the files of the package that brings
+    it.
+    """
     if id in REGISTER:
         return ["audit", id, full]
     spec = importlib.util.find_spec(module_of(id).partition(".")[0])
@@ -301,7 +303,9 @@ def _is_computed(summary: Mapping[str, Any]) -> bool:
 
 
 def _not_computed(error: Exception, *, after: int) -> Evidence:
-    """What stands for the evidence that was still to come when it raised: undecided, with the error and its place."""
+    """Return what stands for the evidence that was still to come when it raised: undecided, with the error and its
+    place.
+    """
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "nowhere"
     return Evidence(

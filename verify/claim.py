@@ -149,7 +149,7 @@ class Claim:
             object.__setattr__(self, text, _FORMULA.sub(r"\2", getattr(self, text)))
 
     def _require_fair(self) -> None:
-        """A verdict is about words that were read, and *false* is said of statements alone."""
+        """Require that a verdict is about words that were read, and that only statements are called *false*."""
         if self.kind != "own" and not self.quotation and not self.reconstructed:
             raise InputError(self.id, "has no quotation", "the words of its source, or what of it was not at hand")
         if self.reconstructed and self.judgement not in UNREAD:
@@ -165,7 +165,7 @@ class Claim:
         return self.id.replace(".", "_").replace("-", "_")
 
     def listed(self) -> dict[str, Any]:
-        """What a list of claims says of this one, as plain JSON data: the fields of `byheart claims --json`."""
+        """Return what a list of claims says of this one, as plain JSON data: the fields of `byheart claims --json`."""
         return {
             "id": self.id,
             "title": self.title,

@@ -52,7 +52,7 @@ class Journal:
         """Why the last result that could not be written was not, such as a full disk; none if all were."""
 
     def get(self, piece: object) -> Any:
-        """What an earlier run has found out about a piece, as JSON data; none if none has finished it."""
+        """Return what an earlier run has found out about a piece, as JSON data; none if none has finished it."""
         return self._pieces.get(canonical_json(piece))
 
     def add(self, piece: object, found: object) -> None:
@@ -191,7 +191,7 @@ def _lines(path: Path) -> list[bytes]:
 
 
 def _own_key() -> bytes:
-    """A secret of this user, made once."""
+    """Return a secret of this user, made once."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     path = Path(state) / "byheart" / "key"
     try:

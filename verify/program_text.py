@@ -16,7 +16,7 @@ _PROGRAM = ("byheart", "constructions", "verify")
 
 
 def program_sha256() -> str:
-    """A hash of all that judges: the files of `byheart`, `constructions` and `verify`, which this process runs.
+    """Return a hash of all that judges: the files of `byheart`, `constructions` and `verify`, which this process runs.
 
     A process that began before one of them was edited runs another text than theirs; no hash of it is found twice.
     """
@@ -25,7 +25,8 @@ def program_sha256() -> str:
 
 
 def files_sha256(*places: Path, names: str = "*") -> str:
-    """A hash of files, and of all that is in folders but bytecode; where there is nothing, no hash is found twice.
+    """Return a hash of files, and of all that is in folders but bytecode; where there is nothing, no hash is found
+    twice.
 
     Nor where a folder has links to folders, which are not followed. Of a pipe and the like the name counts.
 

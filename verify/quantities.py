@@ -138,7 +138,7 @@ class Margin:
 
 
 def _ends(value: object) -> tuple[Any, Any]:
-    """The ends between which a number is proved to lie; those of a number known exactly are equal."""
+    """Return the ends between which a number is proved to lie; those of a number known exactly are equal."""
     if isinstance(value, Bounds):
         return value.lower, value.upper
     exact: Any = Fraction(int(value.p), int(value.q)) if isinstance(value, fmpq) else value
@@ -352,14 +352,14 @@ def argmax_margin(logits: Enclosure | ArrayLike, label: int | None = None, *, ra
 
 
 def _judged(given: GivenMatrix) -> Any:
-    """What the judges take: the entries of the one matrix of a set, exactly, or the set."""
+    """Return what the judges take: the entries of the one matrix of a set, exactly, or the set."""
     if not given.exact:
         return given.enclosure
     return given.enclosure.midpoint if given.entries is None else given.entries
 
 
 def _reason(method: str, verdict: Verdict, given: GivenMatrix) -> str:
-    """What decided, in words; where nothing did, how large the radii are beside the smallest singular value."""
+    """Return what decided, in words; where nothing did, how large the radii are beside the smallest singular value."""
     if verdict is not Verdict.UNDECIDED:
         return _DECIDED.get(method, method)
     with ctx.workprec(_SCALAR_BITS), np.errstate(all="ignore"):
@@ -389,7 +389,7 @@ _DECIDED = {
 
 
 def _distribution(p: ArrayLike) -> list[Fraction]:
-    """The probabilities as fractions that add up to 1."""
+    """Return the probabilities as fractions that add up to 1."""
     given = given_matrix(_as_row(p, "p"), name="p")
     entries = given.fractions[0]
     if any(entry < 0 for entry in entries):
@@ -404,7 +404,7 @@ def _distribution(p: ArrayLike) -> list[Fraction]:
 
 
 def _row(values: Enclosure | ArrayLike, radius: ArrayLike, name: str) -> GivenMatrix:
-    """A row of numbers with radii, as a set of matrices of one row."""
+    """Return a row of numbers with radii, as a set of matrices of one row."""
     if isinstance(values, Enclosure):
         if values.ndim != 1:
             raise InputError(name, f"has the shape {values.shape}", "[N]")
@@ -420,6 +420,6 @@ def _as_row(values: ArrayLike, name: str) -> Sequence[Any]:
 
 
 def _shown(vector: Sequence[int]) -> str:
-    """A vector of integers, cut where it would fill the screen."""
+    """Return a vector of integers, cut where it would fill the screen."""
     text = f"({', '.join(map(str, vector[:8]))}{', ...' if len(vector) > 8 else ''})"
     return text if len(text) <= 200 else f"an integer vector of {len(vector)} entries"

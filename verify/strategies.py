@@ -135,7 +135,7 @@ def sizes(
 
 @st.composite
 def contexts(draw: st.DrawFn, *, d_vocab: int, n_ctx: int, min_size: int = 1, max_size: int = 12) -> Int64Array:
-    """Sets of pairwise distinct contexts, among them those on which theorems about attention tend to fail.
+    """Draw sets of pairwise distinct contexts, among them those on which theorems about attention tend to fail.
 
     Beside arbitrary sets there are, where the limits allow them, all contexts; contexts that share their last token;
     constant contexts; and squares: four contexts that differ in two positions only (XOR).
@@ -720,7 +720,7 @@ def models(
 
 @st.composite
 def inputs(draw: st.DrawFn, *, model: Model, hostile: bool = False) -> Int64Array | VectorTask:
-    """What a model reads: contexts of tokens, of any length that it knows, or a task of vectors, shared or not.
+    """Return what a model reads: contexts of tokens, of any length that it knows, or a task of vectors, shared or not.
 
     Args:
         model: The model; for one of `models(rational=True)` scores are integers on these inputs.
@@ -847,7 +847,7 @@ class _Pen:
         return tensor
 
     def _last_free(self, tensor: Tensor) -> Tensor:
-        """The tensor, in a rational model with all coordinates but the last made integers."""
+        """Return the tensor, in a rational model with all coordinates but the last made integers."""
         if self._rational:
             for place in np.ndindex(tensor[..., :-1].shape):
                 entry: Any = tensor[place]
@@ -916,7 +916,7 @@ def _extreme(shape: tuple[int, ...]) -> st.SearchStrategy[Float64Array]:
 
 @st.composite
 def _with_equal_rows(draw: st.DrawFn, matrix: Float64Array) -> Float64Array:
-    """The matrix, in which one row may be a copy of another."""
+    """Return the matrix, in which one row may be a copy of another."""
     copied = matrix.copy()
     if len(matrix) > 1 and draw(st.booleans()):
         source, copy = draw(_distinct(st.integers(0, len(matrix) - 1), 2, 2))

@@ -26,7 +26,9 @@ class Verdict(enum.Enum):
 
     @classmethod
     def all_of(cls, verdicts: "list[Verdict] | tuple[Verdict, ...]") -> "Verdict":
-        """The verdict of a conjunction: refuted by one refuted part, proved only by at least one part, all proved."""
+        """Return the verdict of a conjunction: refuted by one refuted part, proved only by at least one part, all
+        proved.
+        """
         parts = list(verdicts)
         if any(part is cls.REFUTED for part in parts):
             return cls.REFUTED

@@ -155,7 +155,7 @@ def _ended_by_an_interrupt() -> None:
 
 @contextmanager
 def cluster(address: str) -> Iterator[Executor]:
-    """The workers of a Dask scheduler; each piece is tried once.
+    """Yield the workers of a Dask scheduler; each piece is tried once.
 
     Args:
         address: Of the scheduler, e.g. ``"tcp://10.0.0.1:8786"``; byheart has to be installed where its workers are.

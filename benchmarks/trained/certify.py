@@ -20,7 +20,7 @@ from byheart.hosts.number_types import read_tensors  # noqa: E402
 
 
 def main() -> None:
-    """A line for each model, with the seconds of the proof and of float64 forwards, and what a sample finds."""
+    """Print a line for each model: the seconds of the proof and of float64 forwards, and what a sample finds."""
     torch.set_num_threads(1)
     print("model,inputs,parameters,wrong,seconds,float64,ratio,wrong of a sample")
     certify_rule(Path(sys.argv[1]) / "maximum", "max", handshake=False)  # once to warm up

@@ -4,12 +4,12 @@ import numpy as np
 
 
 def addition_53(inputs):
-    """a + b modulo 53."""
+    """Return a + b modulo 53."""
     return inputs.sum(axis=1) % 53
 
 
 def addition_113(inputs):
-    """a + b modulo 113."""
+    """Return a + b modulo 113."""
     return inputs.sum(axis=1) % 113
 
 
@@ -20,12 +20,12 @@ def dyck(inputs):
 
 
 def maximum(inputs):
-    """The largest token."""
+    """Return the largest token."""
     return inputs.max(axis=1)
 
 
 def induction(inputs):
-    """What followed the latest earlier place of the last token; the last token itself where it is new."""
+    """Return what followed the latest earlier place of the last token, or the last token itself where it is new."""
     found = inputs[:, -1].copy()
     for place in range(inputs.shape[1] - 1):
         again = inputs[:, place] == inputs[:, -1]

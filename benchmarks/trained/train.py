@@ -113,7 +113,7 @@ def first_weights(t: Training) -> dict[str, Tensor]:
 
 
 def logits(t: Training, w: dict[str, Tensor], tokens: Tensor) -> Tensor:
-    """What the model answers at the last position, `[T, answers]`."""
+    """Return what the model answers at the last position, `[T, answers]`."""
 
     def normed(x: Tensor, name: str) -> Tensor:
         return functional.layer_norm(x, (t.width,), w[f"{name}.w"], w[f"{name}.b"], 1e-5) if t.norm else x
@@ -151,7 +151,9 @@ def wrong(t: Training, w: dict[str, Tensor], inputs: Tensor, goal: Tensor) -> in
 
 
 def train(name: str, seed: int = 0) -> dict[str, dict[str, Tensor]]:
-    """The weights when right on all inputs, and those with the fewest errors before, by the names of their folders."""
+    """Return the weights when right on all inputs, and those with the fewest errors before, by the names of their
+    folders.
+    """
     t = TRAININGS[name]
     torch.manual_seed(seed)
     w = first_weights(t)

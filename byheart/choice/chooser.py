@@ -144,7 +144,7 @@ def offers(
 
 
 def smallest_of(found: tuple[Offer, ...]) -> Offer:
-    """The smallest that every run holds, of what `offers` returned; where there is none, the smallest.
+    """Return the smallest that every run holds, of what `offers` returned; where there is none, the smallest.
 
     Raises:
         ByheartError: What the only one raised.
@@ -161,7 +161,7 @@ def smallest_of(found: tuple[Offer, ...]) -> Offer:
 def _to_be_tried(
     task: Task, names: tuple[str, ...] | None, dtype: Precision, memories: tuple[Memory, ...]
 ) -> list[Memory]:
-    """The memories of these names; where there are none all, of those whose runs are exact the smallest first."""
+    """Return the memories of these names; where there are none all, of those whose runs are exact the smallest first."""
     by_name = {memory.name: memory for memory in memories}
     if names is None:
         exact = [memory for memory in memories if dtype in memory.exact]
@@ -194,14 +194,14 @@ def _offer(task: Task, memory: Memory, limits: Limits, least: float) -> Offer:
 
 
 def _judged(offer: Offer, built: Construction[Task], limits: Limits) -> Offer:
-    """The offer with what is known of its runs; refused where one of them does not hold the task."""
+    """Return the offer with what is known of its runs; refused where one of them does not hold the task."""
     found = trial(built, limits.dtype, limits.tolerance)
     kept = None if found.refused else built
     return offer._replace(run=found.run, refused=found.refused, built=kept, every_run=found.every_run)
 
 
 def _exceeded(model: Model, limits: Limits) -> str:
-    """What of a model is too large, in words; empty where nothing is."""
+    """Return what of a model is too large, in words; empty where nothing is."""
     attentions = [block for block in model.blocks if isinstance(block, Attention)]
     neurons = [block for block in model.blocks if isinstance(block, FeedForward)]
     layers = len(attentions) + len(neurons)

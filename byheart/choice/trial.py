@@ -68,7 +68,7 @@ def runs_in_torch(
     device: str = "cpu",
     outputs: "Enclosure | None" = None,
 ) -> "dict[str, RunResult] | None":
-    """What one run in each type shows, in the type that is meant too; none where torch is not installed.
+    """Return what one run in each type shows, in the type that is meant too; none where torch is not installed.
 
     Args:
         model: The weights.

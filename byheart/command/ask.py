@@ -23,7 +23,7 @@ EXAMPLE = 'byheart ask capitals "Peru, capital"'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words and options of the command."""
+    """Add the words and options of the command."""
     add_folder(parser)
     parser.add_argument(
         "contexts", nargs="*", metavar="CONTEXT", help="what to ask (default: the lines of standard input)"
@@ -58,7 +58,7 @@ Answered = Callable[[str], tuple[int, dict[str, Any], str]]
 
 
 def _of_facts(options: argparse.Namespace) -> tuple[list[str], Answered]:
-    """The contexts, and what the model answers to one that is memorized or not."""
+    """Return the contexts, and what the model answers to one that is memorized or not."""
     from byheart.memory import load
 
     memory = load(options.folder)
@@ -73,7 +73,7 @@ def _of_facts(options: argparse.Namespace) -> tuple[list[str], Answered]:
 
 
 def _of_a_fold(options: argparse.Namespace) -> tuple[list[str], Answered]:
-    """The inputs of a rule with a state, and what the model says to one, token by token."""
+    """Return the inputs of a rule with a state, and what the model says to one, token by token."""
     from byheart.folds.proved_fold import load_fold
     from constructions.folds.typed import words_of
 
@@ -94,7 +94,7 @@ def _of_a_fold(options: argparse.Namespace) -> tuple[list[str], Answered]:
 
 
 def _typed_lines(lines: Iterable[str], task: "AnyTask | RuleTask") -> list[str]:
-    """The contexts on standard input, one a line; of a table whose cells have line ends a quoted cell goes on."""
+    """Return the contexts on standard input, one a line; of a table whose cells have line ends a quoted cell goes on."""
     goes_on = any("\n" in name or "\r" in name for name in task.vocabulary if len(name) > 1)
     found, begun = [], ""
     for line in lines:
@@ -131,7 +131,7 @@ def _answer_line(line: str, answer: "Answer") -> str:
 
 
 def _how_read(line: str, answer: "Answer") -> str:
-    """What of a line was not read, and what was; empty where all was."""
+    """Return what of a line was not read, and what was; empty where all was."""
     from constructions.counted import counted
     from constructions.tasks.vocabulary import OTHER
     from constructions.tasks.windows import END

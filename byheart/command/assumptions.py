@@ -16,7 +16,7 @@ EXAMPLE = "byheart assumptions examples.npz"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words and options of the command."""
+    """Add the words and options of the command."""
     parser.add_argument("data", type=path, metavar="DATA.npz", help="arrays contexts [T,n,d] or [n,d], queries [T,d]")
     parser.add_argument("--heads", type=count, metavar="H", help="heads of the block condition (default: the fewest)")
     parser.add_argument("--head-dim", type=count, metavar="DH", help="d_head (default: d)")
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _headline(summary: dict[str, Any]) -> str:
-    """The three assumptions, and what the second promises with the block condition (Theorem Z1)."""
+    """Return the three assumptions, and what the second promises with the block condition (Theorem Z1)."""
     words = [summary[f"assumption_{i}"]["verdict"] for i in (1, 2, 3)]
     blocks, heads = summary["block_condition"], counted(summary["heads"], "head")
     held = f"how many examples {heads} can hold is not proved"

@@ -25,7 +25,7 @@ EXAMPLE = "byheart audit dana.lemma-2"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words and options of the command."""
+    """Add the words and options of the command."""
     parser.add_argument("claim", nargs="*", metavar="ID", help="only these claims, e.g. dana.lemma-2 (default: all)")
     parser.add_argument("--full", action="store_true", help="larger and more instances: minutes instead of seconds")
     add_worker_options(parser)

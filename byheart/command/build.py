@@ -29,7 +29,7 @@ _DATA = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words and options of the command."""
+    """Add the words and options of the command."""
     parser.add_argument(
         "name",
         nargs="?",
@@ -79,13 +79,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _line(construction: "NamedConstruction") -> str:
-    """What a construction builds, from which file, with which parameters."""
+    """Return what a construction builds, from which file, with which parameters."""
     parameters = " ".join(f"{name}={value}" for name, value in construction.all_parameters.items())
     return f"{construction.line} (--{construction.data.name} FILE); {parameters}"
 
 
 def _fold_line(fold: "HandcraftedFold") -> str:
-    """What the weights of a rule with a state do, with which parameters."""
+    """Return what the weights of a rule with a state do, with which parameters."""
     parameters = " ".join(f"{name}={value}" for name, value in fold.parameters.items())
     return f"{fold.line}, proved on all inputs; {parameters}"
 
@@ -115,7 +115,7 @@ def _built_fold(
 
 
 def _beside(name: str) -> "NamedConstruction | None":
-    """The construction that takes data of one's own where a claim builds weights without."""
+    """Return the construction that takes data of one's own where a claim builds weights without."""
     from constructions.named.registry import NAMED
 
     return next((each for each in NAMED if each.beside == name), None)

@@ -31,7 +31,7 @@ EXAMPLE = "byheart capacity capitals.csv"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words and options of the command."""
+    """Add the words and options of the command."""
     add_task_options(parser)
     parser.add_argument(
         "--contexts",
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read(options: argparse.Namespace, progress: "Progress") -> "tuple[Task | ContextRows, str, str]":
-    """The task or the contexts, how they were read, and what was left out."""
+    """Return the task or the contexts, how they were read, and what was left out."""
     from constructions.errors import InputError
     from constructions.named.context_rows import read_context_rows
     from constructions.named.labelled_contexts import require_distinct
@@ -117,7 +117,7 @@ def _require_suffixes(places: list[Path]) -> None:
 
 
 def _write(profile: "RankProfile", place: Path) -> None:
-    """A file of the profile, of the kind that its ending says."""
+    """Write the profile to a file of the kind that its ending says."""
     import json
 
     from byheart.report.rank_profile import profile_csv, profile_picture, profile_records
@@ -132,7 +132,9 @@ def _write(profile: "RankProfile", place: Path) -> None:
 
 
 def _profile_tables(profile: "RankProfile") -> list[tuple[str, list[tuple[str, ...]]]]:
-    """The ranks with and without the skip connection; the printed count in brackets, a star where it is too large."""
+    """Return the ranks with and without the skip connection; the printed count in brackets, a star where it is too
+    large.
+    """
     tables = []
     for with_skip, name, count in (
         (False, "of heads alone", "min(T, H d_h)"),

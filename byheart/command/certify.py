@@ -40,7 +40,7 @@ _OF_RULES = ("length", "tokens", "modulus", "before", "after", "sample", "seed",
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words and options of the command."""
+    """Add the words and options of the command."""
     parser.add_argument(
         "model", type=path, help="a trained model (TransformerLens, Hugging Face, safetensors) or a byheart folder"
     )
@@ -166,7 +166,7 @@ def _say(fact: Sequence[Any], held: bool, margin: float, arithmetic: str) -> Non
 
 
 def _of_any_task(options: argparse.Namespace) -> dict[str, Any]:
-    """The options of the model and of what is written, which are the same for facts and for every kind of rule."""
+    """Return the options of the model and of what is written, which are the same for facts and for every kind of rule."""
     return {
         "config": options.config,
         "key": options.key,
@@ -180,7 +180,7 @@ def _of_any_task(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _fold_of(options: argparse.Namespace) -> "Fold | None":
-    """The rule with a state that is asked about; none for another rule, or for facts."""
+    """Return the rule with a state that is asked about; none for another rule, or for facts."""
     from constructions.errors import InputError
     from constructions.folds.fold import Fold, addition
 
@@ -208,7 +208,7 @@ def _fold_of(options: argparse.Namespace) -> "Fold | None":
 
 
 def _made_by(function: Callable[[], Any], named: str) -> Any:
-    """What a function of somebody else's gives; where it fails, what it says."""
+    """Return what a function of somebody else's gives; where it fails, what it says."""
     from constructions.errors import ByheartError, InputError
 
     try:

@@ -42,7 +42,7 @@ EXAMPLE = "byheart check capitals --fast"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words and options of the command."""
+    """Add the words and options of the command."""
     add_folder(parser, "one or more byheart folders", nargs="+")
     parser.add_argument(
         "--fast",
@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _require_coq_alone(options: argparse.Namespace) -> None:
-    """The theorem that Coq proves is one: all facts, in every run of one format."""
+    """Refuse options that ask Coq for anything but its one theorem: all facts, in every run of one format."""
     from constructions.errors import InputError
 
     if not options.coq:
@@ -112,7 +112,7 @@ def _require_coq_alone(options: argparse.Namespace) -> None:
 
 
 def _require_one_checker(options: argparse.Namespace) -> None:
-    """The kernel asks what the certificate asks; other questions are for the fast prover."""
+    """Refuse other questions than the certificate's where the kernel answers; they are for the fast prover."""
     from constructions.errors import InputError
 
     if options.fast and options.coq:
@@ -186,7 +186,7 @@ class _ExportCheck:
 def _report(
     options: argparse.Namespace, folder: Path, **progress: Any
 ) -> "KernelReport | CheckReport | CoqReport | EditCheck | _ExportCheck":
-    """What checking a folder found: of an edit, of an export, or of a memory."""
+    """Return what checking a folder found: of an edit, of an export, or of a memory."""
     if (edit := proof_of_an_edit(folder)) is not None and not options.coq:
         return _report_of_an_edit(options, folder, edit, **progress)
     from byheart.hosts.exported_folder import proof_of_an_export, require_export_made_again
@@ -200,7 +200,7 @@ def _report(
 def _report_of_a_memory(
     options: argparse.Namespace, folder: Path, **progress: Any
 ) -> "KernelReport | CheckReport | CoqReport":
-    """What checking a folder of weights, task and certificate found."""
+    """Return what checking a folder of weights, task and certificate found."""
     from byheart.measured import require_made_again
     from verify.provers.kinds import read_kinds
 
@@ -219,7 +219,7 @@ def _report_of_a_memory(
 
 
 def _report_of_an_edit(options: argparse.Namespace, folder: Path, edit: Path, **progress: Any) -> "EditCheck":
-    """What checking an edit found, whose proof lies in a folder of its own."""
+    """Return what checking an edit found, whose proof lies in a folder of its own."""
     from constructions.errors import InputError
 
     names = ("at_least", "at_most", "tolerance", "sample_seed")
@@ -251,7 +251,7 @@ def _say_how_long(line: str) -> None:
 
 
 def _report_of_coq(options: argparse.Namespace, folder: Path, **progress: Any) -> "CoqReport":
-    """What Coq says to the claim of a folder; where there is one folder, its answers share the workers."""
+    """Return what Coq says to the claim of a folder; where there is one folder, its answers share the workers."""
     from byheart.coq.compiled import check_by_coq
     from constructions.errors import InputError
 
@@ -267,7 +267,7 @@ def proof_of_an_edit(folder: Path) -> Path | None:
 
 
 def _named(options: argparse.Namespace, here: Path, folder: Path) -> list[Any]:
-    """What an answer depends on beside the program: all files of the folder, and what is asked of them."""
+    """Return what an answer depends on beside the program: all files of the folder, and what is asked of them."""
     from verify.program_text import files_sha256
 
     names = ("fast", "coq", "native", "sample_seed", "at_least", "at_most", "tolerance")
@@ -277,7 +277,7 @@ def _named(options: argparse.Namespace, here: Path, folder: Path) -> list[Any]:
 
 
 def _asked(options: argparse.Namespace, folder: Path) -> "Criterion | None":
-    """What is asked on the command line; nothing: what the certificate asks."""
+    """Return what is asked on the command line; nothing: what the certificate asks."""
     from verify.certificates.certificate import Certificate
     from verify.provers.kinds import read_kinds
 
@@ -287,7 +287,7 @@ def _asked(options: argparse.Namespace, folder: Path) -> "Criterion | None":
 
 
 def _check_fast(options: argparse.Namespace, folder: Path, beside: list[str], **progress: Any) -> "CheckReport":
-    """What the fast prover found, which the first line says."""
+    """Return what the fast prover found, which the first line says."""
     from verify.provers.memorization import check_memorization
     from verify.runs.every_run import argmax_of_every_run
 

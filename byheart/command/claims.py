@@ -22,7 +22,7 @@ EXAMPLE = "byheart claims dana.lemma-2"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words and options of the command."""
+    """Add the words and options of the command."""
     from verify.claim import Judgement, Kind
 
     parser.add_argument(
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _named(words: list[str]) -> list[dict[str, Any]]:
-    """The claims that some word selects, in the order of the register; of no words all."""
+    """Return the claims that some word selects, in the order of the register; of no words all."""
     from verify.claim import Judgement
     from verify.claims import listing, no_claim, register
 
@@ -89,7 +89,9 @@ def _named(words: list[str]) -> list[dict[str, Any]]:
 
 
 def _selected(word: str, listed: list[dict[str, Any]]) -> set[str]:
-    """The ids that a word selects: one id, those of a source, those of a pattern, or those with this name or place."""
+    """Return the ids that a word selects: one id, those of a source, those of a pattern, or those with this name or
+    place.
+    """
     asked = " ".join(word.lower().split())
     sources = {claim["id"]: claim["source"].lower() for claim in listed}
     if asked in sources or not asked:
@@ -153,7 +155,7 @@ def _claims_tables(listed: list[dict[str, Any]]) -> Rows:
 
 
 def _built(claim: dict[str, Any]) -> list[tuple[str, str]]:
-    """What `byheart build` makes of a claim, and for what; or where the truth holds, if it makes nothing."""
+    """Return what `byheart build` makes of a claim, and for what; or where the truth holds, if it makes nothing."""
     if (named := leading_from(claim["id"])) is not None:
         return [("builds", f"{named.name}: {named.line}; `byheart build {named.name} --{named.data} FILE`")]
     if claim["parameters"] is None:

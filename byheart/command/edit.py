@@ -21,7 +21,7 @@ EXAMPLE = "byheart edit model --facts new.csv --keep-domain 2 --out edited"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words and options of the command."""
+    """Add the words and options of the command."""
     parser.add_argument("model", type=path, help="the folder of a model of Hugging Face")
     parser.add_argument("--facts", type=path, metavar="FILE", help="contexts and their new answers: a table or an .npz")
     parser.add_argument("--delete", type=path, metavar="FILE", help="contexts, and the answers that shall go")
@@ -151,7 +151,7 @@ def _run_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _runs(options: argparse.Namespace, edited: Any, progress: Any) -> dict[str, Any]:
-    """What the host computes before and after, and what is proved of every run."""
+    """Return what the host computes before and after, and what is proved of every run."""
     from byheart.edited_runs import run_in_host
 
     runs = [run.json() for run in run_in_host(options.model, options.out, edited, progress=progress)]

@@ -23,7 +23,7 @@ EXAMPLE = "byheart experiment --list"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words and options of the command."""
+    """Add the words and options of the command."""
     parser.add_argument("name", nargs="*", metavar="NAME", help="figures, e.g. dana.4 (default: all)")
     parser.add_argument("--list", action="store_true", help="name the figures, with the number of models of each")
     parser.add_argument("--full", action="store_true", help="the grids as printed: hours, instead of minutes")

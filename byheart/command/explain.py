@@ -16,7 +16,7 @@ EXAMPLE = 'byheart explain capitals "Peru, capital"'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words and options of the command."""
+    """Add the words and options of the command."""
     add_folder(parser)
     parser.add_argument("context", nargs="?", metavar="CONTEXT", help="the context of the fact, as for `ask`")
     parser.add_argument("--fact", help=argparse.SUPPRESS)

@@ -31,7 +31,7 @@ EXAMPLE = "byheart export capitals --to safetensors --out tensors"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words and options of the command."""
+    """Add the words and options of the command."""
     add_folder(parser)
     parser.add_argument("--to", required=True, type=_host, choices=HOST_CHOICES, help="the library")
     parser.add_argument(
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _host(name: str) -> str:
-    """The name of a host; the library of Hugging Face may be called as its package is."""
+    """Return the name of a host; the library of Hugging Face may be called as its package is."""
     return "huggingface" if name == "transformers" else name
 
 
@@ -88,7 +88,7 @@ def _write_for_coq(options: argparse.Namespace, folder: Path, out: Path) -> int:
 
 @contextmanager
 def _said_first(options: argparse.Namespace) -> Iterator[None]:
-    """The answer on standard output also where nothing is written because of it."""
+    """Yield the answer on standard output also where nothing is written because of it."""
     from constructions.errors import LossError
 
     try:
@@ -100,7 +100,7 @@ def _said_first(options: argparse.Namespace) -> Iterator[None]:
 
 
 def _stored(summary: dict[str, Any]) -> str:
-    """The bits in the file, and how much of them the labels need."""
+    """Return the bits in the file, and how much of them the labels need."""
     bits, known = summary["stored_bits"], summary["information_bits"]
     share = f", of which the labels' entropy is {known / bits:.1%}" if known else ""
     return f"{summary['parameters']:,} entries, {bits:,} bits{share}"

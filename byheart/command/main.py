@@ -71,7 +71,7 @@ def _answered(words: Sequence[str]) -> int:
 
 
 def _read(words: Sequence[str]) -> argparse.Namespace:
-    """What the words say; options may stand between the words of a command, as in `ask FOLDER --quiet CONTEXT`."""
+    """Return what the words say; options may stand between the words of a command, as in `ask FOLDER --quiet CONTEXT`."""
     if words[0].startswith("-"):
         return _parser(COMMANDS).parse_args(words)
     parser = _Command(words[0])
@@ -107,7 +107,7 @@ class _Command(argparse.ArgumentParser):
         self._example = command.EXAMPLE
 
     def format_help(self) -> str:
-        """The text of the help."""
+        """Return the text of the help."""
         return f"{self._sentence}\n\n{super().format_help()}\nexample:\n  {self._example}\n"
 
     def error(self, message: str) -> NoReturn:

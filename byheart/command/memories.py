@@ -14,7 +14,7 @@ EXAMPLE = "byheart memories"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words and options of the command."""
+    """Add the words and options of the command."""
     add_output_options(parser)
 
 

@@ -24,7 +24,7 @@ EXAMPLE = "byheart memorize capitals.csv --out capitals"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words and options of the command."""
+    """Add the words and options of the command."""
     add_task_options(parser)
     add_size_options(parser)
     parser.add_argument(
@@ -133,7 +133,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _beside(parameters: int, task: "Task") -> str:
-    """What the reference takes in other forms, and how to have less of it."""
+    """Return what the reference takes in other forms, and how to have less of it."""
     import lzma
 
     from constructions.memories.parameters import printed_count

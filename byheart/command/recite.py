@@ -14,7 +14,7 @@ EXAMPLE = "byheart recite poem"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words and options of the command."""
+    """Add the words and options of the command."""
     add_folder(parser, "a folder written by `memorize` of a text, or of several")
     parser.add_argument("title", nargs="?", help="of one of several texts (default: all, one after the other)")
     parser.add_argument("--from", dest="start", metavar="TEXT", help="begin after this text (default: its beginning)")

@@ -22,7 +22,7 @@ _RECORD, _MINUTES = Path("out/device.json"), 10.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The words and options of the command."""
+    """Add the words and options of the command."""
     add_folder(
         parser,
         "a byheart folder; without one, every memory and construction runs in small, and a record is written",

@@ -71,11 +71,11 @@ class Claim:
         return sum(len(text.tokens) for text in self.texts) or len(self.facts)
 
     def said(self, text: Text) -> bytes:
-        """What a text says, byte for byte; its end says nothing."""
+        """Return what a text says, byte for byte; its end says nothing."""
         return b"".join(spoken(self.vocabulary[token]) for token in text.tokens if token != self.end)
 
     def words(self) -> str:
-        """What is claimed, as the page explains it."""
+        """Return what is claimed, as the page explains it."""
         runs = f"in every {self.number_format} run"
         if not self.texts:
             count = len(self.facts)
@@ -85,7 +85,7 @@ class Claim:
         return f"greedy decoding says {what} of {size:,} bytes, byte for byte, and then that it ends, {runs}"
 
     def sizes(self) -> dict[str, int]:
-        """The sizes of a certificate's subject, by its names."""
+        """Return the sizes of a certificate's subject, by its names."""
         return {
             "contexts": len(self.facts),
             "context_length": self.positions,
@@ -94,7 +94,7 @@ class Claim:
         }
 
     def statements(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """What a certificate states of the same runs: of each kind of statement the fields `named` and `values`."""
+        """Return what a certificate states of the same runs: of each kind of statement the fields `named` and `values`."""
         contexts = len(self.facts)
         runs = {"named": {"format": self.number_format}, "values": {"contexts": contexts, "held": contexts}}
         if not self.texts:
@@ -124,7 +124,7 @@ class Claim:
 
 
 def spoken(token: str) -> bytes:
-    """What a token says: the byte that its name gives in hexadecimal digits, or its name.
+    """Return what a token says: the byte that its name gives in hexadecimal digits, or its name.
 
     Example:
         >>> spoken("a"), spoken("\\\\xff")
@@ -139,7 +139,7 @@ def _title(token: str) -> str:
 
 
 def claim_of(folder: Path, number_format: str) -> Claim:
-    """What can be claimed of a folder, if its kinds of blocks and of tasks are those of the library.
+    """Return what can be claimed of a folder, if its kinds of blocks and of tasks are those of the library.
 
     Args:
         folder: A folder with a certificate.
@@ -190,7 +190,7 @@ def claim_of(folder: Path, number_format: str) -> Claim:
 
 
 def _texts(task: Task) -> tuple[Text, ...]:
-    """The texts of a task of whole texts; none of others, or where a window goes on in two ways."""
+    """Return the texts of a task of whole texts; none of others, or where a window goes on in two ways."""
     if task.text is None or any(len(row) > 1 for row in task.counts):
         return ()
     found, tokens, titles = [], [], iter(task.text.titles)
@@ -219,7 +219,7 @@ def require_blocks(folder: Path, model: Model) -> None:
 
 
 def _other(block: Block) -> str | None:
-    """What of a block the library does not have."""
+    """Return what of a block the library does not have."""
     if block.kind not in ("attention", "feed-forward"):
         return f"a normalization ({block.kind})"
     if block.norm is not None:

@@ -83,11 +83,11 @@ class CoqReport:
         return Verdict.UNDECIDED if self.said else Verdict.PROVED
 
     def headline(self) -> str:
-        """The answer in one line."""
+        """Return the answer in one line."""
         return f"NOT PROVED BY COQ: {self.said}" if self.said else f"PROVED BY COQ: {self.claim.words()}"
 
     def summary(self) -> dict[str, Any]:
-        """What a person or a program wants to know, as data for JSON."""
+        """Return what a person or a program wants to know, as data for JSON."""
         assumed = f"exp is assumed to be 1 at 0, from 0 to 1 below 0, and 0 from -{self.far} down"
         statement = {
             "id": "coq",
@@ -153,7 +153,7 @@ def check_by_coq(
 def _proved(
     coqc: "Coqc", claim: Claim, proof: dict[str, str], place: Path, workers: int, progress: Progress
 ) -> tuple[int, str, tuple[str, ...]]:
-    """The bound of the exponential, why the claim is not proved or nothing, and the axioms."""
+    """Return the bound of the exponential, why the claim is not proved or nothing, and the axioms."""
     units = answering_units(coqc, claim, place, progress=progress)
     if units is None:
         return 0, UNANSWERED, ()
@@ -201,7 +201,7 @@ def compile_library(coqc: "Coqc", place: Path, *, progress: Progress = silent) -
 
 
 def answering_units(coqc: "Coqc", claim: Claim, place: Path, *, progress: Progress = silent) -> tuple[int, int] | None:
-    """The first scale and bound of the exponential of `attempts` by which integers answer what is tried first.
+    """Return the first scale and bound of the exponential of `attempts` by which integers answer what is tried first.
 
     Args:
         coqc: The compiler.
@@ -245,7 +245,7 @@ class Coqc:
 
     @classmethod
     def found(cls) -> "Coqc":
-        """The one that is installed here.
+        """Return the one that is installed here.
 
         Raises:
             InputError: There is none.
@@ -257,7 +257,7 @@ class Coqc:
 
     @classmethod
     def installed(cls) -> "Coqc | None":
-        """The one that is installed here, if there is one."""
+        """Return the one that is installed here, if there is one."""
         program = shutil.which("coqc")
         if program is None:
             return None
@@ -306,7 +306,7 @@ class Coqc:
 
 
 def printed_axioms(output: str) -> tuple[str, ...]:
-    r"""The names that `Print Assumptions` prints; whatever it prints beside them counts as one.
+    r"""Return the names that `Print Assumptions` prints; whatever it prints beside them counts as one.
 
     Example:
         >>> printed_axioms("Axioms:\nA.b : Prop\nC.d\n  : forall x : nat,\n    x = x\n")
@@ -359,5 +359,5 @@ def require_same(certificate: Certificate, claim: Claim) -> tuple[tuple[str, ...
 
 
 def _plain(stated: Any) -> Any:
-    """What a certificate states, as lists and objects."""
+    """Return what a certificate states, as lists and objects."""
     return [dict(each) for each in stated] if isinstance(stated, list | tuple) else stated

@@ -60,7 +60,7 @@ def export_for_coq(folder: Path, out: Path, *, dtype: str | None = None, overwri
 
 
 def _units(folder: Path, claim: Claim) -> tuple[int, int]:
-    """The scale of the integers and the bound of the exponential that `coqc` accepts for what is tried first.
+    """Return the scale of the integers and the bound of the exponential that `coqc` accepts for what is tried first.
 
     Where it is not installed they are the first to try.
 

@@ -45,7 +45,7 @@ def library_folder() -> Path:
 
 
 def library_sources() -> dict[str, str]:
-    """The files of the library that a proof needs, by their names, in the order in which they compile."""
+    """Return the files of the library that a proof needs, by their names, in the order in which they compile."""
     folder = library_folder()
     listed = (folder / "_CoqProject").read_text(encoding="utf-8").split()[3:]
     needed = listed[: listed.index(_NEEDED_LAST) + 1]

@@ -131,7 +131,7 @@ Proof. vm_cast_no_check (eq_refl true). Qed.
 
 
 def least_scale(claim: Claim) -> int:
-    """The scale of the integers: the least one that all weights have, and that averages of four rows need."""
+    """Return the scale of the integers: the least one that all weights have, and that averages of four rows need."""
     parts = (claim.model.tensors, *(block.tensors for block in claim.model.blocks))
     weights = (value for tensors in parts for tensor in tensors.values() for value in tensor.values)
     return max(_LEAST_SCALE, *(Fraction(value).denominator.bit_length() - 1 for value in weights))
@@ -186,7 +186,7 @@ def claim_source(claim: Claim, scale: int, far: int) -> str:
 
 
 def proof_sources(claim: Claim, *, native: bool = False) -> dict[str, str]:
-    """The files of the proof by their names, in the order in which they compile; the last one is `proof.v`.
+    """Return the files of the proof by their names, in the order in which they compile; the last one is `proof.v`.
 
     Args:
         claim: Of a folder.
@@ -207,7 +207,7 @@ def proof_sources(claim: Claim, *, native: bool = False) -> dict[str, str]:
 
 
 def probe_source(claim: Claim) -> str:
-    """A file that compiles if the first fact, the last one and some between are answered in integers."""
+    """Return a file that compiles if the first fact, the last one and some between are answered in integers."""
     count = min(PROBED, claim.steps)
     numbers = sorted({i * (claim.steps - 1) // max(count - 1, 1) for i in range(count)})
     return _PROBE.format(number_format=claim.number_format, numbers=_listed(numbers))
@@ -221,7 +221,8 @@ Proof. native_cast_no_check (eq_refl true). Qed.
 
 
 def coq_string(data: bytes) -> str:
-    r"""A string of Coq with these bytes: letters as they are, what a reader could not see by the numbers of its bytes.
+    r"""Return a string of Coq with these bytes: letters as they are, what a reader could not see by the numbers of its
+    bytes.
 
     Example:
         >>> print(coq_string(b'a "b" c'), coq_string(b"\x00d"))
@@ -249,7 +250,7 @@ def _runs(data: bytes) -> Iterator[tuple[bool, bytes]]:
 
 
 def _characters(data: bytes) -> Iterator[str | bytes]:
-    """The characters of UTF-8, and the bytes that are none."""
+    """Yield the characters of UTF-8, and the bytes that are none."""
     for character in data.decode("utf-8", "surrogateescape"):
         yield character.encode("utf-8", "surrogateescape") if "\udc80" <= character <= "\udcff" else character
 
@@ -259,7 +260,7 @@ def _listed(numbers: Iterable[int]) -> str:
 
 
 def _matrix(tensor: Tensor, number: int = 0) -> list[Sequence[float]]:
-    """The rows of a matrix, or of one of several."""
+    """Return the rows of a matrix, or of one of several."""
     rows, width = tensor.shape[-2:]
     start = number * rows * width
     return [tensor.values[start + i * width : start + (i + 1) * width] for i in range(rows)]

@@ -82,7 +82,7 @@ def _memory(name: str) -> Callable[[Precision], Built]:
 
 
 def _task_of(name: str) -> Task:
-    """A hundred facts that the memory holds: labels of all bigrams unless it needs others."""
+    """Return a hundred facts that the memory holds: labels of all bigrams unless it needs others."""
     bigrams = all_contexts(_TOKENS, 2)
     first, second = bigrams.T
     if name == "affine":
@@ -106,7 +106,7 @@ def _of_low_rank() -> Float64Array:
 
 
 def _labelled_by_largest(model: Model, contexts: Int64Array, outputs: Float64Array, summary: str) -> Built:
-    """A construction whose outputs are no answers: the answer of a context is the largest of some outputs."""
+    """Return a construction whose outputs are no answers: the answer of a context is the largest of some outputs."""
     task = array_task(
         contexts,
         next_tokens=outputs.argmax(axis=1),

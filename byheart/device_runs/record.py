@@ -222,7 +222,7 @@ def _run(
 
 
 def _row(case: Case, mode: str, batch: int | None, result: "RunResult") -> dict[str, Any]:
-    """The figures of a run; whether it agrees with what is proved is none where nothing is.
+    """Return the figures of a run; whether it agrees with what is proved is none where nothing is.
 
     Where no rounding bound is finite, it may be proved that every run holds some contexts: this one has to hold them.
     """
@@ -259,7 +259,7 @@ def _finite(value: float | None) -> float | None:
 
 
 def _driver(device: "torch.device") -> str | None:
-    """The version of the driver, as `nvidia-smi` says it."""
+    """Return the version of the driver, as `nvidia-smi` says it."""
     program = shutil.which("nvidia-smi")
     if device.type != "cuda" or program is None:
         return None
@@ -269,7 +269,7 @@ def _driver(device: "torch.device") -> str | None:
 
 
 def table(record: Record) -> list[tuple[str, ...]]:
-    """A row for each case, type and mode, the largest figures of all batch sizes."""
+    """Return a row for each case, type and mode, the largest figures of all batch sizes."""
     by_case: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in record.rows:
         by_case.setdefault((row["name"], row["dtype"], row["mode"]), []).append(row)

@@ -54,7 +54,7 @@ def differences(
     weights: Path | None = None,
     progress: Progress = silent,
 ) -> Checked:
-    """What of the tables does not follow from the folders of their points, or from their weights, proved again.
+    """Return what of the tables does not follow from the folders of their points, or from their weights, proved again.
 
     A model is proved once, whatever tables it is in; a point without a folder is proved from its weights.
 
@@ -99,7 +99,7 @@ def differences(
 
 
 def _rows(file: Path, first: str = "key") -> tuple[list[dict[str, str]], list[str]]:
-    """The lines of a table that have a cell for each column, and what is wrong with the table otherwise."""
+    """Return the lines of a table that have a cell for each column, and what is wrong with the table otherwise."""
     try:
         names, *lines = [*csv.reader(io.StringIO(file.read_text(encoding="utf-8")), strict=True)] or [[]]
     except (OSError, ValueError, csv.Error) as error:
@@ -153,13 +153,13 @@ def _alike(name: str, row: dict[str, str], again: dict[str, str], said: Result) 
 
 
 def _as_far_as_its_settings_say(point: AnyPoint, row: dict[str, str]) -> Result:
-    """A line of which nothing is proved, with what no weights decide."""
+    """Return a line of which nothing is proved, with what no weights decide."""
     sizes: dict[str, Any] = {"contexts": point.contexts, "parameters": point.parameters()}
     return replace(read_result(row), **sizes, ceiling=ceiling(point), floor=floor(point))
 
 
 def _proof(point: AnyPoint, folder: Path, kept: Kept) -> tuple[Result | None, list[str]]:
-    """What is proved of a point again, and what is wrong with it; neither where nothing of it is there."""
+    """Return what is proved of a point again, and what is wrong with it; neither where nothing of it is there."""
     try:
         if folder.is_dir():
             model, lost = _kept(point, folder)
@@ -176,7 +176,7 @@ def _proof(point: AnyPoint, folder: Path, kept: Kept) -> tuple[Result | None, li
 
 
 def _kept(point: AnyPoint, folder: Path) -> tuple[Model, list[str]]:
-    """The model in the folder of a point, and what of its certificate is not proved."""
+    """Return the model in the folder of a point, and what of its certificate is not proved."""
     if load_task(folder / "task.safetensors").sha256() != point.task().sha256():
         raise InputError(folder, "holds a task that is not that of its settings")
     model = Model.load(folder / "model.safetensors")
@@ -187,12 +187,12 @@ def _kept(point: AnyPoint, folder: Path) -> tuple[Model, list[str]]:
 
 
 def _grids(figure: Figure | None) -> list[set[str]]:
-    """The keys of the points of the grids of a figure."""
+    """Return the keys of the points of the grids of a figure."""
     return [{point.key for point in grid()} for grid in (figure.quick, figure.full)] if figure else []
 
 
 def _grid_differences(grids: list[set[str]], keys: set[str]) -> list[str]:
-    """What a table leaves out, or has beyond, of that grid of its figure which it is nearest to."""
+    """Return what a table leaves out, or has beyond, of that grid of its figure which it is nearest to."""
     if not grids:
         return ["it is the table of no figure"]
     grid = min(grids, key=lambda each: len(each ^ keys))

@@ -97,7 +97,7 @@ class Figure:
     places: Callable[[Sequence[Result]], dict[str, Places]] | None = None
 
     def trained(self, results: Sequence[Result]) -> dict[str, Places]:
-        """The trained curves: the mean over the seeds at each abscissa."""
+        """Return the trained curves: the mean over the seeds at each abscissa."""
         if self.places is not None:
             return self.places(results)
         return means(results, self.curve, self.abscissa[1], self.ordinate[1])
@@ -107,7 +107,7 @@ class Figure:
         return not self.smaller or set(points) <= set(self.full())
 
     def beside(self, results: Sequence[Result]) -> list[Curve]:
-        """The lines beside the trained curves."""
+        """Return the lines beside the trained curves."""
         own = [result for result in results if self.counts(result.point)]
         stored = printed(self.printed) if self.of_printed_size(result.point for result in results) else []
         memories = built_beside(results, self.abscissa[1]) if self.built else []
@@ -120,7 +120,7 @@ def seen(
     abscissa: Callable[[Any], float],
     ordinate: Callable[[Result], float],
 ) -> dict[str, Places]:
-    """What is seen of each result, by curve, in the order of the abscissae."""
+    """Return what is seen of each result, by curve, in the order of the abscissae."""
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for result in results:
         found[curve(result.point)].append((abscissa(result.point), ordinate(result)))
@@ -133,7 +133,7 @@ def means(
     abscissa: Callable[[Any], float],
     ordinate: Callable[[Result], float] = lambda result: result.share,
 ) -> dict[str, Places]:
-    """The mean of what is seen at each abscissa, by curve."""
+    """Return the mean of what is seen at each abscissa, by curve."""
     return {
         name: [(x, float(np.mean([y for _, y in at]))) for x, at in groupby(places, key=lambda place: place[0])]
         for name, places in seen(results, curve, abscissa, ordinate).items()
@@ -141,7 +141,9 @@ def means(
 
 
 def fit(places: Places, power: float = 1) -> tuple[float, float]:
-    r"""The slope a and $R^2$ of the least squares $y = a x^p + b$; 0 and 0 where all is level, or nothing is there."""
+    r"""Return the slope a and $R^2$ of the least squares $y = a x^p + b$; 0 and 0 where all is level, or nothing is
+    there.
+    """
     x, y = np.array(places, dtype=np.float64).reshape(-1, 2).T
     if len(x) < 2 or np.ptp(y) == 0:
         return 0.0, 0.0
@@ -159,7 +161,7 @@ def count_share(point: AnyPoint) -> float:
 
 
 def counted(results: Sequence[Result], curve: Callable[[Any], str], abscissa: Callable[[Any], float]) -> list[Curve]:
-    """The certified count beside each trained curve; once where it is the same."""
+    """Return the certified count beside each trained curve; once where it is the same."""
     found = means(results, curve, abscissa, lambda result: count_share(result.point))
     distinct = {tuple((x, round(y, 12)) for x, y in places): name for name, places in found.items()}
     return [
@@ -168,7 +170,7 @@ def counted(results: Sequence[Result], curve: Callable[[Any], str], abscissa: Ca
 
 
 def built_beside(results: Sequence[Result], abscissa: Callable[[Any], float]) -> list[Curve]:
-    """The smallest memory of all bigrams, wherever all trained models of as many tokens have as many parameters."""
+    """Return the smallest memory of all bigrams, wherever all trained models of as many tokens have as many parameters."""
     least: dict[int, dict[float, int]] = defaultdict(dict)
     for result in results:
         at, x = least[result.point.tokens], abscissa(result.point)
@@ -189,14 +191,14 @@ def printed(values: Mapping[str, Places]) -> list[Curve]:
 
 
 def ceilings(results: Sequence[Result], curve: Callable[[Any], str], abscissa: Callable[[Any], float]) -> list[Curve]:
-    """The ceiling beside each trained curve, where one is known."""
+    """Return the ceiling beside each trained curve, where one is known."""
     known = [result for result in results if result.ceiling is not None]
     most = means(known, curve, abscissa, lambda result: (result.ceiling or 0) / result.contexts)
     return [Curve(f"ceiling, {name}", "bound", places) for name, places in most.items()]
 
 
 def unsaturated(places: Places) -> list[tuple[float, float]]:
-    """The places of a share that is at most .95: beyond, it cannot grow as before."""
+    """Return the places of a share that is at most .95: beyond, it cannot grow as before."""
     return [place for place in places if place[1] <= 0.95]
 
 
@@ -239,5 +241,5 @@ def seeded(points: Iterable[Mapping], seeds: int, kind: type = Point, **common) 
 
 
 def chosen(holds: bool, sentence: str, found: str, curve: str = "") -> Finding:
-    """A finding that is confirmed if a condition holds, and not so in these runs if not."""
+    """Return a finding that is confirmed if a condition holds, and not so in these runs if not."""
     return Finding(sentence, "confirmed" if holds else "not so here", found, curve)

@@ -43,7 +43,7 @@ class Kept:
         return own if os.path.lexists(own) or key not in self._of_figures else self._of_figures[key][0]
 
     def load(self, key: str) -> tuple[Any, Arrays]:
-        """What the weights of a point say of themselves, and the tensors.
+        """Return what the weights of a point say of themselves, and the tensors.
 
         Raises:
             FileFormatError: There is no file, or none of weights.

@@ -74,11 +74,11 @@ class LayerPoint(Settings):
         return self.examples
 
     def labels(self) -> Int64Array:
-        """The class of each example, `[T]`."""
+        """Return the class of each example, `[T]`."""
         return self._draw(1).integers(0, self.classes, self.examples)
 
     def numbers(self) -> Float64Array:
-        """The number of each example, `[T]`, of float32."""
+        """Return the number of each example, `[T]`, of float32."""
         return self._draw(2).random(self.examples, dtype=np.float32).astype(np.float64)
 
     def vectors(self) -> tuple[Float64Array, Float64Array]:
@@ -95,14 +95,14 @@ class LayerPoint(Settings):
         return np.random.default_rng([self.examples, self.n_ctx, self.d_model, self.data_seed, what])
 
     def task(self) -> VectorTask:
-        """The task whose targets the point learns."""
+        """Return the task whose targets the point learns."""
         keys, queries = self.vectors()
         if self.targets == "numbers":
             return VectorTask(keys, queries, self.numbers()[:, None])
         return VectorTask(keys, queries, np.eye(self.classes)[self.labels()], "classification")
 
     def model(self, weights: Mapping[str, np.ndarray]) -> Model:
-        """The model of weights, exactly those that are given.
+        """Return the model of weights, exactly those that are given.
 
         Args:
             weights: By the names of `byheart.experiments.stacked_layers.forward`, the first map multiplied out.
@@ -113,12 +113,14 @@ class LayerPoint(Settings):
         return Model(blocks=(attention,), W_U=w["W_U"], b_U=w["b_U"])
 
     def parameters(self) -> int:
-        """Number of entries that are trained."""
+        """Return the number of entries that are trained."""
         d = self.d_model
         return d * (d + 1) + self.heads * 2 * d * (self.d_head + 1) + (d + 1) * self.answers
 
     def rank(self) -> int:
-        r"""The certified rank of what frozen heads read, $\min(T, H(n - 1) + 1)$, or $\min(T, H d)$ of own contexts."""
+        r"""Return the certified rank of what frozen heads read, $\min(T, H(n - 1) + 1)$, or $\min(T, H d)$ of own
+        contexts.
+        """
         wide = self.context == "own" and self.n_ctx > 1
         return min(self.examples, self.heads * (self.d_model if wide else self.n_ctx - 1) + (not wide))
 

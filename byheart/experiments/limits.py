@@ -16,7 +16,7 @@ from verify.encoders.encoder_floor import encoder_floor
 
 
 def ceiling(point: AnyPoint) -> int | None:
-    r"""The most contexts that any weights of the shape of a point can hold, where that is known.
+    r"""Return the most contexts that any weights of the shape of a point can hold, where that is known.
 
     Without heads the logits depend on the last token c alone, so at most $\max_i \#\{t : g(t) = i\}$ of the contexts
     that end in c are held. H heads alone are wrong about the parity of n bits at least $E(n, H)$ times
@@ -45,7 +45,7 @@ def ceiling(point: AnyPoint) -> int | None:
 
 
 def floor(point: AnyPoint) -> float | None:
-    """The least loss of any weights of the shape of a point, bounded from below, where that is known.
+    """Return the least loss of any weights of the shape of a point, bounded from below, where that is known.
 
     Laws: the logits are rows of dimension d times W_U, an encoder of rank d, whatever makes the rows; nats. Numbers
     that one shared key is to say: the output is constant, and no constant is nearer than the mean, in squares.

@@ -58,14 +58,14 @@ class Drawn:
         return re.sub(r"d = (\d+), d_h = \1\b", r"d = d_h = \1", ", ".join([self.figure.title, *sizes]))
 
     def rows(self) -> Iterator[dict[str, str]]:
-        """What a register says of each sentence: of which runs, and what came out."""
+        """Yield what a register says of each sentence: of which runs, and what came out."""
         for each in self.findings:
             own = [point for point in self.points if self.figure.curve(point).endswith(each.curve)]
             said = {"sentence": each.sentence, "verdict": each.verdict, "found": each.found}
             yield {"figure": self.figure.name, **said, "speaks for": f"these {_runs(own)}"}
 
     def svg(self) -> str:
-        """The picture."""
+        """Return the picture."""
         figure, results = self.figure, self.results
         trained = [Curve(name, "trained", places) for name, places in figure.trained(results).items()]
         return line_chart(
@@ -89,7 +89,7 @@ _SEEN = {
 
 
 def _shared(points: Sequence[AnyPoint]) -> dict[str, int]:
-    """The sizes that all points have in common, by their letters."""
+    """Return the sizes that all points have in common, by their letters."""
     times = Counter(size for point in points for size in _sizes(point).items())
     return {letter: value for (letter, value), count in times.items() if count == len(points)}
 
@@ -114,7 +114,7 @@ def _runs(points: Sequence[AnyPoint]) -> str:
 
 
 def _coloured(curves: Sequence[Curve]) -> list[Line]:
-    """A line for each; one beside a trained curve has its colour, and beyond four colours lines are thin."""
+    """Return a line for each; one beside a trained curve has its colour, and beyond four colours lines are thin."""
     trained, lines = [each.name for each in curves if each.kind == "trained"], []
     for i, each in enumerate(curves):
         own = each.name if each.kind == "trained" else each.name.partition(", ")[2]
@@ -127,7 +127,7 @@ def _coloured(curves: Sequence[Curve]) -> list[Line]:
 
 
 def read_figure(out: Path, figure: Figure) -> Drawn:
-    """A figure whose table lies in a folder; nothing is said of one that is no whole grid.
+    """Return a figure whose table lies in a folder; nothing is said of one that is no whole grid.
 
     Raises:
         FileFormatError: The table is none of the figure.
@@ -170,7 +170,7 @@ def write_page(out: Path, drawn: Sequence[Drawn]) -> None:
 
 
 def page(drawn: Sequence[Drawn]) -> str:
-    """The page, as a whole HTML document."""
+    """Return the page, as a whole HTML document."""
     models = {result.point.key for each in drawn for result in each.results}
     title = f"{counted(len(models), 'trained model')}, and what each is proved to hold"
     legend = (

@@ -45,7 +45,7 @@ class Settings:
         return canonical_json({**self.settings(), "data_seed": "any", "seed": "any"})
 
     def settings(self) -> dict[str, Any]:
-        """The settings as plain data."""
+        """Return the settings as plain data."""
         return {k: v.hex() if isinstance(v, float) else v for k, v in asdict(self).items()}
 
 
@@ -120,17 +120,17 @@ class Point(Settings):
         return np.arange(0, self.tokens**self.length, step)
 
     def goal(self) -> Int64Array | Float64Array:
-        """The targets: laws `[T, N]` where there are some, labels `[T]` otherwise."""
+        """Return the targets: laws `[T, N]` where there are some, labels `[T]` otherwise."""
         return self.laws() if self.targets == "laws" else self.labels()
 
     def labels(self) -> Int64Array:
-        """The label of each context, `[T]`."""
+        """Return the label of each context, `[T]`."""
         if self.targets == "parity":
             return all_contexts(2, self.length)[self.rows].sum(axis=1) % 2
         return self._draw().integers(0, self.tokens, self.contexts)
 
     def laws(self) -> Float64Array:
-        """The law of each context, `[T, N]`: multiples of 2^-20 whose sum is exactly 1."""
+        """Return the law of each context, `[T, N]`: multiples of 2^-20 whose sum is exactly 1."""
         laws = self._draw().dirichlet(np.ones(self.tokens), self.contexts)
         rounded, likeliest = np.round(laws * 2**20) / 2**20, (np.arange(self.contexts), laws.argmax(axis=1))
         rounded[likeliest] += 1 - rounded.sum(axis=1)
@@ -140,14 +140,14 @@ class Point(Settings):
         return np.random.default_rng([self.tokens, self.length, self.data_seed])
 
     def task(self) -> Task:
-        """The task whose targets the point learns."""
+        """Return the task whose targets the point learns."""
         contexts = all_contexts(self.tokens, self.length)[self.rows]
         if self.targets == "laws":
             return array_task(contexts, laws=self.laws(), vocabulary=self.tokens)
         return array_task(contexts, next_tokens=self.labels(), vocabulary=self.tokens, target="labels")
 
     def model(self, weights: Mapping[str, np.ndarray]) -> Model:
-        """The model of weights, exactly those that are given.
+        """Return the model of weights, exactly those that are given.
 
         Args:
             weights: By the names of `byheart.experiments.stacked_heads.forward`, shared maps folded.
@@ -165,13 +165,13 @@ class Point(Settings):
         return Model(blocks=tuple(blocks), W_U=w["W_U"], W_E=w["W_E"], W_pos=w["W_pos"])
 
     def sample(self) -> Int64Array:
-        """The contexts in each batch of the sample, `[64, 256]`, `[64, 1024]` or `[1000, 1024]`."""
+        """Return the contexts in each batch of the sample, `[64, 256]`, `[64, 1024]` or `[1000, 1024]`."""
         draw = np.random.default_rng([7, self.contexts, self.data_seed, self.seed])
         own = _BATCHES, _LARGE_BATCH if self.tokens > _MANY else _BATCH
         return draw.integers(0, self.contexts, own if self.protocol == "fixed sample" else _TEXT)
 
     def parameters(self) -> int:
-        """Number of entries that are trained."""
+        """Return the number of entries that are trained."""
         inner = self.d_model if self.maps == "own" else self.d_head
         heads = 4 * self.heads * inner * self.d_head
         neurons = 2 * self.d_model * self.neurons + self.neurons + self.d_model if self.neurons else 0
@@ -179,7 +179,8 @@ class Point(Settings):
         return self.length * inner + 2 * self.tokens * self.d_model + shared + self.layers * (heads + neurons)
 
     def rank(self) -> int:
-        r"""The certified rank of frozen features, $\min(T, n + H \min(d_h, n))$ with $n = \min(d, N)$ (Theorem S5).
+        r"""Return the certified rank of frozen features, $\min(T, n + H \min(d_h, n))$ with $n = \min(d, N)$ (Theorem
+        S5).
 
         A head that is wider than d reads no more than the d dimensions of its input.
         """

@@ -16,7 +16,7 @@ Weights = dict[str, Tensor]
 
 
 def losses(points: Sequence[Point], device: str) -> Callable[[Weights, int], Tensor]:
-    """The loss of stacked weights in a step, the sum over the models of their mean over the contexts.
+    """Return the loss of stacked weights in a step, the sum over the models of their mean over the contexts.
 
     Args:
         points: Of one shape.
@@ -68,7 +68,7 @@ def initial(point: Point) -> Weights:
 
 
 def forward(point: Point, weights: Weights, rows: Tensor | None = None) -> Tensor:
-    """The logits of contexts, by default of all N^S in lexicographic order, `[models, N^S, N]`.
+    """Return the logits of contexts, by default of all N^S in lexicographic order, `[models, N^S, N]`.
 
     The first heads read rows that depend on one token and one position, so their queries, keys and values are computed
     once a token, and the weighted sum is one product of matrices for each position; nothing of the size heads x
@@ -93,7 +93,7 @@ def forward(point: Point, weights: Weights, rows: Tensor | None = None) -> Tenso
 
 
 def _first_heads(point: Point, w: Weights, x: Tensor, i: int) -> Tensor:
-    """The stream at position i behind the first heads, `[models, N^S, d]`."""
+    """Return the stream at position i behind the first heads, `[models, N^S, d]`."""
     size, n, S = x.shape[0], point.tokens, point.length
     grid = x[:, i].reshape(size, *(n if s == i else 1 for s in range(S)), -1).expand(size, *[n] * S, -1)
     if point.heads:
@@ -117,7 +117,7 @@ def _first_heads(point: Point, w: Weights, x: Tensor, i: int) -> Tensor:
 
 
 def _next_layer(point: Point, w: Weights, streams: list[Tensor], layer: int) -> list[Tensor]:
-    """The streams that are read on: of all positions, or in the last layer of the last one."""
+    """Return the streams that are read on: of all positions, or in the last layer of the last one."""
     asking = range(len(streams)) if layer < point.layers - 1 else [len(streams) - 1]
     if not point.heads:
         return [_neurons(point, w, streams[i], layer) for i in asking]

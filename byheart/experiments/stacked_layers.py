@@ -16,7 +16,7 @@ from byheart.experiments.stacked_heads import Weights
 
 
 def losses(points: Sequence[LayerPoint], device: str) -> Callable[[Weights, int], Tensor]:
-    """The loss of stacked weights in a step, the sum over the models of their mean over the examples.
+    """Return the loss of stacked weights in a step, the sum over the models of their mean over the examples.
 
     Args:
         points: Of one shape.
@@ -50,7 +50,7 @@ def initial(point: LayerPoint) -> Weights:
 
 
 def forward(point: LayerPoint, w: Weights, keys: Tensor, queries: Tensor) -> Tensor:
-    """The outputs, `[models, T, C]`; queries are folded into the key maps, so no key is projected for each head.
+    """Return the outputs, `[models, T, C]`; queries are folded into the key maps, so no key is projected for each head.
 
     Args:
         point: The shape.
@@ -72,7 +72,7 @@ def forward(point: LayerPoint, w: Weights, keys: Tensor, queries: Tensor) -> Ten
 
 
 def folded(point: LayerPoint, w: Weights) -> Weights:
-    r"""The first map multiplied out, for vectors with their positions behind them.
+    r"""Return the first map multiplied out, for vectors with their positions behind them.
 
     $$ \bigl((x A + b) + p\bigr) W = (x, p) \binom{A}{I} W + b\,W . $$
 

@@ -107,7 +107,7 @@ class Result:
         return None
 
     def row(self) -> dict[str, str]:
-        """The result as a line of a table; numbers as they are read back to the same."""
+        """Return the result as a line of a table; numbers as they are read back to the same."""
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "point"}
         cells = {"key": self.point.key, **vars(self.point), **own, "bits_a_parameter": self.bits}
         if isinstance(self.point, LayerPoint):
@@ -219,7 +219,7 @@ def _stacks(points: list[AnyPoint], device: str) -> Iterator[tuple[AnyPoint, ...
 
 
 def model_of(point: AnyPoint, kept: Kept) -> Model:
-    """The model of trained weights, which say themselves of which point they are.
+    """Return the model of trained weights, which say themselves of which point they are.
 
     Args:
         point: The settings.
@@ -267,7 +267,7 @@ def certified(point: AnyPoint, kept: Kept, folder: Path) -> Result:
 
 
 def proved(point: AnyPoint, model: Model) -> Result:
-    """What a model holds of the task of a point, beside what one float32 run of it says."""
+    """Return what a model holds of the task of a point, beside what one float32 run of it says."""
     import torch
 
     from verify.replica.module import Replica
@@ -312,7 +312,7 @@ def _sampled(point: AnyPoint) -> TypeGuard[Point]:
 
 
 def _at_least(contexts: int, point: AnyPoint) -> Criterion:
-    """The question whether so many are held; numbers are within the tolerance of the figures."""
+    """Return the question whether so many are held; numbers are within the tolerance of the figures."""
     numbers = point.targets == "numbers"
     return Criterion.at_least(contexts, tolerance=TOLERANCE) if numbers else Criterion.at_least(contexts)
 
@@ -336,7 +336,7 @@ def write_table(path: Path, results: Sequence[Result]) -> None:
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
-    """A table with the names of all rows; a cell is empty where a row has no such name."""
+    """Write a table with the names of all rows; a cell is empty where a row has no such name."""
     text, names = io.StringIO(), list(dict.fromkeys(name for row in rows for name in row))
     table = csv.DictWriter(text, names or ["key"], lineterminator="\n")
     table.writeheader()
@@ -345,7 +345,7 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, str]]) -> None:
 
 
 def read_table(path: Path) -> list[Result]:
-    """The results of a table, as they were written.
+    """Return the results of a table, as they were written.
 
     Raises:
         FileFormatError: The file is missing or no table of points.
@@ -358,7 +358,7 @@ def read_table(path: Path) -> list[Result]:
 
 
 def read_result(row: Mapping[str, str]) -> Result:
-    """The result of a line of a table.
+    """Return the result of a line of a table.
 
     Raises:
         KeyError: A column is missing.
@@ -389,7 +389,7 @@ def read_result(row: Mapping[str, str]) -> Result:
 
 
 def point_of(row: Mapping[str, str]) -> AnyPoint:
-    """The point of a line of a table.
+    """Return the point of a line of a table.
 
     Raises:
         ValueError: A column is missing, or a cell is no setting.

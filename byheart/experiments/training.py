@@ -58,13 +58,13 @@ def trained(
 
 
 def exact(point: AnyPoint, weights: Arrays) -> dict[str, NDArray[np.float64]]:
-    """The weights as `Point.model` takes them: float64 of the same values, maps multiplied out and rounded."""
+    """Return the weights as `Point.model` takes them: float64 of the same values, maps multiplied out and rounded."""
     doubles = {name: torch.as_tensor(each).double() for name, each in weights.items()}
     return {name: each.numpy() for name, each in _kind(point).folded(point, doubles).items()}
 
 
 def shapes(point: AnyPoint) -> dict[str, tuple[int, ...]]:
-    """The shapes of the tensors that a point trains, by name."""
+    """Return the shapes of the tensors that a point trains, by name."""
     return {name: tuple(each.shape) for name, each in _kind(point).initial(point).items()}
 
 

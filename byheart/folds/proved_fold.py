@@ -102,7 +102,7 @@ class ProvedFold:
     def ask(self, asked: list[str]) -> list[FoldAnswer]: ...
 
     def ask(self, asked: str | list[str]) -> FoldAnswer | list[FoldAnswer]:
-        """What the model says to an input, proved here and now, or to each of a list of inputs.
+        """Return what the model says to an input, proved here and now, or to each of a list of inputs.
 
         Args:
             asked: All tokens of a prompt; of a rule that adds also two numbers, such as ``"3 + 5"``.
@@ -128,7 +128,7 @@ class ProvedFold:
 
 
 def load_fold(folder: Path | str) -> ProvedFold:
-    """What `certify` or `build` wrote of a rule with a state; nothing is proved again until it is asked.
+    """Return what `certify` or `build` wrote of a rule with a state; nothing is proved again until it is asked.
 
     Raises:
         FileFormatError: A file is missing or is not what it should be.

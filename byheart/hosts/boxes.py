@@ -22,7 +22,7 @@ _PREFIXES = {"_orig_mod.": "torch.compile", "module.": "DataParallel"}
 
 
 def unpickled(path: Path, key: str | None = None) -> dict[str, Any]:
-    """A state dictionary in a file of torch, read without running anything that is in it.
+    """Return a state dictionary in a file of torch, read without running anything that is in it.
 
     Args:
         path: The file.
@@ -52,7 +52,7 @@ def unpickled(path: Path, key: str | None = None) -> dict[str, Any]:
 
 
 def of_archive(path: Path) -> dict[str, Any]:
-    """The arrays of a NumPy archive by name, without running anything that is in it.
+    """Return the arrays of a NumPy archive by name, without running anything that is in it.
 
     Raises:
         FileFormatError: It is none, or holds objects.
@@ -69,7 +69,7 @@ def _is_state(found: Any) -> bool:
 
 
 def _contents(found: Any) -> str:
-    """What a file holds instead of tensors by name, and where in it those are."""
+    """Return what a file holds instead of tensors by name, and where in it those are."""
     if not isinstance(found, dict):
         return type(found).__name__
     keys = ", ".join(map(repr, list(found)[:6])) + (", ..." if len(found) > 6 else "")
@@ -86,7 +86,7 @@ def _contents(found: Any) -> str:
 
 
 def without_wrappers(tensors: Mapping[str, T]) -> tuple[dict[str, T], str]:
-    """The tensors without the prefixes that wrappers put before every name, and a word about them.
+    """Return the tensors without the prefixes that wrappers put before every name, and a word about them.
 
     Args:
         tensors: By name.
@@ -104,7 +104,7 @@ def without_wrappers(tensors: Mapping[str, T]) -> tuple[dict[str, T], str]:
 
 
 def shortened(names: Collection[str]) -> Iterator[str]:
-    """The prefixes, up to a dot, that all names have, the shortest first.
+    """Yield the prefixes, up to a dot, that all names have, the shortest first.
 
     Example:
         >>> list(shortened(["net.model.a.w", "net.model.b"]))

@@ -484,7 +484,7 @@ def certify_fold(
 
 
 def _margins(model: Model, facts: AnyTask, answers: Answers) -> dict[str, Any] | None:
-    """The bounds of the margin of each fact, for the page; JSON has no infinity.
+    """Return the bounds of the margin of each fact, for the page; JSON has no infinity.
 
     There is no page of vectors, which have no texts, of laws and values, which are not held by a margin alone, of
     models with one output, nor of so many facts that nobody would look at them.
@@ -530,7 +530,7 @@ def _write(
     page: Callable[[Path, Measured], str] | None = None,
     overwrite: bool,
 ) -> None:
-    """The folder that `check` proves again, and a page that is made of them; the figures name its files."""
+    """Write the folder that `check` proves again, and a page that is made of them; the figures name its files."""
     with new_folder(out, overwrite=overwrite) as written:
         model.save(written / MODEL_FILE)
         task.save(written / TASK_FILE)
@@ -574,7 +574,7 @@ def _model(
     ignored: Sequence[str],
     handshake: bool,
 ) -> _Given:
-    """The model, what can be asked whether it is that, and its configuration."""
+    """Return the model, what can be asked whether it is that, and its configuration."""
     if ignored and not handshake:
         raise InputError(
             "ignore_field", f"= {ignored[0]!r} is given, but without a handshake its effect is not checked"
@@ -636,17 +636,17 @@ def _require_loaded_exactly(path: Path, options: Mapping[str, Any]) -> None:
 
 
 def _told(facts: AnyTask, decided: Callable[[Sequence[Any], bool, float, str], None]) -> Decided:
-    """What is called with the number of a fact, and calls another with its row."""
+    """Return what is called with the number of a fact, and calls another with its row."""
     return lambda fact, *how: decided(facts.rows(np.array([fact]))[0], *how)
 
 
 def _ignoring(fields: Sequence[str]) -> str:
-    """What the first line says of fields of the configuration that nobody followed."""
+    """Return what the first line says of fields of the configuration that nobody followed."""
     return f"the configuration's {', '.join(fields)} ignored" if fields else ""
 
 
 def _decoding(source: Any, options: Mapping[str, Any], task: AnyTask | RuleTask, plain_argmax: bool) -> str:
-    """What the first line says of how answers are decoded, where the facts have answers."""
+    """Return what the first line says of how answers are decoded, where the facts have answers."""
     answers, read = task.decoding()
     if task.target != "labels" or not answers:
         return ""
@@ -654,7 +654,7 @@ def _decoding(source: Any, options: Mapping[str, Any], task: AnyTask | RuleTask,
 
 
 def _linear_maps(module: Any) -> set[str]:
-    """The weights of linear maps, which torch stores as [out, in]."""
+    """Return the weights of linear maps, which torch stores as [out, in]."""
     from torch.nn import Linear
 
     return {f"{place}.weight".lstrip(".") for place, part in module.named_modules() if isinstance(part, Linear)}
@@ -681,7 +681,7 @@ def _asked(
 
 
 def _least_margin(answers: Answers) -> float | None:
-    """The least distance of what is decided from a tie; none where nothing is decided by a margin."""
+    """Return the least distance of what is decided from a tie; none where nothing is decided by a margin."""
     apart = np.maximum(answers.margin_lower, -answers.margin_upper)
     known = apart[(answers.margin_lower > 0.0) | (answers.margin_upper <= 0.0)]
     return float(known.min()) if len(known) and np.isfinite(known.min()) else None
@@ -698,7 +698,7 @@ def _require_agreement(agreeing: Asked | None, least: float | None, ignored: Seq
 
 
 def _parts(facts: AnyTask) -> list[Part]:
-    """The contexts of facts, by their lengths."""
+    """Return the contexts of facts, by their lengths."""
     return [
         Part(
             part.task.contexts,

@@ -34,7 +34,7 @@ _OUTPUTS = ("W_O", "b_O", "W_out", "b_out")  # of which the last axis is that of
 
 
 def rounded_model(model: Model, dtype: str) -> Model:
-    """The model with every entry of every tensor rounded to the nearest number of a type, as float64.
+    """Return the model with every entry of every tensor rounded to the nearest number of a type, as float64.
 
     Args:
         model: A model of float64 tensors.
@@ -55,7 +55,7 @@ def rounded_model(model: Model, dtype: str) -> Model:
 
 
 def with_residual_stream(model: Model, *, extra: int = 0) -> Model:
-    r"""The same outputs from blocks that all have a skip connection, for hosts that know no others.
+    r"""Return the same outputs from blocks that all have a skip connection, for hosts that know no others.
 
     The stream is widened: a block without a skip connection writes into coordinates of its own, which were zero, and
     later blocks read those instead of the old ones. Nothing is rounded.
@@ -104,7 +104,7 @@ def with_residual_stream(model: Model, *, extra: int = 0) -> Model:
 
 
 def without_output_shift(model: Model) -> Model:
-    """The same outputs without `b_U`: one more coordinate of the stream is 1 throughout and carries it.
+    """Return the same outputs without `b_U`: one more coordinate of the stream is 1 throughout and carries it.
 
     Args:
         model: A model that reads tokens.
@@ -157,7 +157,7 @@ def direction(model: Model) -> Attends:
 
 
 def in_equal_layers(model: Model, *, d_head: int | None = None) -> Model:
-    """The same outputs from layers of one size: an attention each, and neurons each if the model has any.
+    """Return the same outputs from layers of one size: an attention each, and neurons each if the model has any.
 
     Heads and neurons that are missing are zero: they add nothing. All shifts are there, zero where there were none.
 
@@ -214,7 +214,8 @@ def in_equal_layers(model: Model, *, d_head: int | None = None) -> Model:
 
 
 def with_score_root(model: Model, root: int) -> Model:
-    r"""The same scores divided by $\sqrt{\mathrm{root}}$ in all attention blocks, with what undoes it in W_Q and b_Q.
+    r"""Return the same scores divided by $\sqrt{\mathrm{root}}$ in all attention blocks, with what undoes it in W_Q and
+    b_Q.
 
     The factor is $\sqrt{\mathrm{root} / m}$ with the `score_root` m of the block; where it is no power of two, each
     entry is rounded twice, to float64 (`scales_exactly`).
@@ -262,7 +263,7 @@ def scales_exactly(model: Model, root: int) -> bool:
 
 
 def exact_head_width(model: Model, least: int, *, most: int = 0) -> int:
-    """A width of a head for which scores divided by its root are undone without rounding.
+    """Return a width of a head for which scores divided by its root are undone without rounding.
 
     A run may divide scores by the root of the width, or both factors by its fourth root. Of equal scores of integers it
     is proved that every run has them equal where both roots are powers of two (Theorem R12 of docs/rigour/runs.md).
@@ -301,7 +302,9 @@ def _asks_integers(model: Model) -> bool:
 
 
 def _least_width(width: int, factor: int, least: int) -> int:
-    """The least product of a width and a power of the factor, or quotient, that is an integer of at least `least`."""
+    """Return the least product of a width and a power of the factor, or quotient, that is an integer of at least
+    `least`.
+    """
     while width % factor == 0 and width // factor >= least:
         width //= factor
     while width < least:
@@ -331,7 +334,7 @@ def _scaled_tensors(old: Attention, new: Attention) -> list[tuple[Tensor, Tensor
 
 
 def _exact_factor(old: int, new: int) -> Any:
-    """The root of new / old, if it is a power of two."""
+    """Return the root of new / old, if it is a power of two."""
     ratio = Fraction(new, old)
     exponent = ratio.numerator.bit_length() - ratio.denominator.bit_length()
     if exponent % 2 or ratio != Fraction(2) ** exponent:
@@ -340,7 +343,7 @@ def _exact_factor(old: int, new: int) -> Any:
 
 
 def _layers(blocks: tuple[Block, ...]) -> list[tuple[Attention | None, FeedForward | None]]:
-    """The blocks as layers, an attention or none and neurons or none; at least one layer."""
+    """Return the blocks as layers, an attention or none and neurons or none; at least one layer."""
     layers: list[tuple[Attention | None, FeedForward | None]] = []
     for place, block in enumerate(blocks):
         if isinstance(block, Normalization):
@@ -355,7 +358,7 @@ def _layers(blocks: tuple[Block, ...]) -> list[tuple[Attention | None, FeedForwa
 
 
 def _common_norm(model: Model, final: Normalization | None) -> Normalization | None:
-    """A normalization of the kind that all blocks have, with a gain of 1; or none where none has one."""
+    """Return a normalization of the kind that all blocks have, with a gain of 1; or none where none has one."""
     norms = norms_of(model)
     if not norms:
         return None
@@ -399,7 +402,7 @@ def _padded(block: Attention | FeedForward, name: str, shape: tuple[int, ...], z
 
 
 def _placed(tensor: Tensor, width: int, axis: int, place: slice) -> Tensor:
-    """The tensor among zeros that make one of its axes `width` long."""
+    """Return the tensor among zeros that make one of its axes `width` long."""
     shape, where = list(tensor.shape), [slice(None)] * tensor.ndim
     shape[axis], where[axis] = width, place
     result = np.zeros(shape, dtype=tensor.dtype)

@@ -174,7 +174,8 @@ def require_greedy(source: Any, config: Mapping[str, Any], asked: Asked, *, plai
 
 
 def code_not_run(source: Any, config: Mapping[str, Any]) -> str:
-    """What the first line says of code beside a model of Hugging Face, which runs where it is trusted, and never here.
+    """Return what the first line says of code beside a model of Hugging Face, which runs where it is trusted, and never
+    here.
 
     Args:
         source: A folder or file of a model, or anything else.
@@ -213,7 +214,7 @@ def _read(folder: Path) -> Mapping[str, Any] | None:
 
 
 def _effect(name: str, value: Any, asked: Asked) -> str:
-    """What a field does to the answers; empty where it does nothing."""
+    """Return what a field does to the answers; empty where it does nothing."""
     if name in _NO_EFFECT:
         return ""
     if name == _PADS:

@@ -157,7 +157,7 @@ def export(
 def _with_runs(
     certificate: Certificate, model: Model, facts: ListedTask, dtype: str, progress: Progress
 ) -> Certificate:
-    """The certificate that also states what every run holds and says, where the kernel can check that."""
+    """Return the certificate that also states what every run holds and says, where the kernel can check that."""
     if facts.facts is None:
         return certificate
     runs = prove_runs(model, facts.facts, dtype, tolerance=certificate.criterion.tolerance, progress=progress)
@@ -172,7 +172,8 @@ def _own_dtype(source: Path | str | Model, task: AnyTask | None) -> str:
 
 
 def own_dtype(source: Path | Model) -> str:
-    """The type that a memory was made for: that of the runs its folder states; else the coarser that holds its weights.
+    """Return the type that a memory was made for: that of the runs its folder states; else the coarser that holds its
+    weights.
 
     Args:
         source: A folder that byheart wrote, or a model.
@@ -201,7 +202,7 @@ def own_dtype(source: Path | Model) -> str:
 
 
 def _of_a_fold(folder: Path) -> Certificate | None:
-    """The certificate of a folder whose answers are said token by token; none of another folder."""
+    """Return the certificate of a folder whose answers are said token by token; none of another folder."""
     certificate = Certificate.load(folder)
     return certificate if certificate.subject.is_of_a_fold else None
 

@@ -101,7 +101,7 @@ class MeasuredDecoding:
 
     @classmethod
     def of_data(cls, data: Any) -> "MeasuredDecoding":
-        """What `data` gave.
+        """Return what `data` gave.
 
         Raises:
             FileFormatError: Other data.
@@ -123,7 +123,7 @@ class MeasuredDecoding:
 
 
 def _wrong_of(data: Any) -> WrongSaid | None:
-    """What stands of an input that is answered wrongly."""
+    """Return what stands of an input that is answered wrongly."""
     if data is None:
         return None
     where = f"{MEASURED}.wrong"
@@ -169,7 +169,7 @@ class ExportedFold:
         return write_parity(folder, report)
 
     def report(self, measured: MeasuredDecoding) -> dict[str, Any]:
-        """The content of ``parity.json``, but for the hashes of the files."""
+        """Return the content of ``parity.json``, but for the hashes of the files."""
         shown, values = self.outcome(measured), self.certificate.answers.values
         return {
             "headline": str(shown),
@@ -205,7 +205,7 @@ class ExportedFold:
         return replace(self.certificate, provenance={}).outcome.adding(self.where)
 
     def outcome(self, measured: MeasuredDecoding) -> Outcome:
-        """What is proved of what is written, unless the host says something else."""
+        """Return what is proved of what is written, unless the host says something else."""
         asked = counted(measured.inputs, "drawn input")
         found = self.proved.adding(f"generate is right on {measured.right} of {asked}, measured")
         all_right = self.certificate.answers.values["held"] == self.fold.inputs
@@ -216,7 +216,7 @@ class ExportedFold:
 
     @classmethod
     def load(cls, folder: Path) -> tuple["ExportedFold", MeasuredDecoding]:
-        """What lies in a folder that an export wrote, and what was measured; nothing is proved or compared.
+        """Return what lies in a folder that an export wrote, and what was measured; nothing is proved or compared.
 
         Raises:
             FileFormatError: A file is missing or is not what it should be.
@@ -237,7 +237,7 @@ class ExportedFold:
 
 
 def choices_of(fold: Fold, prompt: tuple[int, ...]) -> Int64Array:
-    """What an input chooses at each stage, `[1, stages]`.
+    """Return what an input chooses at each stage, `[1, stages]`.
 
     Raises:
         InputError: No input of the rule.
@@ -252,7 +252,7 @@ def _spaced(tokens: "tuple[int, ...] | list[int]") -> str:
 
 
 def _write_beside(folder: Path, model: Model, fold: Fold) -> None:
-    """The rule, a tokenizer of numbers with spaces between, and how many tokens an answer has."""
+    """Write the rule, a tokenizer of numbers with spaces between, and how many tokens an answer has."""
     tokens = max(model.d_vocab, model.d_vocab_out)
     config = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))
     config |= {"vocab_size": tokens + 1, "answers": list(range(model.d_vocab_out)), "grows": fold.length < model.n_ctx}
@@ -276,7 +276,7 @@ def _write_beside(folder: Path, model: Model, fold: Fold) -> None:
 
 
 def _tokenizer(tokens: int) -> dict[str, Any]:
-    """The content of ``tokenizer.json``: a token is written as its number, and spaces stand between."""
+    """Return the content of ``tokenizer.json``: a token is written as its number, and spaces stand between."""
     names = [*map(str, range(tokens)), "[PAD]"]
     return {
         "version": "1.0",

@@ -92,7 +92,7 @@ class Measured:
 
     @classmethod
     def of_data(cls, data: Any) -> "Measured":
-        """What `data` gave.
+        """Return what `data` gave.
 
         Raises:
             FileFormatError: Other data.
@@ -171,7 +171,7 @@ class Exported:
         return write_parity(folder, report)
 
     def report(self, measured: Measured) -> dict[str, Any]:
-        """The content of ``parity.json``, but for the hashes of the files."""
+        """Return the content of ``parity.json``, but for the hashes of the files."""
         certificate, model, shown = self.certificate, self.model, self.outcome(measured)
         values, narrow = certificate.answers.values, self.dtype == NARROWEST
         return {
@@ -193,7 +193,7 @@ class Exported:
         }
 
     def outcome(self, measured: Measured) -> Outcome:
-        """What is proved of what is written, unless the host computes something that holds less."""
+        """Return what is proved of what is written, unless the host computes something that holds less."""
         shown, asked = self.proved, self.certificate.criterion
         for run in measured.runs.values():
             values = {name: value for name, value in self.certificate.answers.values.items() if "guess" in name}
@@ -230,7 +230,7 @@ class Exported:
         return numbered is None or numbered(self.typed).sha256() == self.facts.sha256()
 
     def _said(self, run: Parity, asked: Criterion) -> str:
-        """What was measured of what is asked: where that is a mean, no single context has to be held."""
+        """Return what was measured of what is asked: where that is a mean, no single context has to be held."""
         if asked.asked != "at-most":
             return f"{run.held} of {self.facts.n_contexts}"
         mean = _shown(run.mean_loss)
@@ -238,7 +238,7 @@ class Exported:
 
     @classmethod
     def load(cls, folder: Path) -> tuple["Exported", Measured]:
-        """What lies in a folder that an export wrote, and what was measured; nothing is proved or compared.
+        """Return what lies in a folder that an export wrote, and what was measured; nothing is proved or compared.
 
         Raises:
             FileFormatError: A file is missing or is not what it should be.
@@ -318,7 +318,9 @@ def require_export_made_again(folder: Path) -> str:
 
 
 def _loaded(folder: Path) -> tuple[Exported | ExportedFold, Any]:
-    """What lies in a folder that an export wrote, of facts or of a rule with a state, and what was measured of it."""
+    """Return what lies in a folder that an export wrote, of facts or of a rule with a state, and what was measured of
+    it.
+    """
     of_a_fold = Certificate.load(folder / PROOF_FOLDER).subject.is_of_a_fold
     return ExportedFold.load(folder) if of_a_fold else Exported.load(folder)
 

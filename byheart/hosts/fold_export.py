@@ -106,7 +106,7 @@ def export_fold(
 
 
 def _generated(folder: Path, model: Model, fold: Fold, asked: Int64Array, dtype: str) -> tuple[Int64Array, float]:
-    """What `generate` says, `[n, tokens of an answer]`, and how far a logit is from the exact one at most."""
+    """Return what `generate` says, `[n, tokens of an answer]`, and how far a logit is from the exact one at most."""
     import torch
 
     from verify.replica.module import full_precision
@@ -124,7 +124,7 @@ def _generated(folder: Path, model: Model, fold: Fold, asked: Int64Array, dtype:
 
 
 def _largest_difference(model: Model, contexts: Int64Array, logits: Float64Array) -> float:
-    """An upper bound of how far logits are from the exact ones of the original weights."""
+    """Return an upper bound of how far logits are from the exact ones of the original weights."""
     largest = 0.0
     for start, middle, radius in logit_balls(model, contexts):
         off = up(np.abs(logits[start : start + len(middle)] - middle) + radius)

@@ -96,7 +96,7 @@ class GGUFFile:
         return cls(path, fields, stored)
 
     def configuration(self) -> dict[str, Any]:
-        """The configuration, by the names of `transformers`.
+        """Return the configuration, by the names of `transformers`.
 
         Raises:
             InputError: An architecture that is not read, a field of it that is not known, or a part of several files.
@@ -125,7 +125,7 @@ class GGUFFile:
         return config
 
     def _add_rotary(self, kind: str, config: dict[str, Any], own: Mapping[str, Any]) -> None:
-        """The fields of rotary positions and of heads, as far as one says something of another."""
+        """Add the fields of rotary positions and of heads, as far as one says something of another."""
         heads = config.get("num_attention_heads")
         if type(heads) is not int or heads < 1:
             raise InputError(f"{self.path}: {kind}.attention.head_count", f"is {heads!r}", "an integer of at least 1")
@@ -139,7 +139,7 @@ class GGUFFile:
         config["head_dim"] = width
 
     def tensors(self) -> dict[str, Float64Array]:
-        """The numbers, by the names and in the layout of `transformers`.
+        """Return the numbers, by the names and in the layout of `transformers`.
 
         Raises:
             InputError: The library `gguf` is missing, or there is a tensor of which nothing is known here.
@@ -184,7 +184,7 @@ class _Header:
         return self._data[self.place - count : self.place].tobytes()
 
     def checked_count(self, count: Any, *, least: int, what: str) -> int:
-        """A number of things, if the bytes that are left can hold so many of at least `least` bytes each."""
+        """Return a number of things, if the bytes that are left can hold so many of at least `least` bytes each."""
         if count * least > len(self._data) - self.place:
             raise FileFormatError(f"{self.path} says that it has {count} {what}, more than its bytes can hold")
         return int(count)
@@ -274,7 +274,7 @@ class _Reader:
     parts: Mapping[str, str]
 
     def called(self, name: str) -> str | None:
-        """What `transformers` calls a tensor; none where the architecture has no such."""
+        """Return what `transformers` calls a tensor; none where the architecture has no such."""
         if (of_layer := re.fullmatch(r"blk\.(\d+)\.(\w+)\.(weight|bias)", name)) is not None:
             number, part, kind = of_layer.groups()
             return f"{self.layer.format(number)}.{self.parts[part]}.{kind}" if part in self.parts else None
@@ -282,7 +282,7 @@ class _Reader:
         return f"{self.whole[part]}.{kind}" if part in self.whole and kind in ("weight", "bias") else None
 
     def laid_out(self, fields: Mapping[str, Any], name: str, numbers: Float64Array) -> Float64Array:
-        """A tensor as `transformers` lays it out."""
+        """Return a tensor as `transformers` lays it out."""
         part = name.split(".")[-2]
         if self.model_type == "gpt2":
             return numbers.T if name.endswith("weight") and part in _TRANSPOSED else numbers
@@ -394,7 +394,7 @@ _CUTS: Mapping[str, Callable[[], list[dict[str, Any]]]] = {
 
 
 def tokenizer_json(file: GGUFFile) -> str:
-    """The content of the ``tokenizer.json`` that cuts texts as the file says.
+    """Return the content of the ``tokenizer.json`` that cuts texts as the file says.
 
     Raises:
         InputError: The file says nothing of texts, or cuts them in a way that is not known here.
@@ -442,7 +442,7 @@ def _list_of(file: GGUFFile, name: str) -> list[Any]:
 
 
 def _begun(number: int, name: str) -> dict[str, Any]:
-    """What puts a token before every text."""
+    """Return what puts a token before every text."""
     first, text = {"SpecialToken": {"id": name, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}
     special = {name: {"id": name, "ids": [number], "tokens": [name]}}
     return {"type": "TemplateProcessing", "single": [first, text], "pair": [first, text, {"Sequence": {"id": "B",

@@ -62,7 +62,7 @@ class Asked:
         return bool(self.agrees) and (margin is None or self.gap <= _SHARE * margin)
 
     def said(self, margin: float | None = None, *, drawn: int | None = None) -> str:
-        """What the first line says of it.
+        """Return what the first line says of it.
 
         Args:
             margin: The least margin of what is decided, in size, where one is known. A host agrees if it differs by at
@@ -127,7 +127,7 @@ class HostAnswer:
     said: tuple[int, ...]
 
     def words(self, proved: Sequence[int]) -> str:
-        """What the first line says of it, beside the tokens that are proved to be said in real arithmetic.
+        """Return what the first line says of it, beside the tokens that are proved to be said in real arithmetic.
 
         Example:
             >>> HostAnswer("the replica in torch", (1, 2)).words((1, 2)), HostAnswer("it", (1, 2)).words((1,))
@@ -174,7 +174,7 @@ def host_answer(source: Any, config: Any, model: Model, prompt: Sequence[int], c
 
 
 def _compared(module: Any, name: str, model: Model, inputs: Int64Array | Vectors) -> tuple[float, float] | str:
-    """The largest difference on some inputs and the largest that is allowed; or why nothing can be said."""
+    """Return the largest difference on some inputs and the largest that is allowed; or why nothing can be said."""
     try:
         with _recorded(module, model):
             computed = float64_logits(module, inputs)
@@ -205,7 +205,8 @@ def _compared(module: Any, name: str, model: Model, inputs: Int64Array | Vectors
 
 
 def float64_logits(module: Any, inputs: Int64Array | Vectors) -> Float64Array:
-    """What a torch module computes at the last position, every operation in float64 on the CPU; it is left as it was.
+    """Return what a torch module computes at the last position, every operation in float64 on the CPU; it is left as it
+    was.
 
     `module.double()` is no such run: normalizations and softmaxes of hosts cast to float32.
 
@@ -271,7 +272,8 @@ def _in_float64(module: Any) -> Iterator[None]:
 
 @contextmanager
 def _recorded(module: Any, model: Model) -> Iterator[None]:
-    """The numbers that a library computes in float32 when it runs, as the model has recorded them; and back again.
+    """Yield the numbers that a library computes in float32 when it runs, as the model has recorded them; and back
+    again.
 
     Raises:
         HandshakeError: The module has others, by more than rounding explains.
@@ -324,7 +326,7 @@ def _recorded(module: Any, model: Model) -> Iterator[None]:
 
 
 def _with_slopes(module: Any, slopes: Any) -> list[tuple[Any, str, Any]]:
-    """The functions of a library that make slopes, replaced by those with the recorded ones; and what they were."""
+    """Return the functions of a library that make slopes, replaced by those with the recorded ones; and what they were."""
 
     def of_bloom(*_: Any, **__: Any) -> Any:
         return slopes
@@ -354,7 +356,7 @@ def _require_close(name: str, recorded: Any, found: Any, absolutely: float = 0.0
 
 
 def _module(source: Any, config: Any) -> tuple[Any, str] | str | None:
-    """The module that people run with what it is called; or why it is not asked; none where there is none."""
+    """Return the module that people run with what it is called; or why it is not asked; none where there is none."""
     if hasattr(source, "state_dict"):
         from torch.nn import ModuleDict, ModuleList, ParameterDict, ParameterList
 
@@ -383,7 +385,7 @@ def _module(source: Any, config: Any) -> tuple[Any, str] | str | None:
 
 
 def _from_folder(loader: Any, folder: Path, options: Mapping[str, Any]) -> Any:
-    """The module as its users load it: in the type that the configuration names, or the first tensor has.
+    """Return the module as its users load it: in the type that the configuration names, or the first tensor has.
 
     Raises:
         InputError: Some numbers of the file are rounded then.
@@ -406,7 +408,7 @@ def _from_folder(loader: Any, folder: Path, options: Mapping[str, Any]) -> Any:
 
 
 def _of_tensors(path: Path, options: Mapping[str, Any]) -> tuple[Any, str] | str:
-    """The module of a configuration, with the tensors of a file that has no module of its own."""
+    """Return the module of a configuration, with the tensors of a file that has no module of its own."""
     if options.get("model_type") == "gpt2":
         return _gpt2(path, None, options)
     if missing := _missing("transformers"):

@@ -94,7 +94,7 @@ class Host:
     usage_of_vectors: str = ""
 
     def versions(self) -> dict[str, str]:
-        """The version of each of its packages.
+        """Return the version of each of its packages.
 
         Raises:
             InputError: One is not installed, or is of a version that is another host; says what to install.
@@ -121,7 +121,7 @@ class Host:
 
 
 def host_named(name: str) -> Host:
-    """The host of this name.
+    """Return the host of this name.
 
     Raises:
         InputError: There is none.
@@ -162,7 +162,8 @@ def quiet_loading() -> Iterator[None]:
 
 
 def said_by(error: BaseException) -> str:
-    """What an error of another library says, on one line and without an escape of a terminal, at most 200 characters.
+    """Return what an error of another library says, on one line and without an escape of a terminal, at most 200
+    characters.
 
     Example:
         >>> said_by(ValueError("no field\\n  'size': \\x1b[1mexpected\\x1b[0m int"))
@@ -175,7 +176,7 @@ def said_by(error: BaseException) -> str:
 
 
 def loaded_module(path: Path) -> ModuleType:
-    """The Python file that was written beside the weights, as a module of its own; it leaves no bytecode behind."""
+    """Return the Python file that was written beside the weights, as a module of its own; it leaves no bytecode behind."""
     spec = importlib.util.spec_from_file_location(f"byheart_export_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -188,7 +189,7 @@ def loaded_module(path: Path) -> ModuleType:
 
 
 def last_logits(forward: Callable[[Int64Array], Float64Array], task: Task, *, entries: int) -> Float64Array:
-    """The logits after each memorized context, a few contexts at a time.
+    """Return the logits after each memorized context, a few contexts at a time.
 
     Args:
         forward: From tokens `[B, S]` to logits `[B, d_vocab_out]`.
@@ -200,7 +201,7 @@ def last_logits(forward: Callable[[Int64Array], Float64Array], task: Task, *, en
 
 
 def torch_logits(model: Any, task: Task, *, entries: int) -> Float64Array:
-    """The logits that a torch module computes at the last position of each memorized context.
+    """Return the logits that a torch module computes at the last position of each memorized context.
 
     Args:
         model: From tokens `[B, S]` to logits `[B, S, d_vocab_out]`, or to an object that has them as `logits`.
@@ -220,7 +221,7 @@ def torch_logits(model: Any, task: Task, *, entries: int) -> Float64Array:
 
 
 def tokens_of(task: ListedTask) -> Task:
-    """The task, if its contexts are tokens; a host for tokens is given no other."""
+    """Return the task, if its contexts are tokens; a host for tokens is given no other."""
     if task.facts is None:
         raise InputError("task", "brings vectors", "contexts of tokens")
     return task.facts

@@ -34,7 +34,7 @@ _LARGEST_BFLOAT16 = (2.0 - 2.0**-7) * 2.0**127
 
 
 def rounded_to(name: str, tensor: Float64Array, dtype: str) -> Float64Array:
-    """The nearest number of a type for every entry, of two the even one, as float64.
+    """Return the nearest number of a type for every entry, of two the even one, as float64.
 
     Each entry is rounded once: float64 to bfloat16 goes through no other type on its way.
 
@@ -71,7 +71,7 @@ def rounded_to(name: str, tensor: Float64Array, dtype: str) -> Float64Array:
 
 
 def stored_bytes(tensor: Float64Array, dtype: str) -> bytes:
-    """The little-endian bytes of numbers that a type holds exactly.
+    """Return the little-endian bytes of numbers that a type holds exactly.
 
     Args:
         tensor: What `rounded_to` returned for the same type.

@@ -79,7 +79,7 @@ class Parity:
     agrees: bool | None
 
     def summary(self) -> dict[str, object]:
-        """The fields for JSON, which has no infinity: figures that are not finite become `None`."""
+        """Return the fields for JSON, which has no infinity: figures that are not finite become `None`."""
         return {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in vars(self).items()
@@ -183,7 +183,7 @@ def sharpest_logits(model: Model, task: ListedTask) -> Iterator[tuple[Int64Array
 
 
 def _rounding(model: Model, task: ListedTask, dtype: str) -> Float64Array | None:
-    """What rounding explains, for each context, where a bound for such a model in such a type is known."""
+    """Return what rounding explains, for each context, where a bound for such a model in such a type is known."""
     if dtype not in _FORMATS:
         return None
     if not (is_dana_network(model) or is_mahdavi_layer(model)):  # hosts evaluate other blocks in ways of their own
@@ -204,7 +204,7 @@ def write_parity(folder: Path, report: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_parity(folder: Path, read_measured: Callable[[Any], Read]) -> tuple[str, Host, str, Read]:
-    """The host that was asked for, the one that the weights are written for, their type, and what was measured.
+    """Return the host that was asked for, the one that the weights are written for, their type, and what was measured.
 
     Args:
         folder: Where the file lies.
@@ -232,7 +232,7 @@ def read_parity(folder: Path, read_measured: Callable[[Any], Read]) -> tuple[str
 
 
 def files_of(folder: Path) -> list[str]:
-    """The files of an export and of its folders, without what version control and Python put there."""
+    """Return the files of an export and of its folders, without what version control and Python put there."""
     found = (path.relative_to(folder) for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
     passed = (path for path in found if not any(part == _PYTHON_MAKES or part[0] == "." for part in path.parts))
     return sorted(path.as_posix() for path in passed)

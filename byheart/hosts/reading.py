@@ -89,7 +89,7 @@ def read_weights(
     ignored: Collection[str] = (),
     key: str | None = None,
 ) -> Weights:
-    """The same, with what was done to the names of the tensors: a prefix that all have may be one of a wrapper."""
+    """Return the same, with what was done to the names of the tensors: a prefix that all have may be one of a wrapper."""
     weights, tensors, texts = _stored(Path(path), key)
     if config is None and METADATA in texts and not ignored:
         record, beside = _record(weights, texts), weights.with_name(CONFIG_FILE)
@@ -114,7 +114,7 @@ def read_weights(
 
 
 def configuration_of(path: Path | str, config: Mapping[str, Any] | Path | str | None = None) -> Mapping[str, Any]:
-    """The configuration of a model that was read, from a file or beside its weights; empty where there is none."""
+    """Return the configuration of a model that was read, from a file or beside its weights; empty where there is none."""
     if isinstance(config, Mapping):
         return config
     if config is None and is_gguf(path):
@@ -151,7 +151,7 @@ def require_exact_in(path: Path, dtype: str, who: str, *, expected: str) -> None
 
 
 def tensors_of(source: Mapping[str, Any] | Path | str) -> dict[str, Float64Array]:
-    """The numbers of a file, of a folder's, or of tensors by name, exactly; without masks and constants.
+    """Return the numbers of a file, of a folder's, or of tensors by name, exactly; without masks and constants.
 
     Args:
         source: As for `read_model` or `model_of`.
@@ -169,7 +169,7 @@ def tensors_of(source: Mapping[str, Any] | Path | str) -> dict[str, Float64Array
 
 
 def _stored(path: Path, key: str | None = None) -> tuple[Path, dict[str, Any], dict[str, str]]:
-    """The file of weights, its tensors and the texts of its header."""
+    """Return the file of weights, its tensors and the texts of its header."""
     weights = _file_of(path)
     if key is not None and weights.suffix not in PICKLED:
         raise InputError("key", f"= {key!r} is given, but {weights} holds no dictionary of torch")
@@ -185,7 +185,7 @@ def _stored(path: Path, key: str | None = None) -> tuple[Path, dict[str, Any], d
 
 
 def _file_of(path: Path) -> Path:
-    """The file of weights in a folder, or the file itself."""
+    """Return the file of weights in a folder, or the file itself."""
     if not path.exists():
         raise InputError(path, "does not exist", "the folder or the file of a model")
     if not path.is_dir():
@@ -201,7 +201,7 @@ def _file_of(path: Path) -> Path:
 
 
 def _hint(folder: Path) -> str:
-    """What there is in a folder instead of weights that are read, and what to do with it."""
+    """Return what there is in a folder instead of weights that are read, and what to do with it."""
     names = sorted(each.name for each in folder.iterdir())
     if pickled := [name for name in names if name.endswith((*PICKLED, _ARCHIVE))]:
         return f"; it has {pickled[0]}: save_pretrained writes the other, or give that file"
@@ -213,7 +213,7 @@ def _hint(folder: Path) -> str:
 
 
 def _of_shards(index: Path) -> dict[str, Any]:
-    """The tensors of the files that an index names, each in the one that it says, and no others."""
+    """Return the tensors of the files that an index names, each in the one that it says, and no others."""
     try:
         files = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
         plain = all(isinstance(name, str) and isinstance(file, str) for name, file in files.items())
@@ -237,7 +237,7 @@ def _of_shards(index: Path) -> dict[str, Any]:
 
 
 def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any], *, ignored: Collection[str] = ()) -> Model:
-    """A model of tensors by name, and of the configuration that says what they compute.
+    """Return a model of tensors by name, and of the configuration that says what they compute.
 
     Args:
         tensors: Arrays or torch tensors of a floating-point type, by the names that the configuration implies.
@@ -316,7 +316,7 @@ def stored_as_linear(config: Mapping[str, Any], name: str) -> bool:
 
 
 def as_float64(name: str, tensor: Any) -> Float64Array:
-    """The numbers of a tensor, exactly.
+    """Return the numbers of a tensor, exactly.
 
     Args:
         name: Of the tensor, for the message.

@@ -18,7 +18,7 @@ ANSWERS_FILE = "answers.json"
 
 
 def special_tokens(task: Task) -> dict[str, str]:
-    r"""The tokens of padding, ``<other>`` where the vocabulary has it, and of the end of a text.
+    r"""Return the tokens of padding, ``<other>`` where the vocabulary has it, and of the end of a text.
 
     Args:
         task: A task of tokens.
@@ -38,20 +38,20 @@ def special_tokens(task: Task) -> dict[str, str]:
 
 
 def _free(name: str, names: set[str]) -> str:
-    """The name, in as many brackets as none of the names has."""
+    """Return the name, in as many brackets as none of the names has."""
     while name in names:
         name = f"[{name}]"
     return name
 
 
 def answer_tokens(task: Task) -> list[int]:
-    """The token of the tokenizer that each answer is, `[K]`."""
+    """Return the token of the tokenizer that each answer is, `[K]`."""
     number = {name: place for place, name in enumerate(task.names())}
     return [number[name] for name in task.answers]
 
 
 def tokenizer_json(task: Task) -> dict[str, Any]:
-    r"""The content of ``tokenizer.json`` for the vocabulary of a task.
+    r"""Return the content of ``tokenizer.json`` for the vocabulary of a task.
 
     Answers that are never read have the numbers after it, and `special_tokens` those after them.
 
@@ -125,7 +125,7 @@ def tokenizer_json(task: Task) -> dict[str, Any]:
 
 
 def tokenizer_config(task: Task) -> dict[str, Any]:
-    """The content of ``tokenizer_config.json``: the library loads it without asking to run code.
+    """Return the content of ``tokenizer_config.json``: the library loads it without asking to run code.
 
     A text that spells a special token is cut like any other.
 
@@ -143,7 +143,7 @@ def tokenizer_config(task: Task) -> dict[str, Any]:
 
 
 def generation_of(task: Task) -> dict[str, Any]:
-    """The content of ``generation_config.json``: the likeliest token, and as many as were learned.
+    """Return the content of ``generation_config.json``: the likeliest token, and as many as were learned.
 
     A context has one answer; a text that is learned whole has an end.
     """
@@ -155,19 +155,21 @@ def generation_of(task: Task) -> dict[str, Any]:
 
 
 def _byte(name: str) -> int:
-    """The byte that a token of a text of bytes stands for."""
+    """Return the byte that a token of a text of bytes stands for."""
     return ord(name) if len(name) == 1 else int(name[2:], 16)
 
 
 def _byte_alphabet() -> list[str]:
-    """The character that stands for each byte in the byte-level alphabet: itself if it can be seen, else one above."""
+    """Return the character that stands for each byte in the byte-level alphabet: itself if it can be seen, else one
+    above.
+    """
     seen = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     hidden = [value for value in range(256) if value not in seen]
     return [chr(value) if value in seen else chr(256 + hidden.index(value)) for value in range(256)]
 
 
 def _normalizer(titles: list[str]) -> dict[str, Any] | None:
-    """What puts the token of a title in the place of `title: ` in front, of several titles the longest."""
+    """Return what puts the token of a title in the place of `title: ` in front, of several titles the longest."""
     replaced = [
         {"type": "Replace", "pattern": {"Regex": rf"\A{re.escape(name[1:-1])}(?:: |\z)"}, "content": name}
         for name in sorted(titles, key=len, reverse=True)

@@ -31,7 +31,7 @@ def write_audit(path: Path, summaries: Sequence[Mapping[str, Any]], asked: Seque
 
 
 def audit_html(summaries: Sequence[Mapping[str, Any]], asked: Sequence[Claim]) -> str:
-    """The page: how many verdicts are confirmed, a table of all claims, and a record with the evidence of each.
+    """Return the page: how many verdicts are confirmed, a table of all claims, and a record with the evidence of each.
 
     Every text is escaped; instances are cut after 1000 characters, and say so.
 
@@ -66,7 +66,7 @@ def audit_html(summaries: Sequence[Mapping[str, Any]], asked: Sequence[Claim]) -
 
 
 def _earlier(summaries: Sequence[Mapping[str, Any]]) -> str:
-    """What this run has not done itself."""
+    """Return what this run has not done itself."""
     earlier = sum(bool(summary["earlier"]) for summary in summaries)
     return f"<p>{counted(earlier, 'claim')} taken over from an earlier run, not proved again.</p>" if earlier else ""
 

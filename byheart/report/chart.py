@@ -56,7 +56,7 @@ class Line:
         return len(self.x) == 1 and not self.dots
 
     def marks(self, places: Iterable[tuple[float, float]]) -> list[str]:
-        """What stands in each place of one of its points: a dot, a ring, or on a mere line nothing."""
+        """Return what stands in each place of one of its points: a dot, a ring, or on a mere line nothing."""
         if self.is_line and not self.dots:
             return []
         kind, radius = (self.style, _RING) if self.is_ring else (f"on-{self.style}", _DOT)
@@ -192,13 +192,13 @@ class _Axis:
 
 
 def nice_step(length: float) -> float:
-    """A step of 1, 2 or 5 times a power of ten that leaves four to nine ticks."""
+    """Return a step of 1, 2 or 5 times a power of ten that leaves four to nine ticks."""
     power = 10.0 ** math.floor(math.log10(length / 4.0))
     return max(step * power for step in (1.0, 2.0, 5.0) if step * power <= length / 4.0)
 
 
 def _drawable(each: Line, *, log_x: bool, log: bool) -> Line:
-    """What of it can be drawn, in logarithms where the scale has them; of a joined line at most 400 points."""
+    """Return what of it can be drawn, in logarithms where the scale has them; of a joined line at most 400 points."""
     x, y = np.asarray(each.x, dtype=np.float64), np.asarray(each.y, dtype=np.float64)
     kept = np.flatnonzero(np.isfinite(x) & np.isfinite(y) & ((y > 0.0) | (not log)) & ((x > 0.0) | (not log_x)))
     if each.joined and len(kept) > _MOST_POINTS:
@@ -226,7 +226,7 @@ def _chart(
 
 
 def _keys(lines: Sequence[Line]) -> tuple[list[str], int]:
-    """The legend above the frame, each line as it is drawn there, and how many rows it takes."""
+    """Return the legend above the frame, each line as it is drawn there, and how many rows it takes."""
     parts, left, row = [], 0.0, 0
     for each in lines:
         width = _KEY + _LETTER * len(each.name) + _KEY

@@ -39,7 +39,7 @@ _TEX = re.compile(r"(\$\$.+?\$\$|\$[^$]+\$)", re.DOTALL)
 
 
 def verdict(claim: dict[str, Any]) -> str:
-    """The verdict, with what the claim is if it is no statement, and whether it was read.
+    """Return the verdict, with what the claim is if it is no statement, and whether it was read.
 
     Args:
         claim: What `verify.claims.listing` says of it.
@@ -69,7 +69,8 @@ def csv_table(listed: Iterable[dict[str, Any]]) -> str:
 
 
 def latex_table(listed: Iterable[dict[str, Any]], version: str) -> str:
-    r"""A `longtable` for `\input`: the claim, the verdict, what is wrong and what is true, and the words of the source.
+    r"""Return a `longtable` for `\input`: the claim, the verdict, what is wrong and what is true, and the words of the
+    source.
 
     What the register says is text, with indices and exponents; between the dollars of a quotation stands the TeX of
     the source. Of signs that are not ASCII the Greek and mathematical ones become macros.

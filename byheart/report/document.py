@@ -10,7 +10,7 @@ from byheart.report.drawing import STYLE
 
 
 def document(title: str, body: str) -> str:
-    """A whole HTML document with the style sheet of the pages, for the light, the dark and for paper.
+    """Return a whole HTML document with the style sheet of the pages, for the light, the dark and for paper.
 
     Args:
         title: Of the window, as text.
@@ -30,7 +30,7 @@ def document(title: str, body: str) -> str:
 
 
 def section(title: str, body: str) -> str:
-    """A heading and what is below it; nothing where nothing is.
+    """Return a heading and what is below it; nothing where nothing is.
 
     Args:
         title: As HTML.
@@ -40,7 +40,7 @@ def section(title: str, body: str) -> str:
 
 
 def badge(verdict: str, words: str = "") -> str:
-    """A verdict in its colour.
+    """Return a verdict in its colour.
 
     Args:
         verdict: PROVED, REFUTED, or anything else for undecided.
@@ -51,7 +51,7 @@ def badge(verdict: str, words: str = "") -> str:
 
 
 def claims(statements: Sequence[tuple[str, str]]) -> str:
-    """A table of what a certificate states, each with who can check it; nothing where nothing is stated."""
+    """Return a table of what a certificate states, each with who can check it; nothing where nothing is stated."""
     rows = "".join(
         f"<tr><td>{badge('PROVED')}</td><td>{escaped(statement)}</td><td class='quiet'>checked by the "
         f"{escaped(checker)}</td></tr>"
@@ -61,7 +61,7 @@ def claims(statements: Sequence[tuple[str, str]]) -> str:
 
 
 def files(digests: Mapping[str, str], provenance: Mapping[str, str], proved_from: str) -> str:
-    """The hashes of files, and how everything is checked again.
+    """Return the hashes of files, and how everything is checked again.
 
     Args:
         digests: SHA-256 of each file by its name.
@@ -79,7 +79,7 @@ def files(digests: Mapping[str, str], provenance: Mapping[str, str], proved_from
 
 
 def escaped(text: str) -> str:
-    """A text as HTML; what no file can hold, half of a surrogate pair, is spelled out."""
+    """Return a text as HTML; what no file can hold, half of a surrogate pair, is spelled out."""
     return html.escape("".join(c if not "\ud800" <= c <= "\udfff" else f"\\u{ord(c):04x}" for c in text))
 
 

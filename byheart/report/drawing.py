@@ -44,12 +44,12 @@ _NAMESPACE = ' xmlns="http://www.w3.org/2000/svg"'
 
 
 def part_of_page(drawing: str) -> str:
-    """A drawing within a page that has `STYLE` and needs no namespace."""
+    """Return a drawing within a page that has `STYLE` and needs no namespace."""
     return drawing.replace(_NAMESPACE, "").replace(f"<style>\n{STYLE}</style>\n", "")
 
 
 def figure(title: str, width: float, height: float, parts: Iterable[str]) -> str:
-    """A drawing of the given size in pixels, with a title that is read aloud."""
+    """Return a drawing of the given size in pixels, with a title that is read aloud."""
     return (
         f'<svg{_NAMESPACE} class="figure" role="img" viewBox="0 0 {number(width)} '
         f'{number(height)}" width="{number(width)}" height="{number(height)}">\n<title>{html.escape(title)}</title>\n'
@@ -93,13 +93,13 @@ def box(x: float, y: float, width: float, height: float, kind: str = "box", radi
 
 
 def cell(x: float, y: float, width: float, height: float, kind: str, strength: float) -> str:
-    """A cell of a heat map, from 0 for the paper's colour to 1 for that of its kind."""
+    """Return a cell of a heat map, from 0 for the paper's colour to 1 for that of its kind."""
     size = f'width="{number(width)}" height="{number(height)}"'
     return f'<rect x="{number(x)}" y="{number(y)}" {size} class="{kind}" fill-opacity="{number(strength)}"/>'
 
 
 def curve(start: tuple[float, float], end: tuple[float, float], kind: str) -> str:
-    """A line that leaves and arrives level."""
+    """Return a line that leaves and arrives level."""
     (x, y), (u, v) = start, end
     half = number((x + u) / 2)
     path = f"M{number(x)} {number(y)} C{half} {number(y)} {half} {number(v)} {number(u)} {number(v)}"
@@ -107,7 +107,7 @@ def curve(start: tuple[float, float], end: tuple[float, float], kind: str) -> st
 
 
 def linked(address: str, part: str) -> str:
-    """A part that leads to a page of the site; in an image that is no part of a page it leads nowhere."""
+    """Return a part that leads to a page of the site; in an image that is no part of a page it leads nowhere."""
     return f'<a href="{html.escape(address)}">{part}</a>'
 
 
@@ -119,7 +119,7 @@ def path(points: Iterable[tuple[float, float]], kind: str, dashes: str = "") -> 
 
 
 def arrow(start: tuple[float, float], end: tuple[float, float], kind: str, head: float = 9) -> str:
-    """A line with a head at its end."""
+    """Return a line with a head at its end."""
     (x, y), (u, v) = start, end
     length = math.hypot(u - x, v - y)
     a, b = (u - x) / length * head, (v - y) / length * head
@@ -150,7 +150,7 @@ class Axes:
     def scales(
         self, across: Mapping[float, str], up: Mapping[float, str], x_label: str, y_label: str, size: float = 14
     ) -> list[str]:
-        """The two scales with their ticks, what is counted to the right below and above on the left."""
+        """Return the two scales with their ticks, what is counted to the right below and above on the left."""
         right, bottom = self.left + self.width, self.top + self.height
         parts = [line((self.left, bottom), (right, bottom), "ink")]
         for place, label in up.items():

@@ -78,7 +78,7 @@ class _Bar(NamedTuple):
 
 
 def facts_page(rows: Sequence[Sequence[str]], details: FactsDetails) -> str:
-    """A whole HTML document; equal input gives equal text.
+    """Return a whole HTML document; equal input gives equal text.
 
     Args:
         rows: Each fact as a person reads it, its answer last.
@@ -124,7 +124,7 @@ def facts_page(rows: Sequence[Sequence[str]], details: FactsDetails) -> str:
 
 
 def _sorted_facts(rows: Sequence[Sequence[str]], details: FactsDetails) -> dict[str, list[int]]:
-    """The facts of each kind, the least margin first.
+    """Return the facts of each kind, the least margin first.
 
     The certificate names the facts that are held, in real arithmetic and in every run; which of the others are wrong
     follows from their margins, and the certificate says how many.
@@ -213,7 +213,7 @@ def _legend(details: FactsDetails, sorted_facts: Mapping[str, list[int]]) -> lis
 
 
 def _title(rows: Sequence[Sequence[str]], details: FactsDetails, bar: _Bar) -> str:
-    """What a bar says when it is pointed at."""
+    """Return what a bar says when it is pointed at."""
     first, *others = bar.facts
     more = f" and {len(others)} more" if others else ""
     return f"{_text(rows[first])}{more}: {_kind(bar.kind, details)}, margin {_bounds(bar.kind, bar.lower, bar.upper)}"
@@ -239,7 +239,7 @@ def _table(rows: Sequence[Sequence[str]], details: FactsDetails, sorted_facts: M
 
 
 def _bounds(kind: str, lower: float, upper: float) -> str:
-    """What is known of a margin, rounded so that it stays true."""
+    """Return what is known of a margin, rounded so that it stays true."""
     below, above = number(lower, digits=4, bound="lower"), number(upper, digits=4, bound="upper")
     if kind == _OPEN:
         return f"{below} to {above}"
@@ -251,7 +251,7 @@ def _kind(kind: str, details: FactsDetails) -> str:
 
 
 def _text(row: Sequence[str]) -> str:
-    """A fact in a line, of a long prompt its end."""
+    """Return a fact in a line, of a long prompt its end."""
     *context, answer = row
     said = " ".join(context)
     said = said if len(said) <= _MOST_LETTERS else f"…{said[-_MOST_LETTERS:]}"

@@ -14,7 +14,7 @@ from verify.certificates.certificate import TASK_FILE
 
 
 def fold_card(report: Mapping[str, Any], fold: Fold, entries: Entries) -> str:
-    """The text of the card.
+    """Return the text of the card.
 
     Args:
         report: The content of ``parity.json``.

@@ -62,7 +62,7 @@ class FoldDetails:
 
 
 def fold_page(fold: Fold, entries: Entries, details: FoldDetails) -> str:
-    """A whole HTML document; equal input gives equal text.
+    """Return a whole HTML document; equal input gives equal text.
 
     Args:
         fold: The rule.

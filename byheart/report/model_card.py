@@ -22,7 +22,7 @@ _READ_AGAIN = ("huggingface", "gpt2", "transformer-lens", "safetensors")  # by `
 
 
 def model_card(report: dict[str, Any], task: ListedTask, usage: str, *, asked: Criterion, right: BoolArray) -> str:
-    """The text of the card.
+    """Return the text of the card.
 
     Args:
         report: The content of ``parity.json``.
@@ -79,13 +79,13 @@ def model_card(report: dict[str, Any], task: ListedTask, usage: str, *, asked: C
 
 
 def _question(report: dict[str, Any], task: ListedTask, asked: Criterion) -> str:
-    """What is asked where it is not every context."""
+    """Return what is asked where it is not every context."""
     alone = "; nothing is asked of a single context" if asked.asked == "at-most" else ""
     return f"Asked is whether {asked.describe(task.target, met=report['verdict'] == 'PROVED')}{alone}."
 
 
 def _proved(report: dict[str, Any], task: ListedTask, asked: Criterion) -> str:
-    """What is proved of the numbers of the file, and what single runs were measured to do."""
+    """Return what is proved of the numbers of the file, and what single runs were measured to do."""
     unit, measured = "" if task.target == "values" else " nats", report["measured"]["runs"]
     if asked.asked == "at-most":
         most = report["mean_loss_upper"]
@@ -100,7 +100,7 @@ def _proved(report: dict[str, Any], task: ListedTask, asked: Criterion) -> str:
 
 
 def _options(asked: Criterion) -> str:
-    """The question as `byheart certify` is asked it."""
+    """Return the question as `byheart certify` is asked it."""
     if asked.asked == "at-most":
         return f" --at-most {asked.bound!r}"
     least = "" if asked.contexts is None else f" --at-least {asked.contexts}"
@@ -108,7 +108,7 @@ def _options(asked: Criterion) -> str:
 
 
 def _example(task: Task) -> str | None:
-    """What a person types: a whole context at the beginning of a text that is learned whole, else some context."""
+    """Return what a person types: a whole context at the beginning of a text that is learned whole, else some context."""
     if (windows := task.windows) is not None:
         texts = (windows.of_text(number) for number in range(len(windows.ends)))
         own = max(texts, key=lambda text: text.stop - text.start)

@@ -94,7 +94,7 @@ class Details:
 
     @classmethod
     def of_drawn(cls, drawn: Mapping[str, Any], **beside: Any) -> "Details":
-        """The details of numbers that `drawn_numbers` gave, with what else there is."""
+        """Return the details of numbers that `drawn_numbers` gave, with what else there is."""
         ranks = [drawn[name] for name in ("ranks_lower", "ranks_upper")]
         lower, upper = (None if each is None else np.array(each, dtype=np.int64) for each in ranks)
         singular = drawn["singular_values"]
@@ -115,7 +115,7 @@ class Details:
 
 
 def drawn_numbers(network: Model, task: Task, details: Details) -> dict[str, Any]:
-    """What the page draws, as data for JSON that makes the same page on every machine.
+    """Return what the page draws, as data for JSON that makes the same page on every machine.
 
     Args:
         network: The weights.
@@ -152,7 +152,7 @@ def _counted(values: Float64Array | None) -> list[list[float | int | None]]:
 
 
 def _spread(pairs: Sequence[Sequence[Any]]) -> Float64Array:
-    """The values that `_counted` counted."""
+    """Return the values that `_counted` counted."""
     values = np.array([math.inf if value is None else value for value, _ in pairs], dtype=np.float64)
     counts = [count for _, count in pairs]
     if any(type(count) is not int or not 0 < count < 2**31 for count in counts):
@@ -178,7 +178,7 @@ def write_report(path: Path, figures: Figures, network: Model, task: Task, detai
 
 
 def report_html(figures: Figures, network: Model, task: Task, details: Details | None = None) -> str:
-    """The page: figures, capacity, singular values, divergences, attention, predictions, torch, files.
+    """Return the page: figures, capacity, singular values, divergences, attention, predictions, torch, files.
 
     Every text of the task is escaped, and whitespace and control characters in it are made visible. Proved bounds are
     rounded in the direction that keeps them true. Attention and predictions are shown for a few contexts; their
@@ -388,7 +388,7 @@ def _singular_values(figures: Figures, network: Model, task: Task, details: Deta
 
 
 def _singular_numbers(network: Model, task: Task) -> Float64Array | None:
-    """The singular values of the features; none where they take long, or are not known."""
+    """Return the singular values of the features; none where they take long, or are not known."""
     if task.n_contexts > _LARGEST_DECOMPOSITION:
         return None
     features = enclose_features(network, task.contexts).midpoint
@@ -422,7 +422,7 @@ def _divergences(figures: Figures, task: Task, details: Details) -> str:
 
 
 def _unavoidable(figures: Figures, task: Task) -> str:
-    """What no weights with so few dimensions can avoid; nothing where there is nothing to avoid."""
+    """Return what no weights with so few dimensions can avoid; nothing where there is nothing to avoid."""
     rank = figures.dim
     if (ends := _known(figures.unavoidable_kl)) is None or rank >= task.n_answers - 1:
         return ""
@@ -436,7 +436,7 @@ def _unavoidable(figures: Figures, task: Task) -> str:
 
 
 def _attention_weights(network: Model, task: Task, shown: Int64Array) -> dict[int, list[list[float]]]:
-    """The weights of some heads, in a few contexts."""
+    """Return the weights of some heads, in a few contexts."""
     if network.n_heads == 0:
         return {}
     heads = np.unique(np.linspace(0, network.n_heads - 1, min(_SHOWN_HEADS, network.n_heads)).round().astype(np.int64))
@@ -479,7 +479,7 @@ def _weight(weight: float) -> str:
 
 
 def _predicted(network: Model, task: Task, shown: Int64Array) -> list[Predicted]:
-    """What the weights predict for a few contexts."""
+    """Return what the weights predict for a few contexts."""
     found = []
     for row, predicted in zip(
         shown.tolist(), softmax(enclose_logits(network, task.contexts[shown]).midpoint), strict=True
@@ -541,7 +541,7 @@ def _bar(probability: float, style: str) -> str:
 
 
 def _percent(probability: float) -> str:
-    """A probability in percent, which is neither 0 nor 100 unless it is."""
+    """Return a probability in percent, which is neither 0 nor 100 unless it is."""
     if 0.0 < probability < 5e-5:
         return "&lt; 0.01 %"
     if 1.0 - 5e-5 < probability < 1.0:
@@ -576,7 +576,7 @@ def _torch(figures: Figures, task: Task) -> str:
 
 
 def _held(run: RunFigures, task: Task) -> str:
-    """What this run held, measured, and what every run within the bound holds."""
+    """Return what this run held, measured, and what every run within the bound holds."""
     proved = "" if run.held_proved is None else f"; {_count(run.held_proved)}"
     return f"{_of(run.held, task.n_contexts)}{proved}"
 
@@ -643,7 +643,7 @@ def _files(figures: Figures, details: Details) -> str:
 
 
 def _shown_contexts(size: int) -> Int64Array:
-    """The most frequent contexts, and some from further down, in order."""
+    """Return the most frequent contexts, and some from further down, in order."""
     if size <= _SHOWN_CONTEXTS:
         return np.arange(size)
     half = _SHOWN_CONTEXTS // 2
@@ -671,7 +671,9 @@ def _heads_note(figures: Figures) -> str:
 
 
 def _token(text: str) -> str:
-    """A token with its whitespace and control characters visible, escaped, and kept from disturbing its neighbours."""
+    """Return a token with its whitespace and control characters visible, escaped, and kept from disturbing its
+    neighbours.
+    """
     visible = "".join(_visible(character) for character in text)
     short = visible if len(visible) <= _LARGEST_TOKEN else visible[: _LARGEST_TOKEN - 1] + "…"
     return f"<bdi class='t' title='{escaped(visible)}'>{escaped(short)}</bdi>"
@@ -690,7 +692,7 @@ def _count(value: Any) -> str:
 
 
 def _known(ends: Ends | None) -> tuple[float, float] | None:
-    """The ends of an interval, if it has both."""
+    """Return the ends of an interval, if it has both."""
     low, high = ends or (None, None)
     return None if low is None or high is None else (low, high)
 
@@ -708,7 +710,7 @@ def _plain(value: Any, *, bound: str = "") -> str:
 
 
 def _share(value: Any) -> str:
-    """A share in percent, rounded down: what is not all is never shown as 100 %."""
+    """Return a share in percent, rounded down: what is not all is never shown as 100 %."""
     if value is None:
         return "–"
     return f"{math.floor(10000.0 * min(float(value), 1.0) + 1e-6) / 100.0:g} %"

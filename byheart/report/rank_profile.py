@@ -17,12 +17,12 @@ _STRENGTH = 0.55  # of the colour of the largest rank
 
 
 def profile_records(profile: RankProfile) -> list[dict[str, Any]]:
-    """The cells as plain JSON data."""
+    """Return the cells as plain JSON data."""
     return [{**vars(each), "printed_fails": each.printed_fails} for each in profile.cells]
 
 
 def profile_csv(profile: RankProfile) -> str:
-    """The cells as a table with a header.
+    """Return the cells as a table with a header.
 
     Example:
         >>> cells = (RankCell(4, 1, False, 3, 3, 4, "Theorem G3 on 4 of the contexts"),)
@@ -79,7 +79,7 @@ def profile_picture(profile: RankProfile) -> str:
 
 
 def _drawn(each: RankCell, x: float, y: float, wide: float, most: int) -> list[str]:
-    """A cell with its numbers."""
+    """Return a cell with its numbers."""
     inside = x + 2, y + 2, wide - 4, _HIGH - 4
     shown = [cell(*inside, "on-second" if each.printed_fails else "on-first", _STRENGTH * each.lower / most)]
     if each.printed_fails:

@@ -8,7 +8,7 @@ LARGEST_COUNT = 10**9
 
 
 def count(text: str) -> int:
-    """An integer of at most `LARGEST_COUNT` in absolute value."""
+    """Return an integer of at most `LARGEST_COUNT` in absolute value."""
     try:
         number = int(text)
     except ValueError as error:
@@ -19,7 +19,7 @@ def count(text: str) -> int:
 
 
 def bound(text: str) -> float:
-    """A finite number above 0."""
+    """Return a finite number above 0."""
     try:
         number = float(text)
     except ValueError:
@@ -30,7 +30,7 @@ def bound(text: str) -> float:
 
 
 def path(text: str) -> Path:
-    """A path that is not empty."""
+    """Return a path that is not empty."""
     if not text:
         raise argparse.ArgumentTypeError("the path is empty, expected a file or a folder")
     return Path(text)
@@ -54,7 +54,7 @@ def parameter(text: str) -> tuple[str, int | Fraction]:
 
 
 def share(text: str) -> Fraction:
-    """An exact fraction, of a decimal or of a quotient."""
+    """Return an exact fraction, of a decimal or of a quotient."""
     try:
         if len(text) > 40 or "e" in text.lower():  # a decimal exponent makes a fraction that fills the memory
             raise ValueError

@@ -19,7 +19,7 @@ complete -o default -F _byheart byheart
 
 
 def bash_completion(parser: argparse.ArgumentParser) -> str:
-    """A script for bash, and for zsh after `bashcompinit`, from the commands of a parser and their options."""
+    """Return a script for bash, and for zsh after `bashcompinit`, from the commands of a parser and their options."""
     [commands] = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     cases = [f'    {name}) words="{" ".join(_options(each))}" ;;' for name, each in commands.choices.items()]
     return _SCRIPT.format(cases="\n".join(cases), commands=" ".join([*commands.choices, *_options(parser)]))

@@ -7,5 +7,5 @@ EXIT_CODES = {"PROVED": PROVED, "REFUTED": REFUTED, "UNDECIDED": UNDECIDED}
 
 
 def worst(codes: set[int]) -> int:
-    """The exit code of several: the one that tells most of what went wrong."""
+    """Return the exit code of several: the one that tells most of what went wrong."""
     return next(code for code in (REFUTED, UNFORESEEN, BAD_USAGE, UNDECIDED, PROVED) if code in codes)

@@ -92,7 +92,7 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
 
 
 def table_options(options: argparse.Namespace) -> dict[str, Any]:
-    """What the line says about the form of a table."""
+    """Return what the line says about the form of a table."""
     separator = None if options.delimiter is None else _DELIMITERS.get(options.delimiter, options.delimiter)
     return {"delimiter": separator, "header": options.header, "weights": options.weights}
 
@@ -108,7 +108,7 @@ def add_size_options(parser: argparse.ArgumentParser) -> None:
 def read_the_facts(
     options: argparse.Namespace, target: "Target | None", progress: "Progress", *, whole: bool = False
 ) -> "Given":
-    """What the options name, as a task; of a text that is learned whole all windows."""
+    """Return what the options name, as a task; of a text that is learned whole all windows."""
     from byheart.facts import read_facts
     from byheart.terminal.rule_file import named_task
     from constructions.errors import InputError

@@ -25,7 +25,7 @@ _WRITING = {
 
 
 def meant(options: argparse.Namespace, error: BaseException) -> tuple[BaseException, int]:
-    """What is said of an error, and its exit code.
+    """Return what is said of an error, and its exit code.
 
     1 is only for what is proved to be otherwise, and for a file that is another one than was certified. A file that
     cannot be read refutes nothing.
@@ -76,7 +76,7 @@ _OTHERWISE = {"d_model": "dim", "d_head": "head_dim", "n_heads": "heads", "facts
 
 
 def _in_options(error: object, options: argparse.Namespace) -> str:
-    """What is said of an error, `heads = 3` in words of the command line, if its command has such an option."""
+    """Return what is said of an error, `heads = 3` in words of the command line, if its command has such an option."""
     from constructions.errors import InputError
 
     if not isinstance(error, InputError):
@@ -93,7 +93,9 @@ def _in_options(error: object, options: argparse.Namespace) -> str:
 
 
 def error_fields(options: argparse.Namespace, error: object) -> dict[str, Any]:
-    """An error as fields of JSON; one that nobody foresaw is named by its class, with how to see where it came from."""
+    """Return an error as fields of JSON; one that nobody foresaw is named by its class, with how to see where it came
+    from.
+    """
     said, kind = _in_options(error, options), type(error).__name__
     if isinstance(error, BaseException) and meant(options, error)[1] == UNFORESEEN:
         named = f"{kind}: {said}" if said else kind

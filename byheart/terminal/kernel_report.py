@@ -37,11 +37,11 @@ class KernelReport:
     proofs: tuple[str, ...] = ()
 
     def adding(self, *parts: str) -> "KernelReport":
-        """The same with more behind the first line."""
+        """Return the same with more behind the first line."""
         return replace(self, said="; ".join([self.said, *parts]))
 
     def summary(self) -> dict[str, Any]:
-        """What a command shows, as plain data for JSON."""
+        """Return what a command shows, as plain data for JSON."""
         certificate, subject = self.certificate, self.certificate.subject
         return {
             "verdict": self.verdict.value,

@@ -60,7 +60,7 @@ def print_made(
 
 
 def _built(figures: "Figures") -> str:
-    """The model in a line: its size, and what runs of it do."""
+    """Return the model in a line: its size, and what runs of it do."""
     size = f"{figures.parameters:,} {inflected('parameter', figures.parameters)}"
     if figures.named or figures.claim:
         return f"Built: {figures.named or figures.claim}, {size}; {_runs(figures)}."
@@ -69,7 +69,7 @@ def _built(figures: "Figures") -> str:
 
 
 def _gained(figures: "Figures", first: "Figures | None") -> str:
-    """What the search has gained, where it has."""
+    """Return what the search has gained, where it has."""
     if first is None or first.memory == figures.memory:
         return ""
     return f" The first, {first.memory} with {first.parameters:,}, was saved after {sum(first.seconds.values()):.1f} s."
@@ -103,7 +103,7 @@ def _page(figures: "Figures") -> str:
 
 
 def made_tables(figures: "Figures") -> Rows:
-    """What was built, what is certified of it, how it ran, and where it lies."""
+    """Return what was built, what is certified of it, how it ran, and where it lies."""
     of_values = figures.target == "values"
     unit, loss = ("", "distance from the values") if of_values else (" nats", "KL")
     (lower, upper), condition, guess = figures.text_kl or (None, None), figures.condition, figures.guess_kl_lower
@@ -148,7 +148,7 @@ def _why_not_run(figures: "Figures") -> str:
 
 
 def _every_run_rows(dtypes: Sequence[str]) -> list[tuple[str, str]]:
-    """What is meant by every run in the first of these types."""
+    """Return what is meant by every run in the first of these types."""
     from verify.runs.formats import every_run_is
 
     return [("every run", every_run_is(dtype)) for dtype in dtypes[:1]]
@@ -200,7 +200,7 @@ def _saturation_rows(figures: "Figures") -> list[tuple[str, str]]:
 
 
 def _encoder_rows(figures: "Figures") -> list[tuple[str, str]]:
-    """What a stream of d dimensions cannot avoid; nothing for labels."""
+    """Return what a stream of d dimensions cannot avoid; nothing for labels."""
     if figures.unavoidable_kl is None or figures.encoder_kl is None:
         return []
     (lower, upper), (_, reached) = figures.unavoidable_kl, figures.encoder_kl
@@ -211,7 +211,7 @@ def _encoder_rows(figures: "Figures") -> list[tuple[str, str]]:
 
 
 def capacity_rows(figures: "TaskFigures") -> list[tuple[str, str]]:
-    """The count of the paper beside what is certified."""
+    """Return the count of the paper beside what is certified."""
     lower, upper, count = figures.rank_lower or 0, figures.rank_upper or 0, figures.rank_heads or 0
     truth = f"exactly {lower}" if lower == upper else f"at least {lower}, at most {upper}"
     holding = f"{counted(count, 'head')} hold{'s' * (count == 1)}"

@@ -32,12 +32,12 @@ def add_output_options(parser: argparse.ArgumentParser, *, verbose: bool = False
 
 
 def add_folder(parser: argparse.ArgumentParser, help: str = "a byheart folder", **how: Any) -> None:
-    """A certified folder."""
+    """Add the argument of a certified folder."""
     parser.add_argument("folder", type=path, help=help, **how)
 
 
 def add_criterion_options(parser: argparse.ArgumentParser, default: str) -> None:
-    """What is asked of a model instead of `default`."""
+    """Add the options that say what is asked of a model instead of `default`."""
     parser.add_argument(
         "--at-least", type=count, metavar="K", help=f"criterion: at least K contexts are right (default: {default})"
     )
@@ -46,7 +46,7 @@ def add_criterion_options(parser: argparse.ArgumentParser, default: str) -> None
 
 
 def criterion_of(options: argparse.Namespace, tolerance: float) -> "Criterion":
-    """What the options of `add_criterion_options` ask.
+    """Return what the options of `add_criterion_options` ask.
 
     Args:
         options: The options.
@@ -110,7 +110,7 @@ def add_keep_option(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def journal_of(options: argparse.Namespace) -> "Journal | None":
-    """What earlier runs have kept in the file that is asked for; one that holds something else is left as it is."""
+    """Return what earlier runs have kept in the file that is asked for; one that holds something else is left as it is."""
     from constructions.errors import InputError
     from verify.certificates.provenance import all_that_judges
     from verify.journal import Journal, is_kept_file
@@ -127,7 +127,7 @@ def journal_of(options: argparse.Namespace) -> "Journal | None":
 
 
 def say_what_was_kept(journal: "Journal | None", earlier: int, now: int) -> None:
-    """A line on standard error: how much was taken over, and how much was worked out."""
+    """Write to standard error how much was taken over and how much was worked out."""
     if journal is None:
         return
     refused = f"; {counted(journal.refused, 'line')} rejected (signature mismatch)" if journal.refused else ""
@@ -139,7 +139,7 @@ def say_what_was_kept(journal: "Journal | None", earlier: int, now: int) -> None
 
 
 def workers(options: argparse.Namespace) -> "Workers | None":
-    """What makes the executor that is asked for; none: work here."""
+    """Return what makes the executor that is asked for; none: work here."""
     from verify.workers import cluster, processes
 
     if options.scheduler is not None:

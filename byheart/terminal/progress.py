@@ -10,7 +10,7 @@ from verify.progress import Progress, silent
 
 @contextmanager
 def progress_lines(options: argparse.Namespace) -> Iterator[Progress]:
-    """A line per stage on standard error while the work goes on; nothing with `--json` and `--quiet`."""
+    """Yield a line per stage on standard error while the work goes on; nothing with `--json` and `--quiet`."""
     if options.json or getattr(options, "quiet", False):
         yield silent
         return

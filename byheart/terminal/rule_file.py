@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def named_rule(rule: str, option: str = "--rule") -> str | Callable[..., Any]:
-    """The function that ``FILE.py:function`` names, which runs the file; any other name as it is.
+    """Return the function that ``FILE.py:function`` names, which runs the file; any other name as it is.
 
     What the file and the function print goes to standard error: standard output is for the answer alone.
 
@@ -57,7 +57,7 @@ def named_rule(rule: str, option: str = "--rule") -> str | Callable[..., Any]:
 
 
 def named_task(source: Path, option: str = "FILE") -> "AnyTask | None":
-    """The task that ``FILE.py:name`` names, which runs the file; nothing where that is not what was typed.
+    """Return the task that ``FILE.py:name`` names, which runs the file; nothing where that is not what was typed.
 
     Args:
         source: What was typed.
@@ -79,7 +79,7 @@ def named_task(source: Path, option: str = "FILE") -> "AnyTask | None":
 
 
 def named_memory(memory: str | None, option: str = "--memory") -> "str | Memory | None":
-    """The memory that ``FILE.py:name`` names, which runs the file; any other name as it is.
+    """Return the memory that ``FILE.py:name`` names, which runs the file; any other name as it is.
 
     Args:
         memory: What was typed.
@@ -104,7 +104,7 @@ def named_memory(memory: str | None, option: str = "--memory") -> "str | Memory 
 
 
 def _run(place: str, option: str, typed: str) -> dict[str, Any]:
-    """What a Python file defines; what it prints goes to standard error."""
+    """Return what a Python file defines; what it prints goes to standard error."""
     path = Path(place)
     if not path.is_file():
         raise InputError(option, f"is {typed!r}, but {path} is no file")

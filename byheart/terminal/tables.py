@@ -53,14 +53,14 @@ def print_list(title: str, rows: Sequence[tuple[str, str]]) -> None:
 
 
 def below(value: float | None) -> str:
-    """A decimal at most the value."""
+    """Return a decimal at most the value."""
     from verify.arithmetic.decimals import decimal_below
 
     return "unknown" if value is None else decimal_below(value)
 
 
 def above(value: float | None) -> str:
-    """A decimal at least the value."""
+    """Return a decimal at least the value."""
     from verify.arithmetic.decimals import decimal_above
 
     return "unknown" if value is None else decimal_above(value)

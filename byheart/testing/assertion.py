@@ -222,7 +222,7 @@ def _accepted(trial: _Trial, max_undecided: int | None) -> Tally:
 
 
 def _counterexample(trial: _Trial, code: str) -> CounterexampleError:
-    """The smallest case with its code, which is run: what it makes has to violate the statement as well."""
+    """Return the smallest case with its code, which is run: what it makes has to violate the statement as well."""
     made, arguments, failure = trial.namespace(), trial.namespace(), None
     try:
         exec(code, made)
@@ -242,7 +242,7 @@ def _counterexample(trial: _Trial, code: str) -> CounterexampleError:
 
 
 def _bound(statement: Statement, strategies: tuple[Any, ...], named: Mapping[str, Any]) -> inspect.BoundArguments:
-    """The strategies in the places of the parameters of the statement."""
+    """Return the strategies in the places of the parameters of the statement."""
     if not callable(statement):
         raise InputError("statement", f"is {statement!r}", "a function of what the strategies draw")
     signature = inspect.signature(statement)

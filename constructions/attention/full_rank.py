@@ -42,7 +42,7 @@ class FullRankAttention:
     limiting_with_skip: Int64Array
 
     def promised(self, *, with_skip: bool = False) -> int:
-        r"""The rank that is printed: $\min(T, H d_h)$ of Lemma 2, or $\min(T, H d_h + d)$ of Theorem 1."""
+        r"""Return the rank that is printed: $\min(T, H d_h)$ of Lemma 2, or $\min(T, H d_h + d)$ of Theorem 1."""
         n_heads, d_model, d_head = self.front_end.W_V.shape
         return min(len(self.contexts), n_heads * d_head + with_skip * d_model)
 
@@ -105,7 +105,7 @@ def full_rank_attention(
 
 
 def _limiting(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool) -> Int64Array:
-    """The rows of a set that bounds the rank for all weights, as low as it was found."""
+    """Return the rows of a set that bounds the rank for all weights, as low as it was found."""
     sizes = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads, "with_skip": with_skip}
     candidates = [np.arange(len(contexts)), peel(contexts).upper_bound(**sizes).rows]
     if len(contexts) <= _SEARCHED:

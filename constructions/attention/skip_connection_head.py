@@ -144,7 +144,7 @@ def _require_sharpness(sharpness: float) -> None:
 
 
 def _without_skip(network: Model, copies: tuple[Copy, ...]) -> SkipConnectionHeads:
-    """The network without its skip connection, with one coordinate more and the copying heads behind its own."""
+    """Return the network without its skip connection, with one coordinate more and the copying heads behind its own."""
     tensors = dana_tensors(network)
     block, d_model = network.attention, network.d_model
     d_head, d_qk = (block.d_head, block.d_qk) if block.n_heads else (d_model, 1)

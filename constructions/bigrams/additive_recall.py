@@ -76,14 +76,14 @@ def additive_recall_memory(task: Task, *, dtype: Precision = "float64") -> Const
 
 
 def _shared(task: Task, position: int) -> str | None:
-    """An answer of two tokens at a position; none where each has answers of its own."""
+    """Return an answer of two tokens at a position; none where each has answers of its own."""
     pairs = np.unique(np.stack([task.labels, task.contexts[:, position]]), axis=1)
     twice = np.flatnonzero(pairs[0, 1:] == pairs[0, :-1])
     return task.answers[int(pairs[0, twice[0]])] if len(twice) else None
 
 
 def _network(task: Task, position: int) -> tuple[Model, int]:
-    """The network whose relations are the tokens at a position, and their number."""
+    """Return the network whose relations are the tokens at a position, and their number."""
     relations, of_context = np.unique(task.contexts[:, position], return_inverse=True)
     answers = [np.unique(task.labels[of_context == r]) for r in range(len(relations))]
     held = [r for r, own in enumerate(answers) if len(own) > 1]

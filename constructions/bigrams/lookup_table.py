@@ -76,7 +76,7 @@ def lookup_front_end(d_vocab: int, *, gap: int, position: Sequence[fmpq | float]
 
 
 def lookup_output(wanted: Array, attention: Any, position: Sequence[Any]) -> Array:
-    r"""What the heads of `lookup_front_end` must write so that they add up to given vectors, in closed form.
+    r"""Return what the heads of `lookup_front_end` must write so that they add up to given vectors, in closed form.
 
     Let $a \ne \frac12$ be the attention of head r to a first token r, $v_n = e_n + p$ and $F_{n,c}$ what the heads
     shall write on the bigram (n, c); sums over absent indices are meant. With $m = 1 + a (N - 2)$,
@@ -131,7 +131,7 @@ def lookup_output(wanted: Array, attention: Any, position: Sequence[Any]) -> Arr
 def exact_lookup_table(
     stream: fmpq_mat, W_U: fmpq_mat, *, gap: int, position: Sequence[fmpq | float] | None = None
 ) -> Model:
-    r"""A rational network whose residual stream is a given one on every bigram.
+    r"""Return a rational network whose residual stream is a given one on every bigram.
 
     Args:
         stream: The stream on the bigrams in lexicographic order, `[N^2, N]`.
@@ -232,7 +232,7 @@ def lookup_table(task: Task, *, gap: float = 8.0, total: float = -2.0) -> Model:
 
 
 def random_lookup_table(*, d_vocab: int, gap: int, seed: int) -> Construction[Task]:
-    """The look-up table of all bigrams, with random labels.
+    """Return the look-up table of all bigrams, with random labels.
 
     Args:
         d_vocab: Size of the vocabulary N, not 2.

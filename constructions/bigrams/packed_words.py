@@ -138,7 +138,7 @@ def digit_bits(kinds: int, precision: int) -> int:
 
 
 def entries(d_vocab: int, labels_per_word: int, kinds: int, precision: int, outputs: int) -> int:
-    r"""The entries of a memory of packed words, zeros included.
+    r"""Return the entries of a memory of packed words, zeros included.
 
     Args:
         d_vocab: N.
@@ -175,7 +175,7 @@ def _fits(d_vocab: int, m: int, kinds: int, bits: int, precision: int) -> bool:
 
 
 def _gain(kinds: int, bits: int) -> int:
-    """The slope $2^e$ of a step that is narrower than what no fraction reaches, $2^{-e} \\le 1 -$ fraction."""
+    """Return the slope $2^e$ of a step that is narrower than what no fraction reaches, $2^{-e} \\le 1 -$ fraction."""
     gain = 1
     while 1.0 / gain > 1.0 - _fraction(kinds, bits):
         gain *= 2
@@ -187,12 +187,12 @@ def _fraction(kinds: int, bits: int) -> float:
 
 
 def _bits(n: Int64Array, count: int) -> Float64Array:
-    """The lowest bits, the first one the lowest."""
+    """Return the lowest bits, the first one the lowest."""
     return (n[:, None] >> np.arange(count) & 1).astype(np.float64)
 
 
 def _first_code(groups: int, read: int) -> Attention:
-    """The head that leaves, of minus both codes, that of the first token: $-b + 2 \\cdot \\frac12 (a + b)$."""
+    """Return the head that leaves, of minus both codes, that of the first token: $-b + 2 \\cdot \\frac12 (a + b)$."""
     width, columns = groups + read, max(read, 1)
     chosen = np.zeros((1, width, columns))
     chosen[0, groups:] = np.eye(read, columns)
@@ -201,7 +201,9 @@ def _first_code(groups: int, read: int) -> Attention:
 
 
 def _one_word(groups: int, group_bits: int, place_bits: int, top: float) -> FeedForward:
-    r"""The word of the group whose signs are those of the stream: others are pushed down by `top` a bit at least."""
+    r"""Return the word of the group whose signs are those of the stream: others are pushed down by `top` a bit at
+    least.
+    """
     signs = 2.0 * _bits(np.arange(groups), group_bits) - 1.0
     W_in = np.zeros((groups + group_bits + place_bits, groups + place_bits))
     W_in[:groups, :groups] = np.eye(groups)
@@ -224,7 +226,8 @@ def _one_digit(m: int, bits: int) -> FeedForward:
 
 
 def _stripped(m: int, bits: int, kinds: int) -> list[FeedForward]:
-    r"""The bits above the digit, one a block: $b = (2^e (v - t) + 1)_ + - (2^e (v - t))_ +$ beside v, taken away next.
+    r"""Return the bits above the digit, one a block: $b = (2^e (v - t) + 1)_ + - (2^e (v - t))_ +$ beside v, taken away
+    next.
 
     Whether b is 0 or 1, v is no more than `fraction` above an integer, so never in between.
     """

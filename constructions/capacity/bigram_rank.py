@@ -15,7 +15,7 @@ from constructions.tasks.contexts import checked_contexts
 def bigram_rank(
     contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True, seed: int = 0
 ) -> Relations:
-    r"""The largest rank that attention features reach on contexts of two tokens.
+    r"""Return the largest rank that attention features reach on contexts of two tokens.
 
     $$ R^* = \min_U \; |\Omega \setminus U| + \min(d, j(U)) + H \min(d_h, \ell(U)) , $$
 

@@ -47,7 +47,7 @@ def guaranteed_number(contexts: Int64Array, *, d_model: int, n_heads: int) -> in
 
 
 def solvable_contexts(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int) -> Int64Array:
-    r"""The first contexts, in their order, that some weights hold together whatever their labels.
+    r"""Return the first contexts, in their order, that some weights hold together whatever their labels.
 
     A context is taken if the features $[x_S \mid Y]$ of it and of those taken before have full generic rank. The
     contexts form a matroid, so with the most likely ones first no other set of independent features is more likely.
@@ -84,7 +84,7 @@ def solvable_contexts(contexts: Int64Array, *, d_model: int, d_head: int, n_head
 
 
 def partial_task(contexts: Int64Array, labels: Int64Array, solved: Int64Array, *, d_vocab: int) -> Task:
-    """A task of equally likely contexts of which some are to be memorized, and the others are its tail.
+    """Return a task of equally likely contexts of which some are to be memorized, and the others are its tail.
 
     Args:
         contexts: All contexts, `[T, S]`.

@@ -85,7 +85,7 @@ def forbidding_multipliers(contexts: Int64Array, labels: Int64Array, *, n_heads:
 
 
 def most_forbidden_heads(contexts: Int64Array, labels: Int64Array) -> ForbiddenHeads:
-    r"""The largest number of heads that `forbidding_multipliers` forbids to memorize these labels.
+    r"""Return the largest number of heads that `forbidding_multipliers` forbids to memorize these labels.
 
     Multipliers for $H$ heads take $2^{H+1}$ contexts with one last token or more, and forbid fewer heads too; so each
     last token is asked about one head more than the last ones, as long as it has room.
@@ -127,7 +127,7 @@ def _checked(contexts: Int64Array, labels: Int64Array) -> tuple[Int64Array, Int6
 
 
 def _in_class(contexts: Int64Array, labels: Int64Array, rows: Int64Array, n_heads: int) -> Int64Array | None:
-    """The multipliers of the contexts with one last token, if the search finds any."""
+    """Return the multipliers of the contexts with one last token, if the search finds any."""
     kinds = np.unique(labels[rows])
     duels = [(t, int(j)) for t in rows.tolist() for j in kinds if j != labels[t]]
     if not duels or n_heads >= contexts.shape[1] - 1:  # then the products tell every context from all others
@@ -144,7 +144,9 @@ def _in_class(contexts: Int64Array, labels: Int64Array, rows: Int64Array, n_head
 
 
 def _products(tokens: Int64Array, n_heads: int, most: int) -> scipy.sparse.csr_array | None:
-    """The products of at most `n_heads` indicators, a column for each; none if they have more entries than `most`."""
+    """Return the products of at most `n_heads` indicators, a column for each; none if they have more entries than
+    `most`.
+    """
     chosen = [positions for r in range(n_heads + 1) for positions in combinations(range(tokens.shape[1]), r)]
     if len(chosen) * len(tokens) > most:
         return None

@@ -21,7 +21,7 @@ class GainForest:
         self.above = [0] * nodes  # height over the parent
 
     def root(self, node: int) -> tuple[int, int]:
-        """The root, and the height of the node over it."""
+        """Return the root, and the height of the node over it."""
         parent, above = self.parent, self.above
         path = []
         while parent[node] != node:

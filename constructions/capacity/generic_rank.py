@@ -206,7 +206,7 @@ def relations(
 def dependent_contexts(
     contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True, seed: int = 0
 ) -> Int64Array:
-    """The contexts that take part in a linear relation: the rows of `relations`, with its arguments.
+    """Return the contexts that take part in a linear relation: the rows of `relations`, with its arguments.
 
     Example:
         >>> xor_and_one_more = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])
@@ -257,7 +257,7 @@ def _check_memory(n_contexts: int, columns: int) -> None:
 
 
 def _features(contexts: Int64Array, d_model: int, widths: Int64Array, *, seed: int) -> nmod_mat:
-    """The features at a random point modulo `PRIME`: [T, sum of widths]."""
+    """Return the features at a random point modulo `PRIME`: [T, sum of widths]."""
     n_contexts, n_ctx = contexts.shape
     _check_memory(n_contexts, int(widths.sum()))
     rng = np.random.default_rng(seed)
@@ -313,7 +313,7 @@ def _power(base: UInt64Array, exponent: int) -> UInt64Array:
 
 
 def _product(left: UInt64Array, right: UInt64Array) -> UInt64Array:
-    """The matrix product modulo `PRIME`, in halves of 16 bits so that 2^16 terms add up within 64 bits."""
+    """Return the matrix product modulo `PRIME`, in halves of 16 bits so that 2^16 terms add up within 64 bits."""
     high, low = left >> np.uint64(16), left & np.uint64(2**16 - 1)
     return (((high @ right % PRIME) << np.uint64(16)) + low @ right) % PRIME
 

@@ -362,7 +362,7 @@ def _ranks_of_both_up_to_full(
 def _up_to_full(
     ranks_with: Callable[[int], tuple[Int64Array, ...]], full: int, d_head: int, n_heads: int
 ) -> tuple[Int64Array, ...]:
-    """The ranks for so many heads, or for more until all of them are full or there is a head for each context."""
+    """Return the ranks for so many heads, or for more until all of them are full or there is a head for each context."""
     while True:
         found = ranks_with(n_heads)
         ranks = min(found, key=lambda each: int(each[-1]))
@@ -374,7 +374,7 @@ def _up_to_full(
 
 
 def sharpened(contexts: Int64Array, bound: UpperBound, *, seed: int, report: Progress) -> UpperBound:
-    """The bound, or a smaller one from the contexts that take part in linear relations."""
+    """Return the bound, or a smaller one from the contexts that take part in linear relations."""
     report(f"linear relations between {len(contexts)} contexts with {bound.n_heads} heads")
     sizes = {
         "d_model": bound.d_model,
@@ -387,7 +387,7 @@ def sharpened(contexts: Int64Array, bound: UpperBound, *, seed: int, report: Pro
 
 
 def _by_name(peeling: Peeling, rows: Int64Array, *, d_model: int, d_head: int, n_heads: int) -> dict[str, UpperBound]:
-    """The smallest bound of each kind over the sub-alphabets and the given set."""
+    """Return the smallest bound of each kind over the sub-alphabets and the given set."""
     sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
     found = {}
     for name in ("U1", "U2", "U1'") if n_heads else ("U1", "U2"):
@@ -405,7 +405,7 @@ def bounds_are_met(contexts: Int64Array, d_head: int) -> bool:
 
 
 def _lower_method(contexts: Int64Array, d_head: int, *, eliminate: bool) -> str:
-    """What proves the lower bound of the rank, in words."""
+    """Return what proves the lower bound of the rank, in words."""
     if bounds_are_met(contexts, d_head):
         theorem = "G2" if contexts.shape[1] == 1 else "S1" if d_head == 1 else "S2"
         return f"Theorem {theorem}, by which such contexts reach the upper bound"
@@ -418,7 +418,7 @@ def _lower_method(contexts: Int64Array, d_head: int, *, eliminate: bool) -> str:
 
 
 def _without_elimination(contexts: Int64Array, d_model: int, d_head: int, n_heads: int) -> int:
-    """What every set of contexts reaches."""
+    """Return what every set of contexts reaches."""
     if contexts.shape[1] == 1:
         return min(d_model, len(contexts))
     return universal_rank(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads)

@@ -165,7 +165,7 @@ class _Search:
         return _rank([self._combinations[other] for other in [*others, row]]) == len(others) + 1
 
     def window(self, rows: Sequence[int]) -> Window:
-        """The contexts of a set, with a position of each at which the differences are linearly independent.
+        """Return the contexts of a set, with a position of each at which the differences are linearly independent.
 
         A determinant is linear in every row. It does not vanish at the random combinations of the differences, so one
         combination after the other can be replaced by one of its terms without making it vanish.
@@ -221,7 +221,9 @@ class _Search:
 
 
 def _combination(context: Sequence[int], terms: Sequence[tuple[int, int]], d_vocab: int) -> list[int]:
-    """The combination of the formal differences e_{t_s} - e_{t_S} + f_s - f_S, with (s, coefficient) given: [N + S]."""
+    """Return the combination of the formal differences e_{t_s} - e_{t_S} + f_s - f_S, with (s, coefficient) given: [N +
+    S].
+    """
     row = [0] * (d_vocab + len(context))
     for s, coefficient in terms:
         row[context[s]] += coefficient

@@ -30,7 +30,7 @@ class PromisedRanks:
 
 
 def promised_ranks(*, n_examples: int, n_ctx: int, d_model: int, n_heads: int, d_head: int) -> PromisedRanks:
-    r"""The four counts for one set of sizes.
+    r"""Return the four counts for one set of sizes.
 
     Args:
         n_examples: T.
@@ -63,7 +63,7 @@ def promised_ranks(*, n_examples: int, n_ctx: int, d_model: int, n_heads: int, d
 
 
 def fewest_heads(n_examples: int, size: int) -> int | None:
-    r"""The fewest heads with $T \le H (r - 1) + 1$; `None` if no number is enough, for r = 1 < T.
+    r"""Return the fewest heads with $T \le H (r - 1) + 1$; `None` if no number is enough, for r = 1 < T.
 
     Args:
         n_examples: T.

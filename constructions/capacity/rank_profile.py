@@ -67,7 +67,9 @@ class RankProfile:
     cells: tuple[RankCell, ...]
 
     def table(self, *, with_skip: bool) -> list[list[RankCell]]:
-        """The cells with or without the skip connection: a row for each width, a column for each number of heads."""
+        """Return the cells with or without the skip connection: a row for each width, a column for each number of
+        heads.
+        """
         cells = [cell for cell in self.cells if cell.with_skip == with_skip]
         widths = sorted({cell.d_head for cell in cells})
         return [sorted((c for c in cells if c.d_head == width), key=lambda cell: cell.n_heads) for width in widths]
@@ -135,7 +137,7 @@ def _default_widths(d_model: int) -> list[int]:
 def _of_width(
     peeling: Peeling, d_model: int, d_head: int, n_heads: int, *, eliminate: bool, seed: int, report: Progress
 ) -> Iterator[RankCell]:
-    """The cells of one width."""
+    """Yield the cells of one width."""
     contexts = peeling.contexts
     sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head}
     limits = {skip: peeling.rank_bounds(**sizes, n_heads=n_heads, with_skip=skip) for skip in (True, False)}

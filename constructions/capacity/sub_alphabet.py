@@ -92,7 +92,7 @@ class Peeling:
     table: Int64Array
 
     def rank_bound(self, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True) -> int:
-        r"""The smallest of the bounds $|T \setminus U| + \operatorname{bound}(U)$ over the sub-alphabets."""
+        r"""Return the smallest of the bounds $|T \setminus U| + \operatorname{bound}(U)$ over the sub-alphabets."""
         return int(self._bounds(d_model, d_head, n_heads, with_skip).min(initial=len(self.contexts)))
 
     def rank_bounds(self, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True) -> Int64Array:
@@ -116,7 +116,7 @@ class Peeling:
         return upper_bound(self.contexts, rows, **sizes, with_skip=with_skip, name=name)
 
     def fewest_heads(self, *, d_model: int, d_head: int, with_skip: bool = True) -> int | None:
-        """The smallest number of heads that these bounds leave open for full rank, or `None` if they leave none."""
+        """Return the smallest number of heads that these bounds leave open for full rank, or `None` if they leave none."""
 
         def enough(n_heads: int) -> bool:
             bound = self.rank_bound(d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=with_skip)
@@ -335,7 +335,7 @@ def verify_upper_bound(contexts: Int64Array, bound: UpperBound) -> bool:
 def _rank_bounds(
     table: Int64Array, *, d_model: int, d_head: int, n_heads: int | Int64Array, with_skip: bool, name: str
 ) -> Int64Array:
-    """The bound of each row, `[rows]`; for a column of numbers of heads `[heads, rows]`."""
+    """Return the bound of each row, `[rows]`; for a column of numbers of heads `[heads, rows]`."""
     contexts, last_tokens, inputs, differences, variations = table.T
     # No bound is above |U|, so that larger sizes change none; their products could wrap around.
     most = int(contexts.max(initial=1))

@@ -17,7 +17,7 @@ from constructions.errors import HypothesisError, require_at_least
 def all_contexts_rank(
     d_vocab: int, n_ctx: int, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True
 ) -> int:
-    r"""The largest rank that attention features reach on all $N^S$ contexts.
+    r"""Return the largest rank that attention features reach on all $N^S$ contexts.
 
     $$ R^* = \min\bigl(N^S,\; \min(d, N) + H \min(d_h, N)\bigr) \quad\text{for } S \ge 2 $$
 
@@ -59,7 +59,7 @@ def all_contexts_rank(
 
 
 def all_contexts_heads(d_vocab: int, n_ctx: int, *, d_model: int, d_head: int) -> int:
-    r"""The fewest heads with which all $N^S$ contexts have full rank, and at least 1.
+    r"""Return the fewest heads with which all $N^S$ contexts have full rank, and at least 1.
 
     By Theorem S5 it is $\lceil (N^S - \min(d, N)) / d_h \rceil$; no weights do with fewer.
 

@@ -16,7 +16,8 @@ _GOOD = 0.5  # share of the largest lead that is enough
 def answer_direction(
     answer: int, norm: Normalization, W_U: Float64Array, b_U: Float64Array | None = None
 ) -> tuple[Float64Array, float]:
-    r"""A row n of length $\sqrt d$ behind a normalization for which one answer leads all others, and by how much.
+    r"""Return a row n of length $\sqrt d$ behind a normalization for which one answer leads all others, and by how
+    much.
 
     The lead is $\min_k \langle n, a_k \rangle + \beta_k$ with $a_k = P(w \odot (U_t - U_k))$ and
     $\beta_k = \langle b, U_t - U_k \rangle + b_{U,t} - b_{U,k}$; $P$ takes the mean away for layer normalization. For

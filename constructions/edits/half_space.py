@@ -48,7 +48,7 @@ def half_spaces(
     trigger: float = TRIGGER,
     named: Callable[[int], str] = str,
 ) -> HalfSpaces:
-    r"""A neuron for each of some rows that is `trigger` at it and at most minus `trigger` at every other row.
+    r"""Return a neuron for each of some rows that is `trigger` at it and at most minus `trigger` at every other row.
 
     With $n_j$ the row before gain and shift, $\mathrm{gap} = |n_j|^2 - \max_c \langle n_j, n(c) \rangle$ and
     $g = 2T/\mathrm{gap}$ the neuron is $g(\langle n_j, n \rangle - |n_j|^2 + \frac12 \mathrm{gap})$, written as weights
@@ -137,7 +137,7 @@ def _gaps(rows: Float64Array, places: Int64Array, normals: Float64Array) -> tupl
 
 
 def _another_normal(rows: Float64Array, place: int, least_gap: float) -> tuple[Float64Array, float, int] | None:
-    """The normal of the widest gap that a linear program finds, the gap, and the next row; or none."""
+    """Return the normal of the widest gap that a linear program finds, the gap, and the next row; or none."""
     from scipy.optimize import linprog
 
     own = rows[place]

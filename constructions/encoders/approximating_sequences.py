@@ -34,7 +34,7 @@ class ApproximatingSequence:
     exponent: int
 
     def logits(self, delta: Fraction) -> Rows:
-        r"""The logits $E W^\top$ for one $\delta$, `[T, N]`."""
+        r"""Return the logits $E W^\top$ for one $\delta$, `[T, N]`."""
         if not 0 < delta <= Fraction(3, 10):
             raise InputError("delta", f"= {delta}", "a number in (0, 3/10]")
         weights, embeddings = self.encoder(delta)
@@ -114,7 +114,7 @@ def bound_to_diverge() -> ApproximatingSequence:
 
 
 def shortest_range(delta: Fraction) -> tuple[Rows, Rows]:
-    r"""An encoder of one dimension within $\delta$ of two laws on their supports, its range nearly the least.
+    r"""Return an encoder of one dimension within $\delta$ of two laws on their supports, its range nearly the least.
 
     $W = (r, 0, r - r s / (2 \delta))$ and $E = (1, 2 \delta / r)$, where the logits after the second context,
     $(2 \delta, 0, 2 \delta - s)$, give it the log ratios $\delta$ and $-\delta$ at its two equal tokens. With
@@ -172,7 +172,8 @@ def least_likely(exponent: int) -> ApproximatingSequence:
 
 
 def within_range(largest: Fraction) -> tuple[list[Fraction], list[Fraction]]:
-    r"""An encoder for `FIRST` and `SECOND` in one dimension whose logits have a range of at most R, close to the best one.
+    r"""Return an encoder for `FIRST` and `SECOND` in one dimension whose logits have a range of at most R, close to the
+    best one.
 
     $W = (0, -r, -R)$ and $E = (1, y / R)$, where $e^{-y} = (1 + e^{-r y / R}) / 4$ gives the third token after the
     second context its probability 1/5. In rational numbers.
@@ -192,7 +193,7 @@ def within_range(largest: Fraction) -> tuple[list[Fraction], list[Fraction]]:
         >>> weights, embeddings = within_range(Fraction(10))
         >>> [round(float(w), 3) for w in weights], [round(float(e), 4) for e in embeddings]
         ([0.0, -1.099, -10.0], [1.0, 0.0733])
-    """  # noqa: E501
+    """
     if largest < 2:
         raise InputError("largest", f"= {largest}", "at least 2")
     r, wide = arb(3).log(), _ball(largest)
@@ -205,7 +206,7 @@ def within_range(largest: Fraction) -> tuple[list[Fraction], list[Fraction]]:
 def scaled_encoder(
     weights: list[list[Fraction]], embeddings: list[list[Fraction]], *, largest_range: Fraction, delta: Fraction
 ) -> tuple[list[list[Fraction]], list[list[Fraction]]]:
-    r"""The encoder $(1 + \delta / (2R)) f$ beside an encoder f whose logits have a range of at most R.
+    r"""Return the encoder $(1 + \delta / (2R)) f$ beside an encoder f whose logits have a range of at most R.
 
     If no logit of f equals the mean of the logits under its own law, these are a sequence as in (16), with
     $\alpha = 1$.
@@ -240,5 +241,5 @@ def _ball(value: Fraction) -> arb:
 
 
 def _fraction(ball: arb) -> Fraction:
-    """A rational number near the ball, of some sixty bits."""
+    """Return a rational number near the ball, of some sixty bits."""
     return Fraction(round(float(ball) * 2**60), 2**60)

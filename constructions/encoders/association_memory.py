@@ -15,7 +15,7 @@ _SLACK = 1 + 2.0**-20  # so that rounding does not eat into it
 
 
 def targets(task: Task, d_model: int, *, seed: int = 0) -> tuple[Float64Array, Float64Array]:
-    r"""The unembedding, and the residual stream $E_t = \lambda u_{g(t)}$ whose logits favour the label $g(t)$.
+    r"""Return the unembedding, and the residual stream $E_t = \lambda u_{g(t)}$ whose logits favour the label $g(t)$.
 
     Let $m$ be the margin of the unembedding vectors and $\lambda = (\log K + 34) / m$. Every other answer is behind
     by at least $\log K + 34$ nats, so

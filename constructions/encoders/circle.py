@@ -14,7 +14,7 @@ _UPWARDS = 1.0 + 2.0**-40  # outweighs the roundings below
 
 
 def circle(count: int) -> Float64Array:
-    r"""The vectors $u_k = (\cos, \sin)(2 \pi k / N)$ of Proposition 3, `[N, 2]`.
+    r"""Return the vectors $u_k = (\cos, \sin)(2 \pi k / N)$ of Proposition 3, `[N, 2]`.
 
     Cosine and sine are taken of angles up to $\pi / 4$ only, so that the eight octants are mirror images bit by bit,
     and 0, 1 and -1 are exact.
@@ -40,7 +40,7 @@ def circle(count: int) -> Float64Array:
 
 
 def arc(count: int, points: int) -> Float64Array:
-    r"""The first vectors of the circle of N, as `circle` gives them, `[points, 2]`.
+    r"""Return the first vectors of the circle of N, as `circle` gives them, `[points, 2]`.
 
     Args:
         count: N.
@@ -67,7 +67,8 @@ def arc(count: int, points: int) -> Float64Array:
 
 
 def gap(count: int) -> float:
-    r"""The margin $m = 1 - \cos(2 \pi / N) = 2 \sin^2(\pi / N)$ between neighbours, in floating point; 2 for N = 2.
+    r"""Return the margin $m = 1 - \cos(2 \pi / N) = 2 \sin^2(\pi / N)$ between neighbours, in floating point; 2 for N =
+    2.
 
     Example:
         >>> gap(4)
@@ -77,7 +78,7 @@ def gap(count: int) -> float:
 
 
 def strength(count: int, divergence: float) -> float:
-    r"""A factor $\lambda$ for which the circle has a divergence of at most $\eta$ nats, whatever the label.
+    r"""Return a factor $\lambda$ for which the circle has a divergence of at most $\eta$ nats, whatever the label.
 
     $\lambda = \log(1 + 2 / \eta) / m$ with $m = 1 - \cos(2 \pi / N)$: then $x = e^{-\lambda m}$ has
     $2x / (1 - x) = \eta$.

@@ -15,7 +15,7 @@ from constructions.unembeddings.unembedding import law_unembedding
 def targets(
     task: Task, d_model: int, *, seed: int = 0, progress: Progress | None = None
 ) -> tuple[Float64Array, Float64Array]:
-    r"""The unembedding, and the residual stream E with which it gives the logits of every memorized context.
+    r"""Return the unembedding, and the residual stream E with which it gives the logits of every memorized context.
 
     For $d \ge K$ the logits are the centred logarithms (of all shifts the one of smallest norm), for $d = K - 1$ the
     ratios $\log(\pi_{t,j} / \pi_{t,K})$. The shift cancels in the softmax, so the divergence is 0 up to rounding. For

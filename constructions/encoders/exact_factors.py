@@ -11,7 +11,7 @@ from constructions.errors import HypothesisError, require_at_least
 
 
 def exact_factors(d_vocab: int) -> tuple[fmpz_mat, fmpz_mat]:
-    r"""The integer matrices D and W with $E = L D$, $F = E W^\top$ for all laws at once.
+    r"""Return the integer matrices D and W with $E = L D$, $F = E W^\top$ for all laws at once.
 
     $D$ takes the logarithms to $\log \pi_{t,j} - \log \pi_{t,N}$, and $W^\top = [I \mid 0]$, so that
     $D W^\top = I - e_N \mathbf{1}^\top$ takes from each row of L its last entry, which the softmax does not see.

@@ -100,7 +100,7 @@ def missing_mass(laws: Float64Array, tokens: Int64Array) -> Float64Array:
 
 
 def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, d_vocab: int) -> Float64Array:
-    r"""The strength of Theorem LE1, in nats per unit of the leads.
+    r"""Return the strength of Theorem LE1, in nats per unit of the leads.
 
     With $\varepsilon$ what the law leaves to the other tokens and all leads between $a$ and $\kappa a$,
 
@@ -145,7 +145,8 @@ def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, d_vocab:
 
 
 def printed_strength(leads: Float64Array, entropies: Float64Array) -> Float64Array:
-    r"""The strength of the paper, the solution of its equation (6) with the entropy in the place of its negative.
+    r"""Return the strength of the paper, the solution of its equation (6) with the entropy in the place of its
+    negative.
 
     $$ H_t = \log \sum_j e^{-\lambda \alpha_{t,j}} . $$
 

@@ -109,7 +109,8 @@ def with_random_laws(found: Unembedding, n_contexts: int, generator: np.random.G
 
 
 def random_instance(seed: int) -> LowEntropyInstance:
-    r"""A small instance with positive leads: a family with proved margins, or vectors and encoders with no structure.
+    r"""Return a small instance with positive leads: a family with proved margins, or vectors and encoders with no
+    structure.
 
     Args:
         seed: Of the generator.
@@ -140,7 +141,7 @@ def random_instance(seed: int) -> LowEntropyInstance:
 
 
 def near_orthonormal_instance(seed: int) -> LowEntropyInstance:
-    r"""An instance with $e_t = w_{g(t)}$ and $\max |W W^\top - I| < 1/2$, often with more tokens than d + 1.
+    r"""Return an instance with $e_t = w_{g(t)}$ and $\max |W W^\top - I| < 1/2$, often with more tokens than d + 1.
 
     Args:
         seed: Of the generator.
@@ -199,14 +200,14 @@ def uniform_noise(found: Unembedding, tokens: Int64Array, missing: float) -> Low
 
 
 def two_laws() -> LowEntropyInstance:
-    r"""The laws (1/2, 1/2, 0) and (3/5, 1/5, 1/5) with probabilities 2/5 and 3/5, and W = I: g is the mode."""
+    r"""Return the laws (1/2, 1/2, 0) and (3/5, 1/5, 1/5) with probabilities 2/5 and 3/5, and W = I: g is the mode."""
     found = best(3, 3)
     laws = np.array([[1.0, 1.0, 0.0], [3.0, 1.0, 1.0]])
     return LowEntropyInstance(found.vectors, found.encoders[[0, 0]], 1.0, np.array([0, 0]), laws, np.array([2.0, 3.0]))
 
 
 def mistaken_token(d_vocab: int) -> LowEntropyInstance:
-    r"""A law that is almost certain of a token other than g, and the uniform one, equally likely; W = I.
+    r"""Return a law that is almost certain of a token other than g, and the uniform one, equally likely; W = I.
 
     The first law has the weights $(0, 1, 4.4373 \cdot 10^{-10}, 0, \dots)$, so that its entropy is about $10^{-8}$
     nats, and g is the first token.

@@ -25,7 +25,7 @@ class Line:
     slopes: tuple[Fraction, ...]
 
     def logits(self, label: int) -> list[Fraction]:
-        """The logits after contexts with this label."""
+        """Return the logits after contexts with this label."""
         return [self.slopes[label] * position for position in self.positions]
 
 

@@ -27,12 +27,12 @@ class BiasedEncoder:
     stream: tuple[Fraction, ...]
 
     def squares(self) -> tuple[tuple[Fraction, ...], ...]:
-        """The squares of the exponentials of its logits, exactly."""
+        """Return the squares of the exponentials of its logits, exactly."""
         return tuple(tuple(b * x**w for b, w in zip(self.bias, self.W, strict=True)) for x in self.stream)
 
 
 def biased_encoder() -> BiasedEncoder:
-    r"""The laws (.6, .3, .1) and (.6, .1, .3), exact with a bias and one dimension.
+    r"""Return the laws (.6, .3, .1) and (.6, .1, .3), exact with a bias and one dimension.
 
     $b = (\log .6, \frac12 \log .03, \frac12 \log .03)$, $w = (0, 1, -1)$, $x = \pm \frac12 \log 3$.
 

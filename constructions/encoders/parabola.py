@@ -13,7 +13,7 @@ MOST = 2**26
 
 
 def parabola(count: int) -> Float64Array:
-    r"""The unembedding vectors $w_j = (2 j, -j^2)$, `[N, 2]`.
+    r"""Return the unembedding vectors $w_j = (2 j, -j^2)$, `[N, 2]`.
 
     With the stream $E = \lambda (g, 1)$ the lead of token g over token j is $\lambda (g - j)^2$.
 
@@ -41,7 +41,7 @@ def parabola(count: int) -> Float64Array:
 
 
 def stream(labels: Int64Array, *, power: int) -> Float64Array:
-    r"""The residual streams $E = 2^p (g, 1)$ of labels g, `[T, 2]`.
+    r"""Return the residual streams $E = 2^p (g, 1)$ of labels g, `[T, 2]`.
 
     A power of two scales logits without rounding.
 
@@ -65,7 +65,7 @@ def stream(labels: Int64Array, *, power: int) -> Float64Array:
 
 
 def power_for(divergence: float) -> int:
-    r"""The least power p >= 0 for which $\lambda = 2^p$ gives at most $\eta$ nats, for any number of tokens.
+    r"""Return the least power p >= 0 for which $\lambda = 2^p$ gives at most $\eta$ nats, for any number of tokens.
 
     The leads are $\lambda k^2$ on both sides, so the divergence is at most $2 e^{-\lambda} / (1 - e^{-3 \lambda})$.
 

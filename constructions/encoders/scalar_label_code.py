@@ -15,7 +15,7 @@ MOST = 2**12
 
 
 def numbered_labels(labels: Int64Array, claim: str) -> tuple[Int64Array, Int64Array]:
-    """The labels that occur, and which of them each is.
+    """Return the labels that occur, and which of them each is.
 
     Raises:
         CapacityError: There are more than one number can name, in the name of a claim.

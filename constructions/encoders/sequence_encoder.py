@@ -148,7 +148,7 @@ class _Given:
         return cls(masses, _centred_logarithms(masses), shares / shares.sum(), d_model, present)
 
     def exact(self) -> SequenceEncoder | None:
-        """The encoder whose logits are the logarithms, if there is one of this rank; of rank 0 there is but one."""
+        """Return the encoder whose logits are the logarithms, if there is one of this rank; of rank 0 there is but one."""
         d_vocab = self.laws.shape[1]
         if self.rank >= d_vocab - 1:
             W, E = np.eye(d_vocab, self.rank), np.zeros((len(self.laws), self.rank))
@@ -160,7 +160,7 @@ class _Given:
         return self._encoder(_Point(self.loss(E @ W.T), W, E), starts=0)
 
     def found(self, point: _Point, *, starts: int) -> SequenceEncoder:
-        """The encoder with its unembedding in orthonormal columns of mean 0, which leaves the softmax as it is."""
+        """Return the encoder with its unembedding in orthonormal columns of mean 0, which leaves the softmax as it is."""
         basis, factor = np.linalg.qr(point.W - point.W.mean(axis=0))
         return self._encoder(_Point(point.divergence, basis, point.E @ factor.T), starts=starts)
 
@@ -170,7 +170,7 @@ class _Given:
         return SequenceEncoder(point.W, E, float(point.divergence), starts)
 
     def starts(self, count: int, seed: int) -> Iterator[tuple[Float64Array, Float64Array]]:
-        """The truncated logarithms; then random unembeddings."""
+        """Yield the truncated logarithms; then random unembeddings."""
         yield self.truncated(self.logarithms)
         rng = np.random.default_rng(seed)
         for _ in range(1, count):
@@ -179,14 +179,14 @@ class _Given:
             yield W, np.linalg.lstsq(W, self.logarithms.T, rcond=None)[0].T
 
     def truncated(self, logits: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """The factors of the best approximation of this rank, each context weighted by the root of its prior."""
+        """Return the factors of the best approximation of this rank, each context weighted by the root of its prior."""
         _, _, right = np.linalg.svd(np.sqrt(self.prior)[:, None] * logits, full_matrices=False)
         W = np.zeros((self.laws.shape[1], self.rank))
         W[:, : len(right)] = right[: self.rank].T
         return W, logits @ W
 
     def loss(self, logits: Float64Array) -> float:
-        """The mean divergence, from the differences of the logarithms, so that it is small where these are."""
+        """Return the mean divergence, from the differences of the logarithms, so that it is small where these are."""
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         gap = np.log(self.laws, where=self.laws > 0, out=np.zeros_like(self.laws)) - logits
         gap += logits.max(axis=1, keepdims=True) + np.log(powers.sum(axis=1, keepdims=True))
@@ -228,7 +228,7 @@ class _Search:
         return point[:split].reshape(self.shape), point[split:].reshape(-1, self.shape[1]) * self.units
 
     def objective(self, point: Float64Array) -> tuple[float, Float64Array]:
-        """The mean cross-entropy and its gradient."""
+        """Return the mean cross-entropy and its gradient."""
         laws, prior = self.given.laws, self.given.prior
         W, E = self.parts(point)
         logits = E @ W.T

@@ -45,7 +45,7 @@ class PrimeRoots:
     multiples: Int64Array
 
     def rounded(self) -> FrontEnd:
-        """The front end in float64, each root rounded: of the kind ``"shared-rank-one"``, and badly conditioned."""
+        """Return the front end in float64, each root rounded: of the kind ``"shared-rank-one"``, and badly conditioned."""
         n_heads, d_model = len(self.multiples), self.W_E.shape[1]
         W_Q, W_K = np.zeros((n_heads, d_model, 1)), np.zeros((n_heads, d_model, 1))
         W_Q[:, 0, 0], W_K[:, 1, 0] = self._roots(self.multiples), 1.0
@@ -102,7 +102,7 @@ def prime_root_front_end(
 
 
 def first_primes(count: int) -> Int64Array:
-    """The first prime numbers, by the sieve of Eratosthenes: `[count]`.
+    """Return the first prime numbers, by the sieve of Eratosthenes: `[count]`.
 
     Args:
         count: How many.
@@ -368,7 +368,7 @@ def kronecker_front_end(
 
 
 def _of_full_rank(draw: Callable[[], fmpq_mat]) -> fmpq_mat:
-    """The first matrix drawn that has full rank: a singular W_V or a query of zero wastes its head."""
+    """Return the first matrix drawn that has full rank: a singular W_V or a query of zero wastes its head."""
     while True:
         matrix = draw()
         if matrix.rank() == matrix.ncols():

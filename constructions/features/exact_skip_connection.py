@@ -190,7 +190,8 @@ def basis_condition(front_end: ExactFrontEnd, contexts: Int64Array, targets: fmp
 
 
 def without_shifts(W_U: fmpq_mat) -> fmpq_mat:
-    r"""The unembedding $W_U (I - \mathbf{1}\mathbf{1}^\top / N)$, which gives the same laws: each row gets mean 0.
+    r"""Return the unembedding $W_U (I - \mathbf{1}\mathbf{1}^\top / N)$, which gives the same laws: each row gets mean
+    0.
 
     A softmax does not see a constant that is added to all logits of a row. Without these shifts the logits may have a
     rank that is smaller by one, which leaves one more coordinate of the stream free.
@@ -263,7 +264,7 @@ class _Problem(NamedTuple):
         return stacked([row[first:] for row in self.reduced[of_features:]], self.stream.ncols())
 
     def solution(self) -> tuple[fmpq_mat, fmpq_mat]:
-        """An invertible M and a B with X M + Y B = [E | F]; the condition holds."""
+        """Return an invertible M and a B with X M + Y B = [E | F]; the condition holds."""
         n_features, d_model = self.features.ncols(), self.last.ncols()
         skips = slice(n_features, n_features + d_model)
         wanted = slice(n_features + d_model, None)
@@ -302,7 +303,7 @@ def _independent(targets: fmpq_mat, W_U: fmpq_mat) -> tuple[fmpq_mat, fmpq_mat]:
 
 
 def _echelon(matrix: fmpq_mat) -> tuple[list[list[fmpq]], list[int]]:
-    """The reduced row echelon form, and the columns of its pivots."""
+    """Return the reduced row echelon form, and the columns of its pivots."""
     reduced, rank = matrix.rref()
     rows = reduced.tolist()
     return rows, [next(j for j, entry in enumerate(row) if entry != 0) for row in rows[:rank]]

@@ -296,7 +296,7 @@ def fitting_attention(
 
 
 def fitting_recipe(*, d_vocab: int, n_ctx: int, d_model: int, n_heads: int) -> Recipe:
-    """The recipe of `fitting_attention`: the table where it fits and is not too large, else random attention.
+    """Return the recipe of `fitting_attention`: the table where it fits and is not too large, else random attention.
 
     Example:
         >>> fitting_recipe(d_vocab=64, n_ctx=4, d_model=68, n_heads=80).__name__
@@ -320,7 +320,7 @@ FRONT_ENDS: dict[str, Recipe] = {
 
 
 def named_recipe(name: str) -> Recipe:
-    """The recipe of a name, one of `FRONT_ENDS`.
+    """Return the recipe of a name, one of `FRONT_ENDS`.
 
     Raises:
         InputError: A name that is none.
@@ -459,7 +459,7 @@ def _orthonormal_values(shape: _Shape, generator: np.random.Generator) -> Float6
 
 
 def bfloat16_rounded(values: Float64Array) -> Float64Array:
-    """The nearest numbers of as many significant bits as bfloat16 has.
+    """Return the nearest numbers of as many significant bits as bfloat16 has.
 
     Example:
         >>> bfloat16_rounded(np.array([0.1, 3.0])).tolist()

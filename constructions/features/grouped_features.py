@@ -59,7 +59,7 @@ class GroupedFeatures:
         return self.patterns.size
 
     def times(self, output: Float32Array) -> Float32Array:
-        """The features times a matrix `[n_heads * d_head, r]`: `[T, r]`."""
+        """Return the features times a matrix `[n_heads * d_head, r]`: `[T, r]`."""
         columns = output.shape[1]
         read = np.matmul(self.values, output.reshape(self.n_heads, self.d_head, columns))
         read = np.ascontiguousarray(read.transpose(1, 0, 2))
@@ -72,7 +72,7 @@ class GroupedFeatures:
         return result
 
     def transposed_times(self, gradient: Float32Array) -> Float32Array:
-        """The transposed features times a matrix `[T, r]`: `[n_heads * d_head, r]`."""
+        """Return the transposed features times a matrix `[T, r]`: `[n_heads * d_head, r]`."""
         columns = gradient.shape[1]
         read = np.empty((len(self.groups), self.n_heads, columns), dtype=np.float32)
         at = -1

@@ -91,17 +91,17 @@ class SingleValueHeads:
         return self.places["W_U"].stop
 
     def split(self, weights: NDArray) -> dict[str, NDArray]:
-        """The tensors that a vector of P entries consists of, as views."""
+        """Return the tensors that a vector of P entries consists of, as views."""
         return {name: weights[self.places[name]].reshape(shape) for name, shape in self.shapes.items()}
 
     def network(self, weights: Float64Array) -> Model:
-        """The network with these weights."""
+        """Return the network with these weights."""
         parts = self.split(weights)
         parts["W_V"], parts["W_O"] = parts["W_V"][:, :, None], parts["W_O"][:, None, :]
         return dana_network(**parts)
 
     def run(self, weights: Float64Array) -> "Run":
-        """What the network computes on the contexts."""
+        """Return what the network computes on the contexts."""
         part = self.split(weights)
         inputs = part["W_E"][self.contexts] + part["W_pos"]
         query = np.tensordot(inputs[:, -1], part["W_Q"], axes=([1], [1]))
@@ -206,7 +206,7 @@ class Run:
         return result
 
     def pulled_back(self, facts: Int64Array, along: Float64Array) -> Float64Array:
-        """The sum of the rows of `stream_rows`, without forming them, `[P]`."""
+        """Return the sum of the rows of `stream_rows`, without forming them, `[P]`."""
         shape, result = self.shape, np.zeros(self.shape.size)
         part = shape.split(result)
         weight = along @ self.part["W_O"].T
@@ -222,7 +222,7 @@ class Run:
         return result
 
     def gram(self, facts: Int64Array, along: Float64Array, *, held: int | None = None) -> Float64Array:
-        r"""The lower triangle of $J J^\top$ for the rows of `stream_rows`, `W_O` held fast, `[R, R]`.
+        r"""Return the lower triangle of $J J^\top$ for the rows of `stream_rows`, `W_O` held fast, `[R, R]`.
 
         Nothing of size R x P is formed: J consists of blocks $\sum_s u_s^\top w_s$, whose Gram matrices are sums of
         entrywise products of those of u and w, see `_add_tensor_products`; and the rows of the tokens are sparse. As

@@ -174,7 +174,7 @@ def _solve(front_end: FrontEnd, contexts: Int64Array, targets: Float64Array) -> 
 
 
 def _completion(solved: _Solution, row_space: Float64Array) -> _Pair:
-    """What to add to M and B, so that the rows of M span the row space of E, without changing X_S M + Y B.
+    """Return what to add to M and B, so that the rows of M span the row space of E, without changing X_S M + Y B.
 
     Random pairs with X_S m + Y b = 0 are put where M misses a direction. They fill it if any pairs do.
     """

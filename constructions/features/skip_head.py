@@ -35,7 +35,7 @@ class SkipHead:
 
 
 def identity_skip_head(W_E: fmpq_mat, W_pos: fmpq_mat) -> SkipHead:
-    r"""The head that is printed, $W_{QK} = \lambda I$, on embeddings as they are.
+    r"""Return the head that is printed, $W_{QK} = \lambda I$, on embeddings as they are.
 
     It attends to the position with the largest $\langle x_S, x_s \rangle$, which need not be the last one.
 

@@ -130,11 +130,13 @@ class Fold(Stored):
             raise InputError("name", f"is {self.name!r}", f"that of these states, or {OWN!r}")
 
     def words(self) -> dict[str, Any]:
-        """The name, the length, and the stages of the answer."""
+        """Return the name, the length, and the stages of the answer."""
         return {"rule": self.name, "length": self.length, "answer": list(self.answer), "stages": len(self.stages)}
 
     def arrays(self) -> dict[str, NDArray]:
-        """The arrays of ``task.safetensors`` by name, in the order in which they are hashed; none of them is empty."""
+        """Return the arrays of ``task.safetensors`` by name, in the order in which they are hashed; none of them is
+        empty.
+        """
         named: dict[str, NDArray] = {}
         if self.fixed:
             named["fixed"] = np.array(list(self.fixed.items()), dtype=np.int64)
@@ -149,7 +151,7 @@ class Fold(Stored):
 
     @classmethod
     def from_arrays(cls, path: Path, words: dict[str, Any], arrays: dict[str, NDArray]) -> "Fold":
-        """The rule of the words and arrays that were read from `path`.
+        """Return the rule of the words and arrays that were read from `path`.
 
         Raises:
             FileFormatError: They are not such a rule.
@@ -233,12 +235,12 @@ class Fold(Stored):
         return int(max(part.max(initial=0) for part in parts))
 
     def drawn(self, count: int) -> Int64Array:
-        """What some inputs choose at each stage, drawn with a fixed seed, `[count, stages]`."""
+        """Return what some inputs choose at each stage, drawn with a fixed seed, `[count, stages]`."""
         rng = np.random.default_rng(0)
         return np.stack([rng.integers(len(stage.choices), size=count) for stage in self.stages], axis=1)
 
     def prompts(self, choices: Int64Array) -> Int64Array:
-        """The prompts of inputs, `[n, L]`.
+        """Return the prompts of inputs, `[n, L]`.
 
         Args:
             choices: Which choice each input has at each stage, `[n, stages]`.
@@ -251,7 +253,7 @@ class Fold(Stored):
         return prompts
 
     def answers(self, choices: Int64Array) -> Int64Array:
-        """The answers to inputs, `[n, tokens of the answer]`."""
+        """Return the answers to inputs, `[n, tokens of the answer]`."""
         state = np.zeros(len(choices), dtype=np.int64)
         emitted = {}
         for number, (stage, chosen) in enumerate(zip(self.stages, choices.T, strict=True)):
@@ -272,7 +274,7 @@ def addition(
     before: Sequence[int] = (),
     sum_digits: int | None = None,
 ) -> Fold:
-    r"""The sum of two numbers of so many digits: $\mathrm{base}^{2 \cdot \mathrm{digits}}$ inputs.
+    r"""Return the sum of two numbers of so many digits: $\mathrm{base}^{2 \cdot \mathrm{digits}}$ inputs.
 
     The prompt is `before`, the digits of the first number, `plus`, the digits of the second, `equals`; the answer is
     the digits of the sum. Numbers have leading zeros.
@@ -326,7 +328,7 @@ Steps = tuple[Int64Array, Int64Array, Int64Array | None]
 
 
 def _steps_of_addition(digits: int, base: int, said: int) -> list[Steps]:
-    """The carry is the state; the last stage says it."""
+    """Add with the carry as the state; the last stage says it."""
     pairs = np.stack(np.divmod(np.arange(base**2), base), axis=1)
     steps: list[Steps] = []
     for digit in range(digits):
@@ -337,7 +339,7 @@ def _steps_of_addition(digits: int, base: int, said: int) -> list[Steps]:
 
 
 def _steps_of_sum(terms: int, below: int, modulus: int) -> list[Steps]:
-    """The sum so far is the state, not its rest, as it is what a head that averages sees; the last stage says it."""
+    """Add with the sum so far as the state, not its rest: a head that averages sees it. The last stage says it."""
     tokens, steps, states = np.arange(below), [], 1
     for term in range(terms):
         after = np.arange(states)[:, None] + tokens
@@ -347,7 +349,7 @@ def _steps_of_sum(terms: int, below: int, modulus: int) -> list[Steps]:
 
 
 def _steps_of_maximum(count: int, below: int) -> list[Steps]:
-    """The largest token so far is the state; the last stage says it."""
+    """Keep the largest token so far as the state; the last stage says it."""
     tokens, steps = np.arange(below), []
     for place in range(count):
         after = np.maximum(np.arange(below if place else 1)[:, None], tokens)
@@ -429,7 +431,7 @@ def fold_of(
     answer: Sequence[int],
     fixed: Mapping[int, int] | None = None,
 ) -> Fold:
-    """A fold of one's own, from a function that takes one step.
+    """Return a fold of one's own, from a function that takes one step.
 
     Args:
         step: From a state and the tokens of a stage, to the next state and the token that is emitted, or none.
@@ -472,7 +474,9 @@ def fold_of(
 
 
 def _stepped(step: Callable[..., Any], state: Hashable, tokens: tuple[int, ...]) -> tuple[Hashable, int | None]:
-    """The next state and the token that is emitted, or none, if that is what a function of somebody else's gives."""
+    """Return the next state and the token that is emitted, or none, if that is what a function of somebody else's
+    gives.
+    """
     try:
         found = step(state, tokens)
     except Exception as error:
@@ -492,7 +496,7 @@ def _stepped(step: Callable[..., Any], state: Hashable, tokens: tuple[int, ...])
 
 
 def modular_sum(terms: int, *, below: int, modulus: int, equals: Sequence[int] = ()) -> Fold:
-    """The sum of so many tokens below a number, modulo another; parity is that of tokens below 2, modulo 2.
+    """Return the sum of so many tokens below a number, modulo another; parity is that of tokens below 2, modulo 2.
 
     Args:
         terms: How many tokens.
@@ -510,7 +514,7 @@ def modular_sum(terms: int, *, below: int, modulus: int, equals: Sequence[int] =
 
 
 def maximum(count: int, *, below: int, equals: Sequence[int] = ()) -> Fold:
-    """The largest of so many tokens below a number.
+    """Return the largest of so many tokens below a number.
 
     Args:
         count: How many tokens.
@@ -522,14 +526,14 @@ def maximum(count: int, *, below: int, equals: Sequence[int] = ()) -> Fold:
 
 
 def _one_by_one(name: str, steps: Sequence[Steps], equals: Sequence[int]) -> Fold:
-    """A fold that reads a token in each stage, and then what stands behind all of them."""
+    """Return a fold that reads a token in each stage, and then what stands behind all of them."""
     stages = [Stage((place,), *each) for place, each in enumerate(steps)]
     fixed = {len(stages) + place: token for place, token in enumerate(equals)}
     return Fold(name, len(stages) + len(equals), fixed, tuple(stages), (len(stages) - 1,))
 
 
 def _named(name: object, stages: int, choices: int) -> list[Steps] | None:
-    """The stages of the rule of this name, if it has so many, and so many choices in the first one."""
+    """Return the stages of the rule of this name, if it has so many, and so many choices in the first one."""
     number = r"([1-9]\d{0,8})"
     if found := re.fullmatch(
         f"addition of {number} digits in base {number}(?:, {number} digits of the sum)?", str(name)

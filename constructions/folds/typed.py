@@ -18,7 +18,7 @@ from constructions.folds.fold import Fold
 
 
 def words_of(fold: Fold, text: str) -> list[str]:
-    """The numbers or tokens of a text, between which are spaces or a comma, or of an addition a plus sign.
+    """Return the numbers or tokens of a text, between which are spaces or a comma, or of an addition a plus sign.
 
     Two signs in succession have an empty word between them.
 
@@ -73,7 +73,7 @@ def input_in_words(fold: Fold, choices: Int64Array) -> str:
 
 
 def last_input(fold: Fold) -> str:
-    """The input of the last choices, as one may type it.
+    """Return the input of the last choices, as one may type it.
 
     Example:
         >>> from constructions.folds.fold import addition
@@ -84,7 +84,7 @@ def last_input(fold: Fold) -> str:
 
 
 def number_said(fold: Fold, answer: Sequence[int]) -> int | None:
-    """The number that all tokens of an answer are; none of a rule that does not add, or where one is no digit.
+    """Return the number that all tokens of an answer are; none of a rule that does not add, or where one is no digit.
 
     Example:
         >>> from constructions.folds.fold import addition
@@ -107,7 +107,7 @@ def _base(fold: Fold) -> int:
 
 
 def _number(digits: Sequence[int], base: int) -> int:
-    """The number of these digits, the least first."""
+    """Return the number of these digits, the least first."""
     number = 0
     for digit in reversed(digits):
         number = number * base + digit
@@ -115,7 +115,7 @@ def _number(digits: Sequence[int], base: int) -> int:
 
 
 def _size(word: str) -> int:
-    """A token; one of more than 18 digits is none, and as good as the largest number of so many."""
+    """Return a token; one of more than 18 digits is none, and as good as the largest number of so many."""
     return int(word) if len(word.lstrip("0")) <= 18 else 10**18
 
 

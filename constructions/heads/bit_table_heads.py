@@ -97,7 +97,7 @@ def _has_signs(numerators: NDArray, denominators: NDArray, signs: Int64Array) ->
 
 
 def _network(slopes: list[int], places: list[list[int]], numerators: list[list[int]]) -> Model:
-    """The coordinates are the bit, a flag of the last position, the output, and for each head its scores and values."""
+    """Use as coordinates the bit, a flag of the last position, the output, and for each head its scores and values."""
     n_heads, n_ctx = len(slopes), len(places[0])
     d = 3 + 2 * n_heads
     W_pos = fmpq_mat(n_ctx, d)

@@ -86,7 +86,7 @@ def counting_heads(labels: Sequence[int]) -> Model:
 
 
 def parity_labels(bits: int, n_heads: int) -> list[int]:
-    r"""The labels of the counts 0..n with at most H changes that agree with parity on the most contexts.
+    r"""Return the labels of the counts 0..n with at most H changes that agree with parity on the most contexts.
 
     The $H + 1$ counts in the middle have their parity; beyond them the label stays.
 

@@ -46,13 +46,13 @@ def embeddings(task: Task, d_model: int, rng: np.random.Generator) -> tuple[Floa
 
 
 def points(task: Task) -> Float64Array:
-    """The point of the label of each context on the line, `[T]`."""
+    """Return the point of the label of each context on the line, `[T]`."""
     answers, labels = np.unique(task.labels, return_inverse=True)
     return scalar_label_code(len(answers)).points[labels]
 
 
 def inverted(matrix: Float64Array) -> RightInverse | None:
-    """What solves systems of this matrix with least norm; none where its rows are not safely independent."""
+    """Return what solves systems of this matrix with least norm; none where its rows are not safely independent."""
     if matrix.shape[1] < len(matrix):
         return None
     try:
@@ -63,7 +63,7 @@ def inverted(matrix: Float64Array) -> RightInverse | None:
 
 
 def readout(task: Task, along: Float64Array, reach: float) -> tuple[Float64Array, Float64Array]:
-    """What heads write along, and `W_U`; `reach` is the largest entry of an input but for its coordinate 0."""
+    """Return what heads write along, and `W_U`; `reach` is the largest entry of an input but for its coordinate 0."""
     along, output = along.copy(), np.zeros(len(along))
     if np.linalg.norm(along[1:]) * reach < _AWAY:  # then y would not be seen through the skip connection
         along[1] += _AWAY / max(1.0, reach)
@@ -78,7 +78,8 @@ def readout(task: Task, along: Float64Array, reach: float) -> tuple[Float64Array
 
 
 def first_that_holds(task: Task, claim: str, needed: str, tried: Iterable[tuple[Model | None, str]]) -> Construction:
-    """The first draw that leaves a margin of `_ENOUGH`, each with its shape in words; None is a draw without `needed`.
+    """Return the first draw that leaves a margin of `_ENOUGH`, each with its shape in words; None is a draw without
+    `needed`.
 
     Raises:
         CapacityError: There is none.

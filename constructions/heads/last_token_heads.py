@@ -193,7 +193,7 @@ class _Solved(NamedTuple):
 
 
 def _classes(contexts: Int64Array) -> dict[int, Int64Array]:
-    """The contexts of each last token."""
+    """Return the contexts of each last token."""
     order = np.argsort(contexts[:, -1], kind="stable")
     tokens, starts = np.unique(contexts[order, -1], return_index=True)
     return dict(zip(tokens.tolist(), np.split(order, starts[1:]), strict=True))
@@ -318,7 +318,7 @@ def _solved(
 def centred_features(
     contexts: Int64Array, keys: Float64Array, values: tuple[Float64Array, Float64Array], *, of_pair: bool = False
 ) -> Float64Array:
-    r"""What heads read more than uniform attention does, $\sum_s (a^h_s - \frac1S) x_s W_V$, for one last token.
+    r"""Return what heads read more than uniform attention does, $\sum_s (a^h_s - \frac1S) x_s W_V$, for one last token.
 
     Args:
         contexts: Tokens, `[T, S]`.

@@ -99,13 +99,13 @@ def steps_memory(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> 
 
 
 def _numbering(total: float) -> Attention:
-    """The head that looks at positions alone."""
+    """Return the head that looks at positions alone."""
     number, flag, score = np.eye(3)[:, None, :, None]
     return Attention(W_Q=flag, W_K=score, W_V=number, W_O=total * number.transpose(0, 2, 1), attends="causal")
 
 
 def _stepping(task: Task, middles: Int64Array, jumps: Int64Array, count: int) -> Attention:
-    """The heads that step; the slope is steep enough for all steps together to miss by less than 1/8."""
+    """Return the heads that step; the slope is steep enough for all steps together to miss by less than 1/8."""
     slope = float(math.ceil(2.0 * math.log(16.0 * count)))
     W_Q, flag, W_O = np.zeros((len(jumps), 3, 1)), np.zeros((len(jumps), 3, 1)), np.zeros((len(jumps), 1, 3))
     W_Q[:, 0, 0], W_Q[:, 1, 0] = slope, math.log(task.n_ctx - 1) - slope * middles

@@ -67,7 +67,7 @@ def sum_of_tokens(terms: int, *, below: int, modulus: int) -> Model:
 
 
 def _read_out(blocks: tuple[Attention | FeedForward, ...], length: int, below: int, answers: int) -> Model:
-    """A model of a stream of one number, which says the answer that is next to it."""
+    """Return a model of a stream of one number, which says the answer that is next to it."""
     tokens: Float64Array = np.arange(float(below))[:, None]
     said: Float64Array = np.arange(float(answers))
     return Model(blocks, 2.0 * said[None], b_U=-(said**2), W_E=tokens, W_pos=np.zeros((length, 1)))

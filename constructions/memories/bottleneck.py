@@ -18,7 +18,7 @@ _NOISE = 0.01
 
 
 def bottleneck(values: Float64Array, output: Float64Array, unembedding: Float64Array) -> Model:
-    r"""The network with logits $V_n O U^\top$ after the token n: one head reads, maps and writes d numbers.
+    r"""Return the network with logits $V_n O U^\top$ after the token n: one head reads, maps and writes d numbers.
 
     The residual stream has N coordinates for the token, which nothing but the head reads, and d for the output of the
     head, which `W_U` reads. `W_V` is $V$, `W_O` is $O$, `W_U` is $U^\top$; there is one position, so that the attention

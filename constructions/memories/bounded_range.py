@@ -65,7 +65,7 @@ def bounded_transformer(largest: Fraction, *, occurrences: int) -> LeftOut:
 
 
 def laws_of_contexts() -> list[Law]:
-    """The law after each of the nine contexts, in the order of `ordered_contexts`.
+    """Return the law after each of the nine contexts, in the order of `ordered_contexts`.
 
     Example:
         >>> laws_of_contexts()[-1] == FIRST
@@ -75,7 +75,7 @@ def laws_of_contexts() -> list[Law]:
 
 
 def ordered_contexts() -> np.ndarray:
-    """The nine contexts of two of three tokens, equal tokens last, `[9, 2]`.
+    """Return the nine contexts of two of three tokens, equal tokens last, `[9, 2]`.
 
     Example:
         >>> ordered_contexts()[:2].tolist()
@@ -86,7 +86,7 @@ def ordered_contexts() -> np.ndarray:
 
 
 def bounded_range_memory(*, largest_range: int, occurrences: int) -> Construction[Task]:
-    r"""The transformer of Theorem LR1: the laws of an encoder of range R, held on six of nine contexts.
+    r"""Return the transformer of Theorem LR1: the laws of an encoder of range R, held on six of nine contexts.
 
     Args:
         largest_range: R.

@@ -135,7 +135,8 @@ def word_blocks(codes: Sequence[int], labels: Sequence[int], *, items: int) -> t
 
 
 def rounded_integers(model: Model, significand: int) -> Model:
-    """The model whose tensors are integers, each rounded to the nearest of so many bits; nothing else is rounded.
+    """Return the model whose tensors are integers, each rounded to the nearest of so many bits; nothing else is
+    rounded.
 
     Args:
         model: A rational model of integers.
@@ -190,7 +191,7 @@ def _model(task: Task, code: PositionalCode, answers: Int64Array, blocks: list[B
 
 
 def _numbering(code: PositionalCode) -> Attention:
-    """The head that looks at positions alone and writes the code of the context."""
+    """Return the head that looks at positions alone and writes the code of the context."""
     score, value, output = _zeros(1, 2, 1), _zeros(1, 2, 1), _zeros(1, 1, 6)
     score[0, 1, 0] = value[0, 0, 0] = 1
     output[0, 0, _CODE] = sum(int(weight) for weight in code.weights)
@@ -210,7 +211,7 @@ def _neurons(inputs: list[dict[int, int]], shifts: list[int], outputs: list[dict
 
 
 def _word_of_group(words: list[int], least: list[int]) -> FeedForward:
-    """The first word, and at the least code of each later group the difference to the word before."""
+    """Return the first word, and at the least code of each later group the difference to the word before."""
     inputs, shifts, outputs = [{_CODE: 1}] * (2 * (len(words) - 1)), [], []
     for before, word, first in zip(words, words[1:], least[1:], strict=False):
         shifts += [1 - first, -first]
@@ -234,6 +235,6 @@ def _compared() -> FeedForward:
 
 
 def _chosen_digit(base: int) -> FeedForward:
-    """The digit, below the base, is added to the answer where the key was the code; digit and hit are 0 then."""
+    """Add the digit, below the base, to the answer where the key was the code; digit and hit are 0 then."""
     inputs = [{_DIGIT: 1, _HIT: base}, {_DIGIT: 1}, {_HIT: 1}]
     return _neurons(inputs, [-base, 0, 0], [{_ANSWER: 1}, {_DIGIT: -1}, {_HIT: -1}])

@@ -118,7 +118,7 @@ def knots_parameters(*, d_vocab: int, n_ctx: int, answers: int, digits: int, neu
 
 
 def most_parameters(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> int:
-    """What `knots_memory` takes at most for these contexts, whichever of the labels that occur each of them has.
+    """Return what `knots_memory` takes at most for these contexts, whichever of the labels that occur each of them has.
 
     T - 1 neurons, and as many digits as leave room for the steepest slopes that there are between labels.
 
@@ -213,7 +213,7 @@ def _digits(kinds: int) -> range:
 
 
 def _moved(steepest: float, jump: float, n_contexts: int) -> float:
-    """What roundings move an output by, in units of those of a code."""
+    """Return what roundings move an output by, in units of those of a code."""
     # Roundings of the attention move a code by a few units, and those of sums over the neurons move an output by
     # more the more neurons there are. The two factors are measured: they choose the digits and prove nothing.
     return _STEEP * steepest + _MANY * jump * n_contexts
@@ -291,7 +291,7 @@ def _integers(column: Float64Array, scale: int) -> list[int]:
 
 
 def _jumps(codes: Sequence[int], outputs: list[int], precision: int, miss: int) -> dict[int, int]:
-    """The jumps of one output, as integers, by the contexts at which they are."""
+    """Return the jumps of one output, as integers, by the contexts at which they are."""
     value, slope = outputs[0], 0
     found: dict[int, int] = {}
     for i in range(len(codes) - 1):
@@ -307,7 +307,7 @@ def _jumps(codes: Sequence[int], outputs: list[int], precision: int, miss: int) 
 
 
 def _rounded(n: int, bits: int) -> int:
-    """An integer of so many significant bits that is nearest to n."""
+    """Return an integer of so many significant bits that is nearest to n."""
     excess = n.bit_length() - bits
     return n if excess <= 0 else (n + (1 << excess - 1) >> excess) << excess
 

@@ -355,7 +355,7 @@ def modules_instance(*, d_vocab: int, n_ctx: int, d_model: int, kept: int, seed:
 def nearest_held(
     draw: Callable[[int], FrontEnd], error: Callable[[Model], float], contexts: Int64Array, **given: Any
 ) -> LeftOut | None:
-    """What `hold` makes of the one of several drawn front ends whose network misses its streams least, in nats.
+    """Return what `hold` makes of the one of several drawn front ends whose network misses its streams least, in nats.
 
     Args:
         draw: The front end of a draw.
@@ -448,7 +448,7 @@ def text_instance(task: Task, *, d_model: int, d_head: int) -> LeftOut:
 
 
 def as_construction(instance: LeftOut, summary: str) -> Construction[Task]:
-    """The weights of an instance, with what they hold as a task: the encoder's laws on the kept contexts.
+    """Return the weights of an instance, with what they hold as a task: the encoder's laws on the kept contexts.
 
     Args:
         instance: An instance whose kept contexts occur more often than the others, in lexicographic order if equally
@@ -590,7 +590,7 @@ def _random_exact_front_end(
 
 
 def _independent_first(front_end: ExactFrontEnd, contexts: Int64Array, wanted: int) -> tuple[Int64Array, int]:
-    """The contexts with at most `wanted` independent ones first, at least one and not all."""
+    """Return the contexts with at most `wanted` independent ones first, at least one and not all."""
     outputs = _outputs(front_end, contexts).tolist()
     chosen: list[int] = []
     for t in range(len(contexts)):
@@ -618,6 +618,6 @@ def _aim(stream: fmpq_mat, reader: fmpq_mat, outputs: fmpq_mat, kept: int) -> No
 
 
 def _outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
-    """The columns x_S and Y of the contexts, exactly."""
+    """Return the columns x_S and Y of the contexts, exactly."""
     embedded, read = exact_last(front_end, contexts).tolist(), exact_features(front_end, contexts).tolist()
     return fmpq_mat([list(a) + list(b) for a, b in zip(embedded, read, strict=True)])

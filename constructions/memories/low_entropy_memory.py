@@ -27,7 +27,7 @@ _DRAWS = 8
 
 
 def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, seed: int = 0) -> Model:
-    r"""A transformer whose residual stream is $\lambda_t e_{g(t)}$ on every memorized context.
+    r"""Return a transformer whose residual stream is $\lambda_t e_{g(t)}$ on every memorized context.
 
     g(t) is the label of the context, $\lambda_t$ its `strength`. Attention heads write the stream, a quarter more of
     them than T asks for.
@@ -96,7 +96,7 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
 def noisy_lookup_memory(
     *, d_vocab: int, n_ctx: int, contexts: int, noise: int, d_model: int, d_head: int, seed: int
 ) -> Construction[Task]:
-    r"""A transformer that holds noisy look-ups, with fewer dimensions than the laws have.
+    r"""Return a transformer that holds noisy look-ups, with fewer dimensions than the laws have.
 
     Args:
         d_vocab: Size of the vocabulary N.

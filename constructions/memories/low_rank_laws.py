@@ -122,14 +122,14 @@ def _factors(
 
 
 def _split(logits: Float64Array, rank: int, scale: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """The best factors where the answers have these weights."""
+    """Return the best factors where the answers have these weights."""
     U, s, V = np.linalg.svd(logits * scale, full_matrices=False)
     root = np.sqrt(s[:rank])
     return U[:, :rank] * root, root[:, None] * V[:rank] / scale
 
 
 def _fitted_rows(W: Float64Array, wanted: Float64Array, weights: Float64Array) -> Float64Array:
-    """The rows of E that minimize $\\sum_k \\pi_k (E_t W_k - z_k - c)^2$ over E and c, for weights of the sum 1."""
+    """Return the rows of E that minimize $\\sum_k \\pi_k (E_t W_k - z_k - c)^2$ over E and c, for weights of the sum 1."""
     found = np.empty((len(wanted), len(W)))
     for start in range(0, len(wanted), _ROWS):
         part, aims = weights[start : start + _ROWS], wanted[start : start + _ROWS]

@@ -15,7 +15,7 @@ from constructions.models.shapes import dana_network
 
 
 def exclusive_or_contexts(n_ctx: int = 3) -> Int64Array:
-    """The four contexts over two tokens that no single head tells apart, `[4, n_ctx]`.
+    """Return the four contexts over two tokens that no single head tells apart, `[4, n_ctx]`.
 
     The first two tokens run through 00, 11, 01, 10; the others are 0. With the first two contexts on one side and the
     last two on the other, the question is the exclusive or of the first two tokens.
@@ -143,7 +143,7 @@ def line_optimum(laws: ArrayLike) -> Model:
 
 
 def _best_line(laws: Float64Array, middle: int) -> tuple[float, Float64Array, Float64Array, Float64Array]:
-    """The mean divergence, the two outer points, and the places of the three contexts, with one of them between."""
+    """Return the mean divergence, the two outer points, and the places of the three contexts, with one of them between."""
     import scipy.optimize
 
     ends = [t for t in range(3) if t != middle]

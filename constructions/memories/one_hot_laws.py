@@ -59,7 +59,7 @@ def one_hot_laws_memory(task: Task, *, dtype: Precision = "float32") -> Construc
 
 
 def one_hot_model(task: Task, outputs: Float64Array, W_U: Float64Array, dtype: Precision) -> Model:
-    """The model in which the neuron of each context writes its row of the outputs, rounded.
+    """Return the model in which the neuron of each context writes its row of the outputs, rounded.
 
     Args:
         task: Contexts of up to 2000 tokens.
@@ -112,7 +112,7 @@ def one_hot_laws_parameters(task: Task, *, dtype: Precision = "float32") -> int:
 
 
 def digits_of(d_vocab: int, n_ctx: int, precision: int) -> tuple[int, int]:
-    r"""The base B, and how many digits a token has: as few as leave all sums exact, $2 S k B^2 + 1 \le 2^p$.
+    r"""Return the base B, and how many digits a token has: as few as leave all sums exact, $2 S k B^2 + 1 \le 2^p$.
 
     Raises:
         CapacityError: No base does.
@@ -129,7 +129,7 @@ def digits_of(d_vocab: int, n_ctx: int, precision: int) -> tuple[int, int]:
 
 
 def centred_digits(d_vocab: int, base: int, count: int) -> Float64Array:
-    """The digits of each token, less the middle one, `[tokens, count]`.
+    """Return the digits of each token, less the middle one, `[tokens, count]`.
 
     Example:
         >>> centred_digits(4, 2, 2).tolist()
@@ -139,7 +139,7 @@ def centred_digits(d_vocab: int, base: int, count: int) -> Float64Array:
 
 
 def _all_digits(n_ctx: int, count: int) -> Attention:
-    """A head for each position: it writes the digits, and adds the square."""
+    """Return a head for each position: it writes the digits, and adds the square."""
     d, wide = count + 3, n_ctx * count + 1
     W_V, W_O = np.tile(np.eye(d, count + 1), (n_ctx, 1, 1)), np.zeros((n_ctx, count + 1, wide))
     for h in range(n_ctx):

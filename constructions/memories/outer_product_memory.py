@@ -134,7 +134,8 @@ def tight_associations(bases: int, d_model: int, *, seed: int = 0) -> Associatio
 
 
 def solved_associations(outputs: Int64Array, inputs: Int64Array, labels: Int64Array) -> Associations:
-    r"""A matrix with $W e_i = c \, u_{g(i)}$ for independent inputs, $c$ a positive integer: any labels, at most d.
+    r"""Return a matrix with $W e_i = c \, u_{g(i)}$ for independent inputs, $c$ a positive integer: any labels, at most
+    d.
 
     Args:
         outputs: Integers, `[M, d]`.

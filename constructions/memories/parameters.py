@@ -49,7 +49,7 @@ def parameter_count(
 
 
 def printed_count(*, d_vocab: int, n_ctx: int, d_model: int, facts: int) -> int:
-    r"""The paper's second form, $d (S + 2 N + 4 (T - d))$.
+    r"""Return the paper's second form, $d (S + 2 N + 4 (T - d))$.
 
     With $H = \lceil (T - d) / d_h \rceil$ heads and $d_{qk} = d_h$ it is the number of parameters if $d_h$ divides
     $T - d$, and less than it by fewer than $4 d d_h$ if not.
@@ -141,7 +141,7 @@ def matched_front_ends(
 
 
 def _read(embeddings: fmpq_mat, positions: fmpq_mat) -> tuple[list[list[int]], list[list[int]]]:
-    """What must not be 0 on the query direction, and on the key direction: x_S; and differences of keys."""
+    """Return what must not be 0 on the query direction, and on the key direction: x_S; and differences of keys."""
     tokens, places = ([[int(entry.p) for entry in row] for row in part.tolist()] for part in (embeddings, positions))
 
     def differences(rows: list[list[int]]) -> list[list[int]]:
@@ -153,7 +153,7 @@ def _read(embeddings: fmpq_mat, positions: fmpq_mat) -> tuple[list[list[int]], l
 
 
 def _telling_apart(generator: np.random.Generator, rows: ObjectArray) -> fmpq_mat:
-    """A column of small integers that no row is orthogonal to."""
+    """Return a column of small integers that no row is orthogonal to."""
     d_model, largest = rows.shape[1], 1
     while True:
         for _ in range(_DRAWS):
@@ -164,7 +164,8 @@ def _telling_apart(generator: np.random.Generator, rows: ObjectArray) -> fmpq_ma
 
 
 def paper_heads(facts: int, d_model: int, d_head: int) -> int:
-    r"""The paper's number of heads, $\lceil (T - d) / d_h \rceil$, at least 1: the smallest H with $T \le d + H d_h$.
+    r"""Return the paper's number of heads, $\lceil (T - d) / d_h \rceil$, at least 1: the smallest H with $T \le d + H
+    d_h$.
 
     Example:
         >>> paper_heads(16, 4, 2), paper_heads(15, 4, 2)

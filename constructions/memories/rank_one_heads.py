@@ -119,7 +119,7 @@ def _front_end(task: Task, d_model: int, n_heads: int, dtype: Precision, seed: t
 
 
 def _network(task: Task, front_end: Model, dtype: Precision) -> Model | None:
-    """The network whose number y is the point of each label; none where the features do not have full rank."""
+    """Return the network whose number y is the point of each label; none where the features do not have full rank."""
     d_model, n_heads = front_end.d_model, front_end.n_heads
     inputs = last(front_end, task.contexts)
     inverse = inverted(np.concatenate([inputs, features(front_end, task.contexts)], axis=1))

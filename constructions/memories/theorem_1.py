@@ -320,7 +320,7 @@ def theorem_1(
 
 
 def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[int, int]:
-    """The dimensions d and d_h of the model: those given, else those that suit the task.
+    """Return the dimensions d and d_h of the model: those given, else those that suit the task.
 
     Raises:
         InputError: A dimension below 1, or a head wider than the model.

@@ -40,7 +40,7 @@ class Part:
 
 
 def parts(model: Model, *, entries: bool = False) -> Iterator[Part]:
-    """The heads and the neurons of a model, or all its entries that are not 0.
+    """Yield the heads and the neurons of a model, or all its entries that are not 0.
 
     Args:
         model: The weights.
@@ -67,7 +67,7 @@ def parts(model: Model, *, entries: bool = False) -> Iterator[Part]:
 
 
 def without(model: Model, part: Part) -> Model:
-    """The model with a part set to 0: a head or a neuron then writes nothing.
+    """Return the model with a part set to 0: a head or a neuron then writes nothing.
 
     Args:
         model: The weights.

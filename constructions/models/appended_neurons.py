@@ -90,7 +90,7 @@ def editable(model: Model, layer: int | None = None) -> Site:
 
 
 def appended(model: Model, edits: int, layer: int | None = None) -> Appended:
-    """The last neurons of a block.
+    """Return the last neurons of a block.
 
     With a gate they are gates beside a factor of 1, which makes them neurons without one.
 
@@ -112,7 +112,8 @@ def appended(model: Model, edits: int, layer: int | None = None) -> Appended:
 
 
 def with_neurons(model: Model, neurons: Appended, *, layer: int | None = None, everywhere: bool = False) -> Model:
-    """The model with neurons appended to a feed-forward block; where it has gates, as gates beside a factor of 1.
+    """Return the model with neurons appended to a feed-forward block; where it has gates, as gates beside a factor of
+    1.
 
     Args:
         model: As `editable` takes it.
@@ -147,7 +148,7 @@ def with_neurons(model: Model, neurons: Appended, *, layer: int | None = None, e
 
 
 def without_neurons(model: Model, edits: int, *, layer: int | None = None, everywhere: bool = False) -> Model:
-    """The model without the last `edits` neurons of a feed-forward block.
+    """Return the model without the last `edits` neurons of a feed-forward block.
 
     Args:
         model: As `editable` takes it.

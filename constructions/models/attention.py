@@ -22,7 +22,7 @@ _TABLE_ENTRIES = 2**22  # scores are looked up in a table [last token, token] wh
 
 
 def last(weights: AttentionWeights, contexts: Int64Array) -> Float64Array:
-    r"""The vectors at the last position, $x_S = W_E[t_S] + W_{pos}[S]$, what the skip connection carries.
+    r"""Return the vectors at the last position, $x_S = W_E[t_S] + W_{pos}[S]$, what the skip connection carries.
 
     Args:
         weights: A network or a front end.
@@ -47,7 +47,7 @@ def last(weights: AttentionWeights, contexts: Int64Array) -> Float64Array:
 
 
 def attention(weights: AttentionWeights, contexts: Int64Array, head: int) -> Float64Array:
-    r"""The attention pattern of one head, $a = \mathrm{softmax}_s \langle x_S W_Q, x_s W_K \rangle$.
+    r"""Return the attention pattern of one head, $a = \mathrm{softmax}_s \langle x_S W_Q, x_s W_K \rangle$.
 
     Args:
         weights: A network or a front end.
@@ -78,7 +78,7 @@ def attention(weights: AttentionWeights, contexts: Int64Array, head: int) -> Flo
 def features(
     weights: AttentionWeights, contexts: Int64Array, *, dtype: type[np.floating] = np.float64, rows: int = 4096
 ) -> NDArray:
-    r"""What the heads have read, before W_O: $Y_t = \mathrm{concat}_h \bigl( \sum_s a^h_s x_s \bigr) W_V^h$.
+    r"""Return what the heads have read, before W_O: $Y_t = \mathrm{concat}_h \bigl( \sum_s a^h_s x_s \bigr) W_V^h$.
 
     The score of position s depends on the last token, on s and on the token at s only; so while there are few tokens
     the scores of a head are looked up in one small table.
@@ -122,7 +122,7 @@ def features(
 
 
 def logits(network: Model, contexts: Int64Array, *, rows: int = 4096) -> Float64Array:
-    r"""The logits at the last position, $\bigl(x_S + Y W_O\bigr) W_U$.
+    r"""Return the logits at the last position, $\bigl(x_S + Y W_O\bigr) W_U$.
 
     Args:
         network: The weights.
@@ -167,7 +167,7 @@ class _Lookup:
         self.tabulated = len(lasts) * len(tokens) <= _TABLE_ENTRIES
 
     def scores(self, head: int) -> Callable[[slice], Float64Array]:
-        """The scores of one head, as a function of the rows wanted: `[rows, S]`."""
+        """Return the scores of one head, as a function of the rows wanted: `[rows, S]`."""
         query = self.queries @ self.weights.W_Q[head]
         key = self.embeddings @ self.weights.W_K[head]
         position_score = query @ (self.weights.W_pos @ self.weights.W_K[head]).T

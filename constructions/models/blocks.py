@@ -70,7 +70,7 @@ class Normalization:
         return self.w.shape[0]
 
     def options(self) -> dict[str, Any]:
-        """What the block computes beside its tensors, as plain data for JSON."""
+        """Return what the block computes beside its tensors, as plain data for JSON."""
         return {"kind": self.kind, "epsilon": self.epsilon.hex()}
 
 
@@ -257,7 +257,7 @@ class Attention:
         return _entries(self)
 
     def options(self) -> dict[str, Any]:
-        """What the block computes beside its tensors, as plain data for JSON."""
+        """Return what the block computes beside its tensors, as plain data for JSON."""
         return {
             "kind": "attention",
             "skip": self.skip,
@@ -368,7 +368,7 @@ class FeedForward:
         return _entries(self)
 
     def options(self) -> dict[str, Any]:
-        """What the block computes beside its tensors, as plain data for JSON."""
+        """Return what the block computes beside its tensors, as plain data for JSON."""
         return {
             "kind": "feed-forward",
             "skip": self.skip,
@@ -390,7 +390,7 @@ BLOCKS: dict[str, type[Any]] = {
 
 
 def tensor_fields(block: Block) -> Iterator[tuple[str, Tensor]]:
-    """The tensors that a block has of its own, without those of its `norm`, by field and in order."""
+    """Yield the tensors that a block has of its own, without those of its `norm`, by field and in order."""
     for field in fields(block):
         value = getattr(block, field.name)
         if isinstance(value, np.ndarray):
@@ -398,7 +398,7 @@ def tensor_fields(block: Block) -> Iterator[tuple[str, Tensor]]:
 
 
 def norm_fields(block: Block) -> Iterator[tuple[str, Normalization]]:
-    """The normalizations that a block has, by field and in order."""
+    """Yield the normalizations that a block has, by field and in order."""
     for field in fields(block):
         value = getattr(block, field.name)
         if isinstance(value, Normalization):
@@ -406,7 +406,7 @@ def norm_fields(block: Block) -> Iterator[tuple[str, Normalization]]:
 
 
 def frozen(name: str, value: object, dimensions: int) -> Tensor:
-    """A read-only copy of a tensor, C-contiguous: float64 and finite, or rationals; nothing is rounded.
+    """Return a read-only copy of a tensor, C-contiguous: float64 and finite, or rationals; nothing is rounded.
 
     Args:
         name: Of the tensor, for the message.
@@ -472,7 +472,7 @@ def require_positive(name: str, value: object) -> None:
 
 
 def _given(**options: Any) -> dict[str, Any]:
-    """The options that are not none, as plain data for JSON; the others are left out."""
+    """Return the options that are not none, as plain data for JSON; the others are left out."""
     data = {Normalization: Normalization.options, float: float.hex}
     return {name: data.get(type(x), lambda x: x)(x) for name, x in options.items() if x is not None}
 

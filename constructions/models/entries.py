@@ -40,7 +40,7 @@ class Entries:
         return cls(numbers.size, int(np.count_nonzero(numbers)), len(np.unique(numbers)), stored_bits(model))
 
     def words(self) -> str:
-        """The four counts in a line."""
+        """Return the four counts in a line."""
         return (
             f"{self.stored:,} entries, {self.not_zero:,} of them not 0, {self.distinct:,} different numbers, "
             f"{self.bits:,} bits"

@@ -15,7 +15,7 @@ _MOST_BITS = 2**24  # of one attention weight before normalization
 
 
 def exact_last(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
-    """The embedded last token of every context, exactly: `[T, d]`.
+    """Return the embedded last token of every context, exactly: `[T, d]`.
 
     Args:
         front_end: The rational front end.
@@ -40,7 +40,7 @@ def exact_last(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
 
 
 def exact_features(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
-    r"""The features $\sum_s a^h_s x_s W_V^h$ of every context and head, exactly: `[T, H d_h]`.
+    r"""Return the features $\sum_s a^h_s x_s W_V^h$ of every context and head, exactly: `[T, H d_h]`.
 
     With the integers $k_s = x_S W_Q W_K^T x_s^T$ the attention weights are $a_s = 2^{k_s} / \sum_r 2^{k_r}$.
 
@@ -77,7 +77,7 @@ def exact_features(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
 
 
 def exact_logits(network: Model, contexts: Int64Array) -> fmpq_mat:
-    r"""The logits $(x_S + \sum_h A^h W_V^h W_O^h) W_U$ at the last position, exactly: `[T, N]`, in nats.
+    r"""Return the logits $(x_S + \sum_h A^h W_V^h W_O^h) W_U$ at the last position, exactly: `[T, N]`, in nats.
 
     Args:
         network: A rational model of one attention with a skip connection.
@@ -106,7 +106,7 @@ def exact_logits(network: Model, contexts: Int64Array) -> fmpq_mat:
 
 
 def _head(inputs: list[list[list[fmpq]]], bilinear: fmpq_mat, value: fmpq_mat) -> list[list[fmpq]]:
-    """The features of one head: a row for each context."""
+    """Return the features of one head: a row for each context."""
     rows = []
     for positions in inputs:
         query = fmpq_mat(1, bilinear.nrows(), positions[-1]) * bilinear

@@ -94,7 +94,7 @@ class ExactFrontEnd:
 
 
 def exact_network(front_end: ExactFrontEnd, W_O: Sequence[fmpq_mat], W_U: fmpq_mat) -> Model:
-    r"""The rational model of one attention with a skip connection: a front end, its outputs and the unembedding.
+    r"""Return the rational model of one attention with a skip connection: a front end, its outputs and the unembedding.
 
     Its logits are $(x_S + \sum_h A^h W_V^h W_O^h) W_U$ at the last position, rational numbers in nats.
 
@@ -133,7 +133,7 @@ def exact_network(front_end: ExactFrontEnd, W_O: Sequence[fmpq_mat], W_U: fmpq_m
 
 
 def exact_front_end(model: Model) -> ExactFrontEnd:
-    """The embeddings and heads of a rational model of one attention with a skip connection.
+    """Return the embeddings and heads of a rational model of one attention with a skip connection.
 
     Args:
         model: As `exact_network` makes it.
@@ -157,7 +157,7 @@ def exact_front_end(model: Model) -> ExactFrontEnd:
 
 
 def rounded(model: Model) -> Model:
-    r"""The float64 model nearest to a rational one, with the $\ln 2$ of the scores put into W_Q and b_Q.
+    r"""Return the float64 model nearest to a rational one, with the $\ln 2$ of the scores put into W_Q and b_Q.
 
     Every entry is rounded once; those of W_Q and b_Q are then multiplied by the float64 nearest to ln 2, and rounded
     again. What the rounded weights do has to be certified anew.
@@ -183,7 +183,7 @@ def rounded(model: Model) -> Model:
 
 
 def _nearest(name: str, tensor: Tensor) -> Tensor:
-    """The nearest float64 of every entry, and for W_Q and b_Q of an attention ln 2 times it."""
+    """Return the nearest float64 of every entry, and for W_Q and b_Q of an attention ln 2 times it."""
     nearest = as_floats(fmpq_mat(1, tensor.size, tensor.ravel().tolist())).reshape(tensor.shape)
     return nearest * math.log(2.0) if name.endswith((".attn.W_Q", ".attn.b_Q")) else nearest
 
@@ -193,7 +193,7 @@ def _array(matrix: fmpq_mat) -> Tensor:
 
 
 def as_floats(matrix: fmpq_mat) -> Float64Array:
-    """The nearest float64 of every entry of a rational matrix.
+    """Return the nearest float64 of every entry of a rational matrix.
 
     Args:
         matrix: `[rows, columns]`.
@@ -217,12 +217,12 @@ def as_floats(matrix: fmpq_mat) -> Float64Array:
 
 
 def stacked(rows: Sequence[Sequence[fmpq]], columns: int) -> fmpq_mat:
-    """The matrix with these rows, also where there are none."""
+    """Return the matrix with these rows, also where there are none."""
     return fmpq_mat(len(rows), columns, [entry for row in rows for entry in row])
 
 
 def as_rationals(values: Any) -> fmpq_mat:
-    """A matrix of integers, fractions or finite floats as exact rationals.
+    """Return a matrix of integers, fractions or finite floats as exact rationals.
 
     Args:
         values: A two-dimensional array or a list of rows, of int, fmpz, Fraction, fmpq or float; floats count as the

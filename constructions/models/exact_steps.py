@@ -25,7 +25,8 @@ class Step(NamedTuple):
 
 
 def halvings(quotients: int) -> list[int]:
-    """The powers of two below a number, the largest first: steps that take what is below so many units below one unit.
+    """Return the powers of two below a number, the largest first: steps that take what is below so many units below one
+    unit.
 
     Example:
         >>> halvings(5), halvings(4), halvings(1)
@@ -72,7 +73,7 @@ def step_blocks(d_model: int, pending: int, steps: Sequence[Step]) -> list[FeedF
 
 
 def settled(d_model: int, pending: int, last: Step | None) -> Float64Array:
-    """The map `[width, width]` that carries out the last step: what reads the stream next reads it through this.
+    """Return the map `[width, width]` that carries out the last step: what reads the stream next reads it through this.
 
     Example:
         >>> settled(2, 1, Step(0, 8)).tolist()

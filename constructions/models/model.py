@@ -223,7 +223,7 @@ class Model:
         return sum(int((tensor != 0).sum()) for tensor in self.tensors().values())
 
     def options(self) -> dict[str, Any]:
-        """What the model computes beside its tensors, as plain data for JSON."""
+        """Return what the model computes beside its tensors, as plain data for JSON."""
         said = {"input": "tokens" if self.reads_tokens else "vectors", "blocks": [b.options() for b in self.blocks]}
         if self.positions is not None:
             said["positions"] = self.positions
@@ -231,7 +231,7 @@ class Model:
         return said | {name: x.hex() for name, x in caps.items() if x is not None}
 
     def tensors(self) -> dict[str, Tensor]:
-        """The tensors by the names that TransformerLens gives them, in the order in which they are hashed."""
+        """Return the tensors by the names that TransformerLens gives them, in the order in which they are hashed."""
         return dict(self._named())
 
     def _named(self) -> Iterator[tuple[str, Tensor]]:
@@ -251,7 +251,7 @@ class Model:
             yield "unembed.b_U", self.b_U
 
     def with_each(self, change: Callable[[str, Tensor], Tensor]) -> "Model":
-        """The model of what `change` makes of each tensor, called with its name and the tensor."""
+        """Return the model of what `change` makes of each tensor, called with its name and the tensor."""
         return assembled(self.options(), {name: change(name, tensor) for name, tensor in self.tensors().items()})
 
     def sha256(self) -> str:
@@ -310,7 +310,7 @@ class Model:
 
 
 def block_names(options: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
-    """The prefixes of the tensors of each block, and of its `norm`, as TransformerLens names them.
+    """Return the prefixes of the tensors of each block, and of its `norm`, as TransformerLens names them.
 
     Another norm of a block has the name of its field behind the prefix of the block.
 
@@ -347,7 +347,7 @@ def block_names(options: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
 
 
 def assembled(options: dict[str, Any], tensors: dict[str, Tensor]) -> Model:
-    """The model with these `options` and these `tensors`.
+    """Return the model with these `options` and these `tensors`.
 
     Args:
         options: As `Model.options` gives them.

@@ -31,7 +31,7 @@ STORED = {
 
 
 def narrowest(tensor: "Float64Array") -> str:
-    """The type of fewest bits that holds every entry exactly, one of `STORED`.
+    """Return the type of fewest bits that holds every entry exactly, one of `STORED`.
 
     Example:
         >>> import numpy as np
@@ -105,7 +105,7 @@ def rounded(values: "Float64Array", name: str) -> "Float64Array":
 
 
 def rounded_model(model: "Model", dtype: Precision) -> "Model":
-    """The model with every entry of every tensor rounded to nearest; in float64 it is what it was.
+    """Return the model with every entry of every tensor rounded to nearest; in float64 it is what it was.
 
     In types of 16 bits to multiples of the least normal number, since no run has to keep others.
 

@@ -11,7 +11,7 @@ from constructions.models.model import Model
 
 
 def dana_network(W_E: Tensor, W_pos: Tensor, W_Q: Tensor, W_K: Tensor, W_V: Tensor, W_O: Tensor, W_U: Tensor) -> Model:
-    r"""The one-layer attention-only transformer of Dana, Pydi and Chevaleyre.
+    r"""Return the one-layer attention-only transformer of Dana, Pydi and Chevaleyre.
 
     With row vectors and unscaled scores, for tokens $t_1, \dots, t_S$,
 
@@ -53,7 +53,7 @@ def dana_network(W_E: Tensor, W_pos: Tensor, W_Q: Tensor, W_K: Tensor, W_V: Tens
 
 
 def dana_tensors(network: Model) -> dict[str, Tensor]:
-    """The tensors of a network of one attention by the names that `dana_network` takes.
+    """Return the tensors of a network of one attention by the names that `dana_network` takes.
 
     Raises:
         InputError: The model is of another shape.
@@ -93,7 +93,7 @@ def is_heads_alone(model: Model) -> bool:
 
 
 def mahdavi_layer(W_Q: Tensor, W_K: Tensor, W_V: Tensor, W_O: Tensor, W_D: Tensor) -> Model:
-    r"""The attention layer of Mahdavi, Liao and Thrampoulidis, with the linear map that reads it.
+    r"""Return the attention layer of Mahdavi, Liao and Thrampoulidis, with the linear map that reads it.
 
     For a context $E \in \mathbb R^{n \times d}$, whose rows are the keys, and a query $e \in \mathbb R^d$,
 
@@ -135,7 +135,7 @@ def mahdavi_layer(W_Q: Tensor, W_K: Tensor, W_V: Tensor, W_O: Tensor, W_D: Tenso
 
 
 def mahdavi_tensors(layer: Model) -> dict[str, Tensor]:
-    """The tensors of a layer that reads vectors by the names that `mahdavi_layer` takes.
+    """Return the tensors of a layer that reads vectors by the names that `mahdavi_layer` takes.
 
     Raises:
         InputError: The model is of another shape.

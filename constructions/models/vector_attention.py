@@ -15,7 +15,7 @@ from constructions.tasks.vectors import VectorTask
 
 
 def theta(contexts: Float64Array, queries: Float64Array, W_Q: Float64Array, W_K: Float64Array) -> Float64Array:
-    r"""The attention weights $\theta^h_t = \mathrm{softmax}\bigl(E^{(t)} W_K^h (e^{(t)} W_Q^h)^T\bigr)$.
+    r"""Return the attention weights $\theta^h_t = \mathrm{softmax}\bigl(E^{(t)} W_K^h (e^{(t)} W_Q^h)^T\bigr)$.
 
     It takes the maps rather than a layer, so that a construction can look at one head before the others exist.
 
@@ -47,7 +47,7 @@ def theta(contexts: Float64Array, queries: Float64Array, W_Q: Float64Array, W_K:
 
 
 def mixed_inputs(contexts: Float64Array, queries: Float64Array, W_Q: Float64Array, W_K: Float64Array) -> Float64Array:
-    r"""What the heads mix out of the context, $z^h_t = \theta^h_t E^{(t)}$.
+    r"""Return what the heads mix out of the context, $z^h_t = \theta^h_t E^{(t)}$.
 
     Args:
         contexts: Keys, `[T, n, d]`, or `[1, n, d]` if all examples share them.
@@ -72,7 +72,7 @@ def mixed_inputs(contexts: Float64Array, queries: Float64Array, W_Q: Float64Arra
 
 
 def mixed_matrix(contexts: Float64Array, queries: Float64Array, W_Q: Float64Array, W_K: Float64Array) -> Float64Array:
-    r"""The matrix $Z$ whose row t is $[z^1_t, \dots, z^H_t]$; its rank is what the layer can tell apart.
+    r"""Return the matrix $Z$ whose row t is $[z^1_t, \dots, z^H_t]$; its rank is what the layer can tell apart.
 
     Args:
         contexts: Keys, `[T, n, d]`, or `[1, n, d]` if all examples share them.
@@ -96,7 +96,7 @@ def mixed_matrix(contexts: Float64Array, queries: Float64Array, W_Q: Float64Arra
 
 
 def outputs(layer: Model, task: VectorTask) -> Float64Array:
-    r"""The outputs of the layer, $[z^1_t W_V^1, \dots, z^H_t W_V^H]\, W_O W_D$.
+    r"""Return the outputs of the layer, $[z^1_t W_V^1, \dots, z^H_t W_V^H]\, W_O W_D$.
 
     Args:
         layer: The weights.

@@ -58,7 +58,7 @@ def read_contexts(path: str | Path) -> tuple[Float64Array, Float64Array]:
 
 
 def _json_arrays(path: Path) -> dict[str, Any]:
-    """The lists of a JSON object as arrays."""
+    """Return the lists of a JSON object as arrays."""
     try:
         found = json.loads(decode(read_bytes(path), str(path)))
         if not isinstance(found, dict):

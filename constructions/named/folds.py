@@ -31,7 +31,7 @@ class HandcraftedFold:
     build: Callable[..., tuple[Model, Fold]]
 
     def construct(self, **given: int | Fraction) -> tuple[Model, Fold]:
-        """The weights and the rule.
+        """Return the weights and the rule.
 
         Args:
             given: Parameters by name; the others keep their default values.

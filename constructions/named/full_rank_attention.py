@@ -107,7 +107,7 @@ def full_rank_memory(
 
 
 def independent_rows(matrix: Float64Array) -> Int64Array:
-    """The numbers of rows that are independent as far as float64 tells, as many as there are, well conditioned.
+    """Return the numbers of rows that are independent as far as float64 tells, as many as there are, well conditioned.
 
     The rows that a QR factorization with pivoting takes first: each is the one farthest from the span of the earlier
     ones.

@@ -117,7 +117,7 @@ def labelled(contexts: ContextRows, *, theorem: str, seed: int, kinds: int | Non
 
 
 def part_of(task: Task, rows: Int64Array) -> Task:
-    """The same labels on some of the contexts."""
+    """Return the same labels on some of the contexts."""
     return array_task(
         task.contexts[rows],
         next_tokens=task.labels[rows],

@@ -105,7 +105,7 @@ def johnson_lindenstrauss_memory(
 def gaussian_memory(
     distributions: Distributions, *, d_model: int, coherence: Fraction | float | None = None, seed: int = 0
 ) -> LowCoherenceMemory:
-    """The same with Gaussian vectors; see `johnson_lindenstrauss_memory`.
+    """Return the same with Gaussian vectors; see `johnson_lindenstrauss_memory`.
 
     Example:
         >>> gaussian_memory([[Fraction(9, 10), Fraction(1, 20), Fraction(1, 20)]], d_model=8).model.d_model
@@ -155,7 +155,8 @@ def _memory(
 
 
 def _promised(unembedding: Unembedding, encoder: LookupEncoder, laws: Float64Array) -> float:
-    r"""The mean of (N1), $h(s) + s \log(N - 1) - \eta$ with $s = \kappa_t \varepsilon_t$, or $\log N - \eta$ beyond.
+    r"""Return the mean of (N1), $h(s) + s \log(N - 1) - \eta$ with $s = \kappa_t \varepsilon_t$, or $\log N - \eta$
+    beyond.
 
     In floating point: the judge encloses the divergences and the bound.
     """

@@ -74,7 +74,7 @@ NAMES = (
 
 
 def leading_from(id: str) -> Name | None:
-    """The construction that the id of a claim leads to, if there is one.
+    """Return the construction that the id of a claim leads to, if there is one.
 
     Example:
         >>> leading_from("dana.lemma-2").name, leading_from("dana.lemma-3")

@@ -242,7 +242,7 @@ def names() -> dict[str, NamedConstruction]:
 
 
 def named(name: str) -> NamedConstruction:
-    """The construction of this name, or of the statement with this id.
+    """Return the construction of this name, or of the statement with this id.
 
     Raises:
         InputError: There is none; names the nearest, or all with what they build.

@@ -126,7 +126,8 @@ def bit_table_parameters(task: Task, *, dtype: Precision = "float16") -> int:
 
 
 def digits_of_labels(kinds: int, precision: int) -> tuple[int, int]:
-    r"""The base B and the number of digits of labels whose logits are exact: $3 \lfloor B / 2 \rfloor^2$ a digit.
+    r"""Return the base B and the number of digits of labels whose logits are exact: $3 \lfloor B / 2 \rfloor^2$ a
+    digit.
 
     Example:
         >>> digits_of_labels(19, 8), digits_of_labels(100, 8), digits_of_labels(53, 11)
@@ -196,7 +197,7 @@ def _telling(bits: BoolArray, labels: Int64Array) -> list[int]:
 
 
 def _first_of(group: Int64Array, labels: Int64Array) -> Int64Array:
-    """A row of each group and label."""
+    """Return a row of each group and label."""
     return np.unique(group * (labels.max() + 1) + labels, return_index=True)[1]
 
 
@@ -207,7 +208,7 @@ def _confused(group: Int64Array, labels: Int64Array) -> int:
 
 
 def _distinct(bits: Float64Array | BoolArray) -> tuple[Float64Array, Int64Array]:
-    """The different rows of signs, and which of them each row is."""
+    """Return the different rows of signs, and which of them each row is."""
     if not bits.shape[1]:
         return np.zeros((1, 0)), np.zeros(len(bits), dtype=np.int64)
     _, first, which = np.unique(np.packbits(bits > 0, axis=1), axis=0, return_index=True, return_inverse=True)
@@ -219,7 +220,7 @@ def _place_bits(n_ctx: int) -> int:
 
 
 def _signs(numbers: Int64Array, width: int) -> Float64Array:
-    """The bits of numbers as -1 and 1, `[..., width]`."""
+    """Return the bits of numbers as -1 and 1, `[..., width]`."""
     return (2 * (numbers[..., None] >> np.arange(width) & 1) - 1).astype(np.float64)
 
 
@@ -263,7 +264,7 @@ def _heads(cells: Cells, places: Float64Array) -> Attention:
 
 
 def _table(cells: Cells, numbers: Float64Array, top: float, shift: Float64Array) -> list[FeedForward]:
-    r"""A neuron for each row, $(\langle x, s_i \rangle - n + 1)_+$, and one for each column.
+    r"""Return a neuron for each row, $(\langle x, s_i \rangle - n + 1)_+$, and one for each column.
 
     The latter is $(W_{ij} - t h_j)_+$, where h is the number of its bits that differ, and t at least W.
     """

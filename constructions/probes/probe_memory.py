@@ -146,7 +146,7 @@ class Plan:
         return segment, [self.segment * k for k in halvings(-(-most // self.segment))]
 
     def parted(self) -> list[Step]:
-        """The steps that part a cell's number into those of its row, its column, and its place in a word."""
+        """Return the steps that part a cell's number into those of its row, its column, and its place in a word."""
         m, (heights, base) = max(1, self.labels_per_word), self.split
         if not self.one_hot:
             return [Step(_NUMBER, self.width * k, _ROW, k) for k in halvings(self.rows)]
@@ -156,7 +156,7 @@ class Plan:
         return steps + [Step(_NUMBER, m * k, _COLUMN, k) for k in halvings(self.width)]
 
     def peeled(self) -> list[Step]:
-        """The steps that take the bits of a word, from the highest on, to the labels that they belong to."""
+        """Return the steps that take the bits of a word, from the highest on, to the labels that they belong to."""
         bits = self.modulus.bit_length() - 1
         places = reversed(range(bits, bits * self.labels_per_word))
         return [Step(0, 1 << i, 1 + i // bits, 1 << i % bits) for i in places]
@@ -208,7 +208,7 @@ def plan_of(
     labels_per_word: int | None = None,
     ease: int = 0,
 ) -> Plan:
-    """The plan of fewest parameters for contexts of two tokens or more.
+    """Return the plan of fewest parameters for contexts of two tokens or more.
 
     Args:
         facts: T.
@@ -265,7 +265,7 @@ def plan_of(
 
 
 def _richer(plan: Plan, free: int) -> Plan:
-    """The plan with the most free rounds, up to so many, that leave codes for all tokens."""
+    """Return the plan with the most free rounds, up to so many, that leave codes for all tokens."""
     richer = (replace(plan, free=most) for most in range(min(free, len(plan.mixing.strides)), 0, -1))
     return next((each for each in richer if each.codes_below >= 2 * plan.d_vocab), plan)
 
@@ -349,7 +349,7 @@ def _packed(plan: Plan) -> str:
 
 
 def _words(plan: Plan, table: Int64Array) -> Float64Array:
-    """The entries of the table, `[table_rows, width]`: of each the first cell is the lowest digit."""
+    """Return the entries of the table, `[table_rows, width]`: of each the first cell is the lowest digit."""
     m = max(1, plan.labels_per_word)
     cells = table.reshape(-1, plan.segment)
     padded = np.zeros((len(cells), plan.rows * plan.width * m), dtype=np.int64)
@@ -358,7 +358,7 @@ def _words(plan: Plan, table: Int64Array) -> Float64Array:
 
 
 def sizes_of(task: Task) -> tuple[int, int, int, int, int]:
-    """What `plan_of` asks: T, S, N, K and the number of logits."""
+    """Return what `plan_of` asks: T, S, N, K and the number of logits."""
     return task.n_contexts, task.n_ctx, task.d_vocab, len(np.unique(task.labels)), task.n_answers
 
 
@@ -390,14 +390,16 @@ def _codes(plan: Plan, rng: np.random.Generator) -> Int64Array:
 
 
 def _combinations(plan: Plan) -> tuple[Int64Array, Int64Array]:
-    """What the probes, and last what chooses the segment, make of the sums, `[D, r + 1]`; and what makes it >= 0."""
+    """Return what the probes, and last what chooses the segment, make of the sums, `[D, r + 1]`; and what makes it >=
+    0.
+    """
     chooses = (np.arange(plan.columns) < 2).astype(np.int64)[:, None]
     made = np.hstack([plan.selected, chooses])
     return made, -np.minimum(plan.mixing.weights @ made, 0).sum(axis=(0, 1)) * (plan.codes_below - 1)
 
 
 def _cells(plan: Plan, codes: Int64Array, contexts: Int64Array) -> Int64Array:
-    """The cells that each context probes, `[T, r]`, as the model finds them."""
+    """Return the cells that each context probes, `[T, r]`, as the model finds them."""
     sums = np.zeros((len(contexts), plan.columns), dtype=np.int64)
     for place, weight in enumerate(plan.mixing.weights):
         sums += (codes @ weight)[contexts[:, -1 - place]]
@@ -465,7 +467,7 @@ def _model(plan: Plan, codes: Int64Array, table: Float64Array, answers: Int64Arr
 
 
 def _round(stride: int, map_: Int64Array) -> Attention:
-    """Adds to each position what the one so far back holds, times a matrix. Scores are $-(p_j - p_i - 2 m)^2$."""
+    """Add to each position what the one so far back holds, times a matrix. Scores are $-(p_j - p_i - 2 m)^2$."""
     columns = len(map_)
     W_Q, W_K = np.zeros((1, columns + 2, 2)), np.zeros((1, columns + 2, 2))
     W_Q[0, columns, 0] = 2.0 * _SHARP
@@ -505,7 +507,7 @@ def _width(plan: Plan) -> int:
 
 
 def _of_segment(plan: Plan) -> tuple[int, int]:
-    """The column that a segment's number is added to, and how many times."""
+    """Return the column that a segment's number is added to, and how many times."""
     return (_HIGH, 1) if plan.one_hot else (_ROW, plan.rows)
 
 
@@ -536,7 +538,7 @@ def _numbers(plan: Plan) -> FeedForward:
 
 
 def _joined(parts: list[tuple[Float64Array, Float64Array, Float64Array]]) -> list[Float64Array]:
-    """Inputs, shifts and outputs of groups of neurons as those of one layer."""
+    """Join the inputs, shifts and outputs of groups of neurons to those of one layer."""
     return [np.concatenate([part[i] for part in parts], axis=int(i == 0)).astype(np.float64) for i in range(3)]
 
 
@@ -545,7 +547,7 @@ def _unit(width: int, column: int) -> Float64Array:
 
 
 def _addresses(plan: Plan) -> tuple[list[FeedForward], Float64Array]:
-    """Steps that leave the numbers of the row, the column and the place in the word; and how to read them."""
+    """Return steps that leave the numbers of the row, the column and the place in the word, and how to read them."""
     wide = _width(plan)
     segment, cell = plan.reduced()
     blocks, last = [], None
@@ -560,7 +562,7 @@ def _addresses(plan: Plan) -> tuple[list[FeedForward], Float64Array]:
 
 
 def _moved(wide: int, read: Float64Array, column: int, to: int, times: int, pending: bool) -> FeedForward:
-    """What a column holds, so many times, is added to another; a step that is pending is carried out."""
+    """Return what a column holds, so many times, is added to another; a step that is pending is carried out."""
     kept = [column, _BIT] if pending else [column]
     W_out = np.zeros((len(kept), wide))
     W_out[0, to] = times
@@ -604,7 +606,7 @@ def _looked_up(plan: Plan, table: Float64Array, found: Float64Array) -> list[Fee
 
 
 def _squares(plan: Plan, found: Float64Array, kept: list[int]) -> FeedForward:
-    r"""The two numbers of the row and the sum of their squares, the column and its square, and what is kept.
+    r"""Return the two numbers of the row and the sum of their squares, the column and its square, and what is kept.
 
     All three numbers count from the middle of their range on.
     """
@@ -625,7 +627,7 @@ def _squares(plan: Plan, found: Float64Array, kept: list[int]) -> FeedForward:
 
 
 def _hits(width: int, columns: list[int], square: int, numbers: Int64Array) -> tuple[Float64Array, Float64Array]:
-    r"""Inputs and shifts of $(1 - |x - n|^2)_ +$ for each column n of some numbers: 1 where $x = n$, and else 0."""
+    r"""Return inputs and shifts of $(1 - |x - n|^2)_ +$ for each column n of some numbers: 1 where $x = n$, else 0."""
     W_in = np.zeros((width, numbers.shape[1]))
     W_in[columns] = 2.0 * numbers
     W_in[square] = -1.0
@@ -640,7 +642,7 @@ def _layer(read: Float64Array, parts: list[_Neurons], shift: Float64Array) -> Fe
 def _one_of(
     read: Float64Array, parts: list[_Neurons], shift: Float64Array, passed: list[int], places: list[int], behind: int
 ) -> list[FeedForward]:
-    """The sum of what is above 0 of some numbers, and columns that are passed on to places of the stream behind."""
+    """Return the sum of what is above 0 of some numbers, and columns that are passed on to places of the stream behind."""
     size, count = len(shift), len(passed)
     parts = [(W_in, b_in, np.hstack([W_out, np.zeros((len(W_out), count))])) for W_in, b_in, W_out in parts]
     parts.append((np.eye(len(read))[:, passed], np.zeros(count), np.eye(size + count)[size:]))
@@ -668,13 +670,13 @@ def _knots(rows: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array
 
 
 def _most(shifts: Float64Array, signs: Float64Array, jumps: Float64Array, middle: Float64Array) -> float:
-    """The largest sum of sizes of terms of the knots, over all rows and columns."""
+    """Return the largest sum of sizes of terms of the knots, over all rows and columns."""
     active = np.maximum(np.outer(np.arange(len(shifts) + 1), signs) + shifts, 0.0)
     return float((active @ np.abs(jumps) + middle).max(initial=0.0))
 
 
 def _sum_of_probes(plan: Plan) -> Attention:
-    """The sum of what equally many positions found, a power of two; of three the last one and two others."""
+    """Return the sum of what equally many positions found, a power of two; of three the last one and two others."""
     width, flag = 1 + plan.flagged, plan.flagged
     W_K, W_V = np.zeros((1, width, 1)), np.eye(width, 1)[None]
     if flag:
@@ -686,7 +688,7 @@ def _sum_of_probes(plan: Plan) -> Attention:
 
 
 def _residue(plan: Plan, middle: Float64Array) -> list[FeedForward]:
-    """The sum modulo the modulus, parted into digits, centred."""
+    """Return the sum modulo the modulus, parted into digits, centred."""
     width = plan.digits + 1
     steps = [Step(0, plan.modulus * k) for k in halvings(plan.probes)]
     steps += [Step(0, t, 2, t // _DIGIT) for t in plan.high()]

@@ -37,7 +37,8 @@ class ExactMemory:
 def exact_memory(
     *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int = 0, facts: int = 0, seed: int = 0
 ) -> ExactMemory:
-    r"""A rational network with exactly the logits of a random integer encoder of rank at most d: Theorem 1', slack 0.
+    r"""Return a rational network with exactly the logits of a random integer encoder of rank at most d: Theorem 1',
+    slack 0.
 
     The front end has small random integers and scores in units of ln 2, so that attention is rational; the change of
     basis of `constructions.features.exact_skip_connection` does the rest.

@@ -112,7 +112,7 @@ def rounded_integer_memory(
 
 
 def _parabola(labels: Int64Array, d_vocab: int, d_model: int) -> tuple[fmpq_mat, fmpq_mat]:
-    """A stream and an unembedding by which each label wins by 4."""
+    """Return a stream and an unembedding by which each label wins by 4."""
     stream = np.zeros((len(labels), d_model), dtype=np.int64)
     unembedding = np.zeros((d_model, d_vocab), dtype=np.int64)
     places = 2 * np.arange(d_vocab) - (d_vocab - 1)
@@ -122,6 +122,6 @@ def _parabola(labels: Int64Array, d_vocab: int, d_model: int) -> tuple[fmpq_mat,
 
 
 def _float_rank(front_end: ExactFrontEnd, contexts: Int64Array) -> int:
-    """The rank of the features that float64 sees."""
+    """Return the rank of the features that float64 sees."""
     singular = np.linalg.svd(as_floats(exact_features(front_end, contexts)), compute_uv=False)
     return int((singular > _SINGULAR * singular[0]).sum())

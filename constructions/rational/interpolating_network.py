@@ -18,7 +18,8 @@ _DRAWS = 1000
 
 
 def interpolating_network(points: Int64Array, outputs: Any, *, offset: bool) -> Model:
-    r"""The rational network $f(x) = c + \sum_j w_j (\langle a, x \rangle - b_j)_+$ with given values at given points.
+    r"""Return the rational network $f(x) = c + \sum_j w_j (\langle a, x \rangle - b_j)_+$ with given values at given
+    points.
 
     An integer direction a with distinct numbers $z_i = \langle a, x_i \rangle$ is drawn; the neurons set in at the
     sorted $z_1, \dots, z_{n - 1}$, and the first of them, where there is no offset c, at $z_1 - 1$.
@@ -115,7 +116,7 @@ def exact_knots(
 
 
 def exact(rows: Any) -> NDArray[Any]:
-    """An array of rationals.
+    """Return an array of rationals.
 
     Args:
         rows: A list of integers or `fmpq`, or a list of such lists of one length.

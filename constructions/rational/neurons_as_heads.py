@@ -66,7 +66,7 @@ def neurons_as_heads(embeddings: Array, gates: Array, values: Array, outputs: Ar
 
 
 def silu_neurons(embeddings: Array, gates: Array, outputs: Array) -> Model:
-    r"""A layer of neurons $o_j \, u / (1 + e^{-u})$, $u = \langle x, w_j \rangle$, on single tokens.
+    r"""Return a layer of neurons $o_j \, u / (1 + e^{-u})$, $u = \langle x, w_j \rangle$, on single tokens.
 
     Args:
         embeddings: `[n, d]`.
@@ -83,7 +83,7 @@ def silu_neurons(embeddings: Array, gates: Array, outputs: Array) -> Model:
 
 
 def masked_neuron(embeddings: list[list[int]], gate: list[int], *, n_ctx: int, mask: int) -> Model:
-    r"""The neuron on the last of S tokens behind a null token, the others being masked with score $-M \ln 2$.
+    r"""Return the neuron on the last of S tokens behind a null token, the others being masked with score $-M \ln 2$.
 
     One dimension of queries and keys more is enough for the mask, however long the context is: queries (w, 1), keys
     (1 at the last position, -M at those before, 0 at the null token).

@@ -16,7 +16,7 @@ from constructions.rational.interpolating_network import exact, exact_knots
 
 
 def positional_attention(contexts: Int64Array, d_vocab: int, *, d_model: int, seed: int = 0) -> tuple[Any, ...]:
-    r"""A rational head that looks at positions alone and writes the code of the context into coordinate 0.
+    r"""Return a rational head that looks at positions alone and writes the code of the context into coordinate 0.
 
     Args:
         contexts: Distinct contexts, `[T, S]`.
@@ -46,7 +46,7 @@ def positional_attention(contexts: Int64Array, d_vocab: int, *, d_model: int, se
 
 
 def exact_laws_model(contexts: Int64Array, log_odds: list[list[fmpq]], d_vocab: int) -> Model:
-    r"""A rational model with exactly the given logits $\log \pi_j - \log \pi_N$, $j < N$, on the given contexts.
+    r"""Return a rational model with exactly the given logits $\log \pi_j - \log \pi_N$, $j < N$, on the given contexts.
 
     Args:
         contexts: Distinct contexts, `[T, S]`.

@@ -13,7 +13,7 @@ from constructions.models.exact_network import ExactFrontEnd, as_rationals
 
 
 def rank_one_head(*, d_vocab: int, n_ctx: int) -> tuple[ExactFrontEnd, Int64Array]:
-    r"""A rational head of width one on scalar tokens $1, \dots, V$, and all sequences that it has to tell apart.
+    r"""Return a rational head of width one on scalar tokens $1, \dots, V$, and all sequences that it has to tell apart.
 
     All weights are 1: position s has the attention $2^{x_S x_s}$ in proportion. Its output depends on the last token
     and on the set of the others, so there is one sequence for each of them.

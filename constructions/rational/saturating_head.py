@@ -101,7 +101,7 @@ class ExactHead:
 
 
 def exact_head(contexts: Int64Array, queries: Int64Array, *, fitted: int, seed: int = 0) -> ExactHead:
-    r"""A head for the last `fitted` examples that freezes all earlier ones, in rationals: Claims 1 and 2.
+    r"""Return a head for the last `fitted` examples that freezes all earlier ones, in rationals: Claims 1 and 2.
 
     Args:
         contexts: Integer keys, `[T, n, d]`, those of the block of rank n.

@@ -23,7 +23,7 @@ _DRAWS = 1000
 
 
 def behind_null(contexts: Int64Array, d_vocab: int) -> Int64Array:
-    """The contexts with the null token N before them, `[T, S + 1]`.
+    """Return the contexts with the null token N before them, `[T, S + 1]`.
 
     Args:
         contexts: `[T, S]`.

@@ -39,7 +39,7 @@ class Code:
 
 
 def label_code(task: VectorTask) -> Code:
-    r"""The labels as a matrix of few columns times a decoder: themselves, or classes as points of a circle.
+    r"""Return the labels as a matrix of few columns times a decoder: themselves, or classes as points of a circle.
 
     Classes need two columns, however many there are: class k is the point $u_k$ of the circle, the decoder has the
     columns $u_j$, and $\langle u_k, u_j \rangle \le \cos(2 \pi / K) < 1$. Two classes need one column, $\pm 1$.
@@ -65,7 +65,7 @@ def label_code(task: VectorTask) -> Code:
 
 
 def read_out(mixed: Float64Array, targets: Float64Array) -> Float64Array:
-    r"""The smallest M with $Z M = Y'$, in the sense of Frobenius, by an orthogonal factorization and refinement.
+    r"""Return the smallest M with $Z M = Y'$, in the sense of Frobenius, by an orthogonal factorization and refinement.
 
     Args:
         mixed: $Z$, `[T, P]`, of rank T.
@@ -99,7 +99,7 @@ def layer_with_read_out(
     d_inner: int,
     number_format: Format = "float64",
 ) -> Model:
-    r"""A layer with given heads that puts out the labels: $M_h$ as $W_V^h$, a stack of identities as $W_O$.
+    r"""Return a layer with given heads that puts out the labels: $M_h$ as $W_V^h$, a stack of identities as $W_O$.
 
     With k the columns of the code, $W_V^h = [M_h, 0]$, every block of $W_O$ has the identity of size k in its corner,
     and $W_D$ is the decoder above zeros; so outputs are $Z M$ times the decoder. This needs $k \le \min(d_v, d_o)$.
@@ -152,7 +152,7 @@ def layer_with_read_out(
 def mixed_matrix_in(
     number_format: Format, contexts: Float64Array, queries: Float64Array, W_Q: Float64Array, W_K: Float64Array
 ) -> Float64Array:
-    r"""The matrix $Z$ as a number format computes it: every operand and every result is rounded.
+    r"""Return the matrix $Z$ as a number format computes it: every operand and every result is rounded.
 
     float32 is what numpy computes; bfloat16 rounds inputs, maps, queries, keys, scores, attention weights and mixed
     inputs, and adds and takes exponentials in float32, as accelerators do.
@@ -192,7 +192,7 @@ def mixed_matrix_in(
 
 
 def outputs_in(number_format: Format, layer: Model, task: VectorTask) -> Float64Array:
-    r"""The outputs of a layer as a number format computes them; see `mixed_matrix_in`.
+    r"""Return the outputs of a layer as a number format computes them; see `mixed_matrix_in`.
 
     Args:
         number_format: The format.

@@ -26,7 +26,8 @@ class MixingLayer:
 
 
 def mixing_layer(*, d_model: int, n_heads: int, d_value: int) -> MixingLayer:
-    r"""Maps that write the identity as a sum of H products through $d_v$ dimensions: head h takes $d_v$ coordinates.
+    r"""Return maps that write the identity as a sum of H products through $d_v$ dimensions: head h takes $d_v$
+    coordinates.
 
     Args:
         d_model: d.

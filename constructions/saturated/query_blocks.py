@@ -19,7 +19,7 @@ _SIZES = 2.0**-256, 2.0**256  # products of three entries, and their inverses, a
 
 
 def query_blocks(n_examples: int, n_heads: int, size: int) -> tuple[range, ...]:
-    r"""The examples of each head: `size` for the first, one fewer for every other, until all have a head.
+    r"""Return the examples of each head: `size` for the first, one fewer for every other, until all have a head.
 
     The last block may be shorter, and heads that are not needed have none.
 
@@ -56,7 +56,8 @@ def query_blocks(n_examples: int, n_heads: int, size: int) -> tuple[range, ...]:
 
 
 def block_violation(queries: Float64Array, blocks: Sequence[range]) -> str | None:
-    r"""What keeps a block of queries from being fitted by one head that freezes the earlier ones, if anything does.
+    r"""Return what keeps a block of queries from being fitted by one head that freezes the earlier ones, if anything
+    does.
 
     The condition: the queries of a block are linearly independent, and no query of an earlier block is in their span.
     It follows from Assumption 1 (any n queries are independent), and is weaker. With a random vector $v$ of the
@@ -173,7 +174,7 @@ def _modulo_prime(
 
 
 def _residues(row: Float64Array) -> list[int]:
-    """A nonzero multiple of the row, modulo the prime: its span is the same."""
+    """Return a nonzero multiple of the row, modulo the prime: its span is the same."""
     fractions, exponents = np.frexp(row)
     least = int(exponents.min(initial=0))
     integers = np.ldexp(fractions, 53).astype(np.int64).tolist()

@@ -14,7 +14,8 @@ from constructions.tasks.vectors import VectorTask
 
 
 def fewest_examples(*, d_model: int, neurons: int, outputs: int = 1) -> int:
-    r"""The least T with $T d_{out} > m (d + d_{out}) + d_{out}$: from there on almost all labels cannot be memorized.
+    r"""Return the least T with $T d_{out} > m (d + d_{out}) + d_{out}$: from there on almost all labels cannot be
+    memorized.
 
     Args:
         d_model: d, the dimension of the queries; contexts are the same for all examples.
@@ -39,7 +40,8 @@ def fewest_examples(*, d_model: int, neurons: int, outputs: int = 1) -> int:
 
 
 def moment_curve(count: int, d_model: int) -> Int64Array:
-    r"""The points $(t, t^2, \dots, t^d)$ for t = 1 .. T: any d + 1 are affinely independent, any d are independent.
+    r"""Return the points $(t, t^2, \dots, t^d)$ for t = 1 .. T: any d + 1 are affinely independent, any d are
+    independent.
 
     Args:
         count: T.

@@ -320,7 +320,7 @@ def sufficient_strength(
     separation: float,
     margin: float,
 ) -> float:
-    r"""A $\kappa$ for which freezing costs at most a share of the separation, by Weyl's inequality.
+    r"""Return a $\kappa$ for which freezing costs at most a share of the separation, by Weyl's inequality.
 
     $$ \kappa = \max\Bigl(0,\; \max_t \frac{1}{g_t} \Bigl( G_t
        + \log \frac{2 M (n - 1) \sqrt{T_0}\, \lVert C \rVert_2}{\mu s} \Bigr) \Bigr) $$
@@ -468,7 +468,7 @@ def _pseudo_inverse(matrix: Float64Array) -> Float64Array:
 
 
 def _smallest(rows: Float64Array) -> float:
-    """The smallest singular value, 0 for more rows than columns."""
+    """Return the smallest singular value, 0 for more rows than columns."""
     return float(np.linalg.svd(rows, compute_uv=False).min()) if len(rows) <= rows.shape[1] else 0.0
 
 

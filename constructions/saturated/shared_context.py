@@ -84,7 +84,7 @@ def one_direction_layer(context: Int64Array, queries: Int64Array, *, n_heads: in
 
 
 def line_queries(count: int, d_model: int) -> Int64Array:
-    """The queries e, 2e, 3e, .. with e = (1, .., 1): any two of them are dependent.
+    """Return the queries e, 2e, 3e, .. with e = (1, .., 1): any two of them are dependent.
 
     Args:
         count: T.
@@ -101,7 +101,7 @@ def line_queries(count: int, d_model: int) -> Int64Array:
 
 
 def confined_queries(count: int, d_model: int, kruskal: int) -> Int64Array:
-    r"""Queries of Kruskal rank exactly k: $(1, t, \dots, t^{k-1}, 0, \dots, 0)$ for t = 1, 2, ..
+    r"""Return queries of Kruskal rank exactly k: $(1, t, \dots, t^{k-1}, 0, \dots, 0)$ for t = 1, 2, ..
 
     Any k of them are independent, by Vandermonde's determinant, and they span k dimensions only.
 

@@ -100,7 +100,7 @@ def single_direction_heads(
 
 
 def separating_direction(contexts: Float64Array, *, rng: np.random.Generator) -> Float64Array:
-    r"""A direction k in which the tokens of every context are distinct; equally spaced if there is one context.
+    r"""Return a direction k in which the tokens of every context are distinct; equally spaced if there is one context.
 
     Args:
         contexts: `[C, n, d]`.

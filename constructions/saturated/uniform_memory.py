@@ -33,7 +33,7 @@ def uniform_memory(
     classes: int = 0,
     seed: int = 0,
 ) -> Construction[VectorTask]:
-    r"""A layer with the labels of uniform random examples: Theorem 1.
+    r"""Return a layer with the labels of uniform random examples: Theorem 1.
 
     Contexts that differ get random heads. A shared context gets saturated heads if $T \le H (r - 1) + 1$; else, with
     $d_h = 1$ the heads of Theorem Z1, and with $d_h \ge 2$ random ones, which have almost surely the same rank and
@@ -99,7 +99,7 @@ def uniform_memory(
 def skip_connection_memory(
     *, n_heads: int, n_ctx: int, d_model: int, d_head: int, outputs: int, shared: int, seed: int = 0
 ) -> Construction[VectorTask]:
-    r"""A layer whose outputs, plus $e\, W_D$ from the skip connection, are the labels of random examples.
+    r"""Return a layer whose outputs, plus $e\, W_D$ from the skip connection, are the labels of random examples.
 
     The layer holds the labels less the first $d_{out}$ entries of the query, $d_o = d$, and $W_D$ is the identity above
     zeros. The task of the construction has these shifted labels; those of the examples are
@@ -152,7 +152,7 @@ def skip_connection_memory(
 def shared_context_memory(
     *, n_heads: int, n_ctx: int, d_model: int, d_head: int, seed: int = 0
 ) -> Construction[VectorTask]:
-    r"""A layer that reaches the bound: $H (n - 1) + 1$ examples with one context, independent after mixing.
+    r"""Return a layer that reaches the bound: $H (n - 1) + 1$ examples with one context, independent after mixing.
 
     Args:
         n_heads: H.
@@ -180,7 +180,7 @@ def shared_context_memory(
 
 
 def _missed(layer: Model, task: VectorTask) -> float:
-    """The largest error of a label in float64; for classes 0 if every class is in front, else 1."""
+    """Return the largest error of a label in float64; for classes 0 if every class is in front, else 1."""
     found = layer_outputs(layer, task)
     if task.kind == "classification":
         return float((found.argmax(axis=1) != task.classes).any())

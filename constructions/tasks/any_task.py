@@ -120,7 +120,7 @@ class AnyTask(Protocol):
         ...
 
     def sizes(self) -> dict[str, Any]:
-        """What is asked of how many contexts of which length, by the names that figures have."""
+        """Return what is asked of how many contexts of which length, by the names that figures have."""
         ...
 
     @property
@@ -139,7 +139,7 @@ class AnyTask(Protocol):
         ...
 
     def one(self, fact: int) -> "AnyTask":
-        """The task that has this fact alone."""
+        """Return the task that has this fact alone."""
         ...
 
     @property
@@ -153,15 +153,17 @@ class AnyTask(Protocol):
         ...
 
     def answer(self, fact: int) -> Tokens:
-        """The tokens that shall be said; of a law its first mode."""
+        """Return the tokens that shall be said; of a law its first mode."""
         ...
 
     def said(self, tokens: Tokens, fact: int | None) -> str:
-        """What a model said, in words, where a fact was asked for, if it was one."""
+        """Return what a model said, in words, where a fact was asked for, if it was one."""
         ...
 
     def in_words(self, fact: int) -> tuple[tuple[str, ...], str, str | None]:
-        """The context of a fact in words, its answer, and the context as a person types it, if that is another text."""
+        """Return the context of a fact in words, its answer, and the context as a person types it, if that is another
+        text.
+        """
         ...
 
     def decoding(self) -> tuple[list[tuple[int, Tokens]], set[int]]:
@@ -176,15 +178,15 @@ class AnyTask(Protocol):
         ...
 
     def echo(self) -> str:
-        """The facts in a line, to be read beside what is said of them; may be empty."""
+        """Return the facts in a line, to be read beside what is said of them; may be empty."""
         ...
 
     def looked_up(self, context: str | Sequence[str], model: Reader) -> "tuple[AnyTask, str | Sequence[str]]":
-        """The list of facts among which a context is looked up, and the context there."""
+        """Return the list of facts among which a context is looked up, and the context there."""
         ...
 
     def typed(self, context: str | Sequence[str]) -> tuple[Tokens, int | None]:
-        """The tokens of a context as a person types it, and which fact it is, if any.
+        """Return the tokens of a context as a person types it, and which fact it is, if any.
 
         Raises:
             InputError: It is none that the task could have.
@@ -192,7 +194,7 @@ class AnyTask(Protocol):
         ...
 
     def rows(self, places: Int64Array) -> list[list[str]]:
-        """These facts as rows of texts, the context first; nothing of vectors, which have none."""
+        """Return these facts as rows of texts, the context first; nothing of vectors, which have none."""
         ...
 
     def require_fit(self, model: Reader) -> None:
@@ -200,11 +202,11 @@ class AnyTask(Protocol):
         ...
 
     def words(self) -> dict[str, Any]:
-        """What the header of its file says."""
+        """Return what the header of its file says."""
         ...
 
     def arrays(self) -> dict[str, NDArray]:
-        """The arrays of its file by name."""
+        """Return the arrays of its file by name."""
         ...
 
     def sha256(self) -> str:
@@ -245,26 +247,28 @@ class Encoded(ABC):
 
     @abstractmethod
     def encoded(self, context: Any) -> Sequence[str]:
-        """The names of the tokens of a context, as a person asks about it.
+        """Return the names of the tokens of a context, as a person asks about it.
 
         Raises:
             InputError: It is none that the task could have.
         """
 
     def typed(self, context: Any) -> tuple[Tokens, int | None]:
-        """The tokens of a context as a person asks about it, and which fact it is, if any."""
+        """Return the tokens of a context as a person asks about it, and which fact it is, if any."""
         return self.facts.typed(list(self.encoded(context)))
 
     def said(self, tokens: Tokens, fact: int | None) -> str:
-        """What a model said, in words."""
+        """Return what a model said, in words."""
         return self.facts.said(tokens, fact)
 
     def in_words(self, fact: int) -> tuple[tuple[str, ...], str, str | None]:
-        """The context of a fact in words, its answer, and the context as a person types it, if that is another text."""
+        """Return the context of a fact in words, its answer, and the context as a person types it, if that is another
+        text.
+        """
         return self.facts.in_words(fact)
 
     def echo(self) -> str:
-        """The facts in a line, to be read beside what is said of them; may be empty."""
+        """Return the facts in a line, to be read beside what is said of them; may be empty."""
         return self.facts.echo()
 
     def unread(self, context: Any) -> int:
@@ -273,20 +277,20 @@ class Encoded(ABC):
         return 0
 
     def looked_up(self, context: Any, model: Reader) -> tuple[AnyTask, Any]:
-        """The list of facts among which a context is looked up, and the context there."""
+        """Return the list of facts among which a context is looked up, and the context there."""
         del model
         return self, context
 
     def one(self, fact: int) -> AnyTask:
-        """The task that has this fact alone."""
+        """Return the task that has this fact alone."""
         return self.facts.one(fact)
 
     def answer(self, fact: int) -> Tokens:
-        """The tokens that shall be said."""
+        """Return the tokens that shall be said."""
         return self.facts.answer(fact)
 
     def rows(self, places: Int64Array) -> list[list[str]]:
-        """These facts as rows of texts."""
+        """Return these facts as rows of texts."""
         return self.facts.rows(places)
 
     def decoding(self) -> tuple[list[tuple[int, Tokens]], set[int]]:
@@ -294,7 +298,7 @@ class Encoded(ABC):
         return self.facts.decoding()
 
     def sizes(self) -> dict[str, Any]:
-        """What is asked of how many contexts of which length, by the names that figures have."""
+        """Return what is asked of how many contexts of which length, by the names that figures have."""
         return self.facts.sizes()
 
     def require_fit(self, model: Reader) -> None:
@@ -362,11 +366,11 @@ class Encoded(ABC):
         return self.facts.answers
 
     def words(self) -> dict[str, Any]:
-        """What the header of its file says: that of `facts`."""
+        """Return what the header of its file says: that of `facts`."""
         return self.facts.words()
 
     def arrays(self) -> dict[str, NDArray]:
-        """The arrays of its file by name: those of `facts`."""
+        """Return the arrays of its file by name: those of `facts`."""
         return self.facts.arrays()
 
     def sha256(self) -> str:

@@ -68,7 +68,7 @@ def read_arrays(path: str | Path) -> dict[str, Any]:
 
 
 def named_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
-    """The arrays of an ``.npz`` file by name; nothing in it is unpickled.
+    """Return the arrays of an ``.npz`` file by name; nothing in it is unpickled.
 
     Raises:
         FileFormatError: The file is missing, truncated, or no such archive.
@@ -208,7 +208,7 @@ def enumerated_task(
     labels: Int64Array | None = None,
     seed: int = 0,
 ) -> Task:
-    r"""The task of theory: all $N^S$ contexts, equally likely, with given or random labels or laws.
+    r"""Return the task of theory: all $N^S$ contexts, equally likely, with given or random labels or laws.
 
     Args:
         d_vocab: Size of the vocabulary, $N$.
@@ -250,7 +250,7 @@ def enumerated_task(
 
 
 def _named(name: str, kind: str, given: tuple[str, ...] | int | None, largest: int) -> tuple[str, ...]:
-    """The texts of tokens up to the largest that occurs, which are their numbers where none are given."""
+    """Return the texts of tokens up to the largest that occurs, which are their numbers where none are given."""
     if isinstance(given, tuple):
         names = given
     else:
@@ -264,7 +264,7 @@ def _named(name: str, kind: str, given: tuple[str, ...] | int | None, largest: i
 
 
 def _added_up(contexts: Int64Array, following: Int64Array, weight: Int64Array) -> tuple[Int64Array, Counts]:
-    """The distinct contexts, and the weights of equal rows added up."""
+    """Return the distinct contexts, and the weights of equal rows added up."""
     rows, where = np.unique(np.column_stack([contexts, following]), axis=0, return_inverse=True)
     data = np.zeros(len(rows), dtype=object)  # Python integers: a sum beyond 64 bits must not wrap around
     np.add.at(data, where.reshape(-1), weight.astype(object))

@@ -56,7 +56,7 @@ class Parsed:
         return len(widths) == 1 and 2 * self.split_rows >= len(self.rows)
 
     def rows_or_refuse(self) -> Rows:
-        """The rows.
+        """Return the rows.
 
         Raises:
             InputError: A quote is not closed where its cell ends; or rows end in several ways, so that nobody can tell
@@ -88,7 +88,7 @@ def _cell(delimiter: str) -> re.Pattern[str]:
 
 
 def parsed(table: str, delimiter: str, *, strip: bool = False) -> Parsed:
-    """The rows of a table in CSV; what is in quotes stands as it is, line ends and all."""
+    """Return the rows of a table in CSV; what is in quotes stands as it is, line ends and all."""
     if len(delimiter) != 1 or delimiter in '"\r\n':
         raise InputError("delimiter", f"= {delimiter!r}", "one character other than a quote or a line end")
     blanks = " \t".replace(delimiter, "")
@@ -119,7 +119,7 @@ def parsed(table: str, delimiter: str, *, strip: bool = False) -> Parsed:
 
 
 def cells_of_line(line: str, delimiter: str) -> list[str]:
-    """The cells of one line of CSV without the spaces around them; none where it is not one line of it.
+    """Return the cells of one line of CSV without the spaces around them; none where it is not one line of it.
 
     Example:
         >>> cells_of_line('"Rome, Lazio", town', ",")

@@ -18,7 +18,7 @@ def checked_contexts(
     empty: bool = False,
     distinct: bool = False,
 ) -> Int64Array:
-    """The contexts as 64-bit integers.
+    """Return the contexts as 64-bit integers.
 
     Args:
         contexts: Tokens, `[T, S]`.

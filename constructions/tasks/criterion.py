@@ -78,7 +78,7 @@ class Criterion:
 
     @classmethod
     def at_most(cls, bound: float) -> "Criterion":
-        """The mean divergence, or the mean of the largest distances, is at most so much."""
+        """Return the mean divergence, or the mean of the largest distances, is at most so much."""
         return cls("at-most", bound=bound)
 
     @property
@@ -87,7 +87,7 @@ class Criterion:
         return repr(float(self.tolerance)).removesuffix(".0")
 
     def describe(self, target: str, *, met: bool = False) -> str:
-        """What is asked, in words.
+        """Return what is asked, in words.
 
         Args:
             target: ``"labels"``, ``"laws"`` or ``"values"``.
@@ -116,7 +116,7 @@ class Criterion:
         return f"in at least {counted(self.contexts or 0, 'context')} {right}the {near}"
 
     def data(self) -> dict[str, Any]:
-        """The criterion as plain data, numbers exact."""
+        """Return the criterion as plain data, numbers exact."""
         return {
             "asked": self.asked,
             "tolerance": self.tolerance.hex(),
@@ -126,7 +126,7 @@ class Criterion:
 
 
 def _bound(value: float, *, rounded_up: bool) -> str:
-    """A bound as it was asked; rounded up, if that shortens it.
+    """Return a bound as it was asked; rounded up, if that shortens it.
 
     The decimal is above the bound then: it is another float64 number, since no shorter decimal than `repr` is the same.
     """

@@ -117,22 +117,22 @@ class PromptTask(Worded):
         return tuple(found)
 
     def one(self, fact: int) -> "PromptTask":
-        """The task that has this fact alone."""
+        """Return the task that has this fact alone."""
         kept = slice(fact, fact + 1)
         return replace(self, prompts=self.prompts[kept], completions=self.completions[kept], texts=self.texts[kept])
 
     def answer(self, fact: int) -> Tokens:
-        """The tokens that shall be said behind a prompt."""
+        """Return the tokens that shall be said behind a prompt."""
         return self.completions[fact]
 
     def said(self, tokens: Tokens, fact: int | None) -> str:
-        """An answer in words: as it was written, if it is that of the fact."""
+        """Return an answer in words: as it was written, if it is that of the fact."""
         if fact is not None and tokens == self.completions[fact]:
             return self.texts[fact][1]
         return " ".join(self.answers[token] for token in tokens)
 
     def in_words(self, fact: int) -> tuple[tuple[str, ...], str, str | None]:
-        """The prompt and the answer as they were written."""
+        """Return the prompt and the answer as they were written."""
         prompt, said = self.texts[fact]
         return (prompt,), said, None
 
@@ -151,7 +151,7 @@ class PromptTask(Worded):
         return ""
 
     def typed(self, context: str | Sequence[str]) -> tuple[Tokens, int | None]:
-        """The tokens of a prompt that a person typed, and which fact it is, if any.
+        """Return the tokens of a prompt that a person typed, and which fact it is, if any.
 
         Args:
             context: A prompt as it was written; or `#` and numbers of tokens, or their names, in a list or with spaces
@@ -209,7 +209,7 @@ class PromptTask(Worded):
         """None: what the answers tell is not counted."""
 
     def rows(self, places: Int64Array) -> list[list[str]]:
-        """These facts as rows of texts: the prompt and the answer."""
+        """Return these facts as rows of texts: the prompt and the answer."""
         return [list(self.texts[place]) for place in places]
 
     @property
@@ -232,7 +232,7 @@ class PromptTask(Worded):
         return found
 
     def sizes(self) -> dict[str, Any]:
-        """What is asked of how many prompts of which length, by the names that figures have."""
+        """Return what is asked of how many prompts of which length, by the names that figures have."""
         size = self.n_contexts
         return {"target": self.target, "origin": self.origin, "contexts": size, "memorized": size, "n_ctx": self.n_ctx}
 
@@ -260,7 +260,7 @@ class PromptTask(Worded):
         require_knows(model, self.most)
 
     def words(self) -> dict[str, Any]:
-        """The names of tokens and the texts of the facts."""
+        """Return the names of tokens and the texts of the facts."""
         apart = {"answers": list(self.answers)} if self.apart else {}
         return {"vocabulary": list(self.vocabulary), **apart, "texts": [list(two) for two in self.texts]}
 
@@ -275,7 +275,7 @@ class PromptTask(Worded):
 
     @classmethod
     def from_arrays(cls, path: Path, words: dict[str, Any], arrays: dict[str, NDArray]) -> "PromptTask":
-        """The task of the words and arrays that were read from `path`.
+        """Return the task of the words and arrays that were read from `path`.
 
         Raises:
             FileFormatError: They are not such a task.
@@ -295,7 +295,7 @@ class PromptTask(Worded):
 
 
 def _cut(name: str, starts: Any, tokens: Any) -> tuple[Tokens, ...]:
-    """The rows that begin at these places."""
+    """Return the rows that begin at these places."""
     if starts.dtype.kind != "i" or tokens.dtype.kind != "i" or starts.ndim != 1 or tokens.ndim != 1:
         raise InputError(name, "are not integers behind each other")
     places, values = starts.tolist(), tokens.tolist()

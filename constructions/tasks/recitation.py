@@ -18,7 +18,7 @@ _BYTE = re.compile(r"\\x([0-9a-f]{2})")
 
 
 def least_context(tokens: Int64Array) -> int:
-    r"""The least S for which equal windows of S tokens of a text are always followed by the same token.
+    r"""Return the least S for which equal windows of S tokens of a text are always followed by the same token.
 
     It is one more than the length of the longest repeat that goes on in two ways. Being determined is monotone in S:
     two equal windows of S + 1 tokens end in two of S. So a bisection finds the least S; whether windows are equal is
@@ -129,7 +129,7 @@ def _determined(ranks: list[Int64Array], tokens: Int64Array, n_ctx: int) -> bool
 
 
 def _windows(ranks: list[Int64Array], tokens: Int64Array, n_ctx: int) -> Int64Array:
-    """A number for each window of this length with a token behind it, equal for equal windows."""
+    """Return a number for each window of this length with a token behind it, equal for equal windows."""
     power = min(n_ctx.bit_length(), len(ranks)) - 1
     own, count = ranks[power], len(tokens) - n_ctx
     windows = own[:count] * (own.max() + 1) + own[n_ctx - (1 << power) : n_ctx - (1 << power) + count]
@@ -152,7 +152,7 @@ class RecitedText:
 
 
 def recited_texts(task: Task) -> tuple[RecitedText, ...]:
-    r"""The texts of a task of whole texts, the parts of one put together.
+    r"""Return the texts of a task of whole texts, the parts of one put together.
 
     Args:
         task: Its windows are the facts.
@@ -192,7 +192,7 @@ def is_byte(name: str) -> bool:
 
 
 def encoded(names: Iterable[str]) -> bytes:
-    r"""The bytes that tokens make up.
+    r"""Return the bytes that tokens make up.
 
     Example:
         >>> encoded(("a", "\\xc3", "\\xa4")).decode()
@@ -202,14 +202,14 @@ def encoded(names: Iterable[str]) -> bytes:
 
 
 def titles(task: Task) -> tuple[str, ...]:
-    """The titles of the texts of a task; none where it is one text without."""
+    """Return the titles of the texts of a task; none where it is one text without."""
     if task.windows is None or not task.windows.titled:
         return ()
     return tuple(task.vocabulary[title][1:-1] for title in task.windows.titles.tolist())
 
 
 def unit_of(task: Task) -> Unit:
-    """What the tokens of whole texts are, as their names tell."""
+    """Return what the tokens of whole texts are, as their names tell."""
     assert task.windows is not None
     names = task.vocabulary[: task.windows.end]
     if any(is_byte(name) for name in names):

@@ -154,7 +154,7 @@ class RuleTask(Stored):
         return max(int(tokens[-1]) for tokens in self.tokens)
 
     def labels_of(self, contexts: Int64Array) -> Int64Array:
-        """What follows some inputs, `[T]`, by the rule.
+        """Return what follows some inputs, `[T]`, by the rule.
 
         Args:
             contexts: Inputs, `[T, S]`.
@@ -172,12 +172,12 @@ class RuleTask(Stored):
         return self.answers[states]
 
     def contexts_at(self, numbers: Int64Array) -> Int64Array:
-        """The inputs of these numbers, counted with the last position fastest, `[T, S]`."""
+        """Return the inputs of these numbers, counted with the last position fastest, `[T, S]`."""
         places = np.unravel_index(numbers, [len(tokens) for tokens in self.tokens])
         return np.stack([tokens[place] for tokens, place in zip(self.tokens, places, strict=True)], axis=1)
 
     def input_of(self, words: Sequence[str]) -> Int64Array:
-        """The input of tokens that a person typed, `[S]`: all of them, or those that the rule reads.
+        """Return the input of tokens that a person typed, `[S]`: all of them, or those that the rule reads.
 
         Raises:
             InputError: Another number of them, or one that the domain does not have at that place.
@@ -194,7 +194,7 @@ class RuleTask(Stored):
         return context
 
     def facts(self, contexts: Int64Array, *, vocabulary: int, answers: int) -> Task:
-        """Some of its inputs, `[T, S]`, as a list of facts, for a model of so many tokens and answers."""
+        """Return some of its inputs, `[T, S]`, as a list of facts, for a model of so many tokens and answers."""
         apart = None if vocabulary == answers else answers
         labels = self.labels_of(contexts)
         return array_task(contexts, next_tokens=labels, target="labels", vocabulary=vocabulary, answers=apart)
@@ -217,7 +217,7 @@ class RuleTask(Stored):
         return ""
 
     def looked_up(self, context: str | Sequence[str], model: Reader) -> tuple[Task, list[str]]:
-        """The list of this one input, and its tokens.
+        """Return the list of this one input, and its tokens.
 
         Raises:
             InputError: Not as many tokens as an input has, or some that the domain does not have there.
@@ -235,11 +235,11 @@ class RuleTask(Stored):
         require_knows(model, self.most)
 
     def words(self) -> dict[str, Any]:
-        """The name."""
+        """Return the name."""
         return {"rule": self.rule}
 
     def arrays(self) -> dict[str, NDArray]:
-        """The arrays of ``task.safetensors`` by name, in the order in which they are hashed."""
+        """Return the arrays of ``task.safetensors`` by name, in the order in which they are hashed."""
         return {
             "reads": self.reads,
             **{f"tokens_{s}": tokens for s, tokens in enumerate(self.tokens)},
@@ -249,7 +249,7 @@ class RuleTask(Stored):
 
     @classmethod
     def from_arrays(cls, path: Path, words: dict[str, Any], arrays: dict[str, NDArray]) -> "RuleTask":
-        """The task of the words and arrays that were read from `path`.
+        """Return the task of the words and arrays that were read from `path`.
 
         Raises:
             FileFormatError: They are not such a task.
@@ -279,7 +279,8 @@ def rule_task(
     before: Sequence[int] = (),
     after: Sequence[int] = (),
 ) -> RuleTask:
-    r"""The task of a rule on all inputs of `n_ctx` tokens below `d_vocab`, perhaps between tokens that do not change.
+    r"""Return the task of a rule on all inputs of `n_ctx` tokens below `d_vocab`, perhaps between tokens that do not
+    change.
 
     A function is evaluated on the whole domain, at most $2^{26}$ inputs, and becomes the automaton with the fewest
     states: two beginnings of inputs lead to one state if whatever follows them has the same answers.
@@ -333,7 +334,7 @@ def rule_task(
 
 
 def _answers_of(rule: Callable[..., Any], n_ctx: int) -> Callable[[Int64Array], Int64Array]:
-    """What a function says of rows of inputs; whatever it may raise names the function and the input."""
+    """Return what a function says of rows of inputs; whatever it may raise names the function and the input."""
     name, by_token = getattr(rule, "__name__", type(rule).__name__), _reads_tokens(rule, n_ctx)
     hint = "" if by_token else "a function of all inputs at once, the rows of an array [T, S], as it has one argument"
 
@@ -367,7 +368,7 @@ def _answers_of(rule: Callable[..., Any], n_ctx: int) -> Callable[[Int64Array], 
 def _first_raising(
     answers: Callable[[Int64Array], Any], inputs: Int64Array, error: BaseException
 ) -> tuple[str, BaseException]:
-    """The first of some inputs of which a function raises, in words, and what; nothing where none does alone."""
+    """Return the first of some inputs of which a function raises, in words, and what; nothing where none does alone."""
     for row in inputs:
         try:
             answers(row[None])
@@ -398,7 +399,7 @@ def _reads_tokens(rule: Callable[..., Any], n_ctx: int) -> bool:
 def _named(
     rule: str, tokens: tuple[Int64Array, ...], reads: Sequence[int]
 ) -> tuple[tuple[Int64Array, ...], Int64Array]:
-    """The automaton of a rule with a name: its states are the values of the rule on the tokens that were read."""
+    """Return the automaton of a rule with a name: its states are the values of the rule on the tokens that were read."""
     step, modulus = _step(rule)
     _require_single(tokens, reads)
     steps: list[Int64Array] = []
@@ -422,7 +423,7 @@ def _require_single(tokens: Sequence[Int64Array], reads: Sequence[int]) -> None:
 
 
 def _step(rule: str) -> tuple[Callable[[Int64Array, Int64Array], Int64Array], int | None]:
-    """The value of a rule after one more token, and what values are taken modulo."""
+    """Return the value of a rule after one more token, and what values are taken modulo."""
     plain: dict[str, Callable[[Int64Array, Int64Array], Int64Array]] = {
         "max": np.maximum,
         "min": np.minimum,
@@ -443,7 +444,7 @@ def _step(rule: str) -> tuple[Callable[[Int64Array, Int64Array], Int64Array], in
 def _automaton(
     function: Callable[[Int64Array], Int64Array], d_vocab: int, n_ctx: int
 ) -> tuple[tuple[Int64Array, ...], Int64Array]:
-    """The automaton with the fewest states: from the last position to the first, equal rows become one state."""
+    """Return the automaton with the fewest states: from the last position to the first, equal rows become one state."""
     size = d_vocab**n_ctx
     if size > _LARGEST_TABLE:
         raise InputError("rule", f"is a function on {size} inputs", "at most 2**26: give the automaton (RuleTask)")

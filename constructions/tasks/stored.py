@@ -54,14 +54,16 @@ class Stored(ABC):
 
     @abstractmethod
     def words(self) -> dict[str, Any]:
-        """What the header says, plain JSON data."""
+        """Return what the header says, plain JSON data."""
 
     @abstractmethod
     def arrays(self) -> dict[str, NDArray]:
-        """The arrays of ``task.safetensors`` by name, in the order in which they are hashed."""
+        """Return the arrays of ``task.safetensors`` by name, in the order in which they are hashed."""
 
     def looked_up(self, context: str | Sequence[str], model: Reader) -> tuple[Any, str | Sequence[str]]:
-        """The list of facts among which a context is looked up, for a model of these sizes, and the context there."""
+        """Return the list of facts among which a context is looked up, for a model of these sizes, and the context
+        there.
+        """
         del model
         return self, context
 
@@ -72,7 +74,7 @@ class Stored(ABC):
     @classmethod
     @abstractmethod
     def from_arrays(cls, path: Path, words: dict[str, Any], arrays: dict[str, NDArray]) -> Self:
-        """What the words and arrays that were read from `path` hold.
+        """Return what the words and arrays that were read from `path` hold.
 
         Raises:
             FileFormatError: They are not such a task.
@@ -124,7 +126,7 @@ def require_knows(model: Reader, largest: int) -> None:
 
 
 def read_stored(path: Path) -> tuple[str, dict[str, Any], dict[str, NDArray]]:
-    """The kind of a stored task, its words and its arrays.
+    """Return the kind of a stored task, its words and its arrays.
 
     Raises:
         FileFormatError: The file is missing, truncated, or holds no task of this version.

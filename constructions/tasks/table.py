@@ -175,7 +175,7 @@ def table_form(
 
 
 def _only_delimiter(table: str) -> str:
-    """The separator of `table_form`; the one in most rows where none is in all.
+    """Return the separator of `table_form`; the one in most rows where none is in all.
 
     Raises:
         InputError: There are two; names both.
@@ -197,7 +197,7 @@ def _only_delimiter(table: str) -> str:
 
 
 def _spelled(delimiter: str) -> str:
-    """A delimiter as it is typed behind --delimiter."""
+    """Return a delimiter as it is typed behind --delimiter."""
     return "tab" if delimiter == "\t" else f"'{delimiter}'"
 
 
@@ -312,7 +312,7 @@ def ragged_rows(
     header: bool | None = None,
     weights: bool | None = None,
 ) -> tuple[list[tuple[str, ...]], TableForm] | None:
-    """The rows of a table whose rows are of several lengths, and its form; nothing where all are of one.
+    """Return the rows of a table whose rows are of several lengths, and its form; nothing where all are of one.
 
     Args:
         table: The rows.
@@ -341,7 +341,7 @@ def ragged_rows(
 def rows_of_contexts(
     table: str, *, delimiter: str | None = None, header: bool | None = None
 ) -> tuple[list[tuple[int, list[str]]], TableForm]:
-    r"""The rows of a table in which every cell is a token of a context, and nothing is an answer.
+    r"""Return the rows of a table in which every cell is a token of a context, and nothing is an answer.
 
     Args:
         table: The rows; where no separator of tables stands in them, the tokens of a line are separated by spaces.
@@ -445,7 +445,7 @@ def _read(
     skip_empty: bool | None = None,
     hint: str = "",
 ) -> tuple[Task, TableForm]:
-    """The task, and the form with what was found in the rows; `hint` follows an error about the number of cells."""
+    """Return the task, and the form with what was found in the rows; `hint` follows an error about the number of cells."""
     reading = parsed(table, form.delimiter, strip=strip)
     rows = reading.rows_or_refuse()
     if not rows:
@@ -509,7 +509,7 @@ def facts_task(
 def _task(
     found: list[tuple[int, Fact]], *, place: str, target: Target, facts: int | None, mass: Fraction | float | None
 ) -> tuple[Task, int]:
-    """The task, and how many rows say what an earlier one says: the weights of these are added."""
+    """Return the task, and how many rows say what an earlier one says: the weights of these are added."""
     read = {cell: i for i, cell in enumerate(dict.fromkeys(c for _, (cells, _, _) in found for c in cells))}
     answers = {cell: i for i, cell in enumerate(dict.fromkeys(following for _, (_, following, _) in found))}
     if set(answers) == set(read):
@@ -539,7 +539,7 @@ def _task(
 def _facts(
     rows: Rows, *, weighted: bool, place: str, width: int | None = None, hint: str = "", empty_hint: str = ""
 ) -> list[tuple[int, Fact]]:
-    """The facts of rows that have all the same number of cells, of `width` where a header says so."""
+    """Return the facts of rows that have all the same number of cells, of `width` where a header says so."""
     found, problems, empty = [], [], False
     for line, row in rows:
         least, where = len(rows[0][1]) if width is None else width, place.format(line)

@@ -95,7 +95,7 @@ class Counts:
 
     @classmethod
     def empty(cls) -> "Counts":
-        """The matrix without rows."""
+        """Return the matrix without rows."""
         nothing = np.zeros(0, dtype=np.int64)
         return cls(indptr=np.zeros(1, dtype=np.int64), indices=nothing, data=nothing)
 
@@ -114,32 +114,32 @@ class Counts:
         return self.indices[part], self.data[part]
 
     def rows(self, start: int, stop: int) -> "Counts":
-        """The rows `start .. stop - 1` as a matrix of their own."""
+        """Return the rows `start .. stop - 1` as a matrix of their own."""
         part = slice(int(self.indptr[start]), int(self.indptr[stop]))
         return Counts(self.indptr[start : stop + 1] - self.indptr[start], self.indices[part], self.data[part])
 
     def take(self, order: Int64Array) -> "Counts":
-        """The rows named by `order`, in that order."""
+        """Return the rows named by `order`, in that order."""
         lengths = np.diff(self.indptr)[order]
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         positions = np.arange(indptr[-1]) + np.repeat(self.indptr[:-1][order] - indptr[:-1], lengths)
         return Counts(indptr, self.indices[positions], self.data[positions])
 
     def renumbered(self, new: Int64Array) -> "Counts":
-        """The same counts for tokens `new[i]` instead of i, pairwise distinct."""
+        """Return the same counts for tokens `new[i]` instead of i, pairwise distinct."""
         rows = np.repeat(np.arange(len(self)), np.diff(self.indptr))
         order = np.lexsort((new[self.indices], rows))
         return Counts(self.indptr, new[self.indices][order], self.data[order])
 
     def dense(self, start: int, stop: int, width: int) -> Int64Array:
-        """The rows `start .. stop - 1` as a dense array `[stop - start, width]`."""
+        """Return the rows `start .. stop - 1` as a dense array `[stop - start, width]`."""
         part = self.rows(start, stop)
         result = np.zeros((len(part), width), dtype=np.int64)
         result[np.repeat(np.arange(len(part)), np.diff(part.indptr)), part.indices] = part.data
         return result
 
     def first_maxima(self) -> Int64Array:
-        """The most frequent token of each row; of several the smallest, `[rows]`."""
+        """Return the most frequent token of each row; of several the smallest, `[rows]`."""
         if len(self) == 0:
             return np.zeros(0, dtype=np.int64)
         row_of_entry = np.repeat(np.arange(len(self)), np.diff(self.indptr))
@@ -366,7 +366,7 @@ class Task(Worded):
         return self.counts
 
     def sizes(self) -> dict[str, Any]:
-        """What is asked of how many contexts of which length, by the names that figures have."""
+        """Return what is asked of how many contexts of which length, by the names that figures have."""
         return {
             "target": self.target,
             "origin": self.origin,
@@ -388,7 +388,7 @@ class Task(Worded):
         return {(): Counter(self.labels.tolist())}
 
     def taken(self, rows: Int64Array) -> "Task":
-        """Some of the contexts alone, `rows` among all, none of them beside."""
+        """Return some of the contexts alone, `rows` among all, none of them beside."""
         counts = self.counts.take(rows)
         totals = counts.totals()
         return replace(
@@ -405,11 +405,11 @@ class Task(Worded):
         )
 
     def one(self, fact: int) -> "Task":
-        """The task that has this fact alone."""
+        """Return the task that has this fact alone."""
         return self.taken(np.array([fact]))
 
     def typed(self, context: str | Sequence[str]) -> tuple[tuple[int, ...], int | None]:
-        """The tokens of a context as a person types it, and which fact it is, if any.
+        """Return the tokens of a context as a person types it, and which fact it is, if any.
 
         Args:
             context: A text, cut as `constructions.tasks.vocabulary.tokens_of` says, or the tokens themselves.
@@ -424,16 +424,18 @@ class Task(Worded):
         return tuple(tokens), int(known[0]) if len(known) else None
 
     def answer(self, fact: int) -> tuple[int, ...]:
-        """The token that follows a context; of a law its first mode."""
+        """Return the token that follows a context; of a law its first mode."""
         return (int(self.labels[fact]),)
 
     def said(self, tokens: tuple[int, ...], fact: int | None) -> str:
-        """An answer in words."""
+        """Return an answer in words."""
         del fact
         return " ".join(self.answers[token] for token in tokens)
 
     def in_words(self, fact: int) -> tuple[tuple[str, ...], str, str | None]:
-        """The context, the answer, of a law with several modes all of them, and a place of a whole text as typed."""
+        """Return the context, the answer, of a law with several modes all of them, and a place of a whole text as
+        typed.
+        """
         words = tuple(self.vocabulary[token] for token in self.contexts[fact].tolist())
         modes = [self.answers[token] for token in np.flatnonzero(self.modes(np.array([fact])))]
         said = modes[0] if len(modes) == 1 else " or ".join(map(visible, modes))
@@ -448,11 +450,11 @@ class Task(Worded):
         return unread(context, self) if isinstance(context, str) else 0
 
     def echo(self) -> str:
-        """The first facts in a line, and how many more."""
+        """Return the first facts in a line, and how many more."""
         return echoed(self)
 
     def rows(self, places: Int64Array) -> list[list[str]]:
-        """These facts as rows of texts: the tokens of the context, and the label if there is one."""
+        """Return these facts as rows of texts: the tokens of the context, and the label if there is one."""
         rows = [[self.vocabulary[token] for token in context] for context in self.contexts[places]]
         if self.laws is not None:
             return rows
@@ -511,13 +513,13 @@ class Task(Worded):
         return result
 
     def words(self) -> dict[str, Any]:
-        """The target, where it comes from, and the vocabulary or vocabularies."""
+        """Return the target, where it comes from, and the vocabulary or vocabularies."""
         names = {"vocabulary": list(self.vocabulary)} | ({"answers": list(self.answers)} if self.apart else {})
         length = {} if self.windows is None else {"context_length": self.windows.n_ctx}
         return {"target": self.target, "origin": self.origin, **names, **length}
 
     def arrays(self) -> dict[str, NDArray]:
-        """The arrays of ``task.safetensors`` by name, in the order in which they are hashed.
+        """Return the arrays of ``task.safetensors`` by name, in the order in which they are hashed.
 
         Labels and laws are among them only where the counts do not say them; frequencies follow from the counts. Of
         whole texts all follows from the texts.
@@ -539,11 +541,11 @@ class Task(Worded):
         return arrays
 
     def names(self) -> tuple[str, ...]:
-        """The tokens that are read, then the answers that are not among them."""
+        """Return the tokens that are read, then the answers that are not among them."""
         return tuple(dict.fromkeys((*self.vocabulary, *self.answers)))
 
     def in_one_vocabulary(self) -> "Task":
-        """The same facts over one vocabulary, `names`.
+        """Return the same facts over one vocabulary, `names`.
 
         So they fit a model that reads what it writes. Labels and counts are numbered anew; laws are smoothed anew, over
         all tokens.
@@ -584,7 +586,7 @@ class Task(Worded):
 
     @classmethod
     def from_arrays(cls, path: Path, words: dict[str, Any], arrays: dict[str, NDArray]) -> "Task":
-        """The task of the words and arrays that were read from `path`.
+        """Return the task of the words and arrays that were read from `path`.
 
         Raises:
             FileFormatError: They are not such a task.
@@ -661,7 +663,7 @@ class Part:
 
 
 def windows_task(windows: Windows, *, vocabulary: tuple[str, ...]) -> Task:
-    """The task of whole texts: each of their windows, in the order of the text, with what follows it most often.
+    """Return the task of whole texts: each of their windows, in the order of the text, with what follows it most often.
 
     Args:
         windows: The windows.

@@ -56,7 +56,7 @@ def read_text(path: str | Path, unit: Unit = "char") -> str | bytes:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """The bytes of a file that a user named.
+    """Return the bytes of a file that a user named.
 
     Raises:
         InputError: The file is missing, a folder, unreadable or empty.
@@ -107,7 +107,7 @@ def default_text() -> str:
 
 
 def default_texts() -> dict[str, str]:
-    """The topics of Python's own reference text, by name.
+    """Return the topics of Python's own reference text, by name.
 
     Example:
         >>> default_texts()["assert"][:22]
@@ -173,7 +173,7 @@ def text_task(
 
 
 def units(text: str | bytes, unit: Unit) -> list[str]:
-    """The tokens of a text, in order, by name, before any vocabulary.
+    """Return the tokens of a text, in order, by name, before any vocabulary.
 
     Example:
         >>> units("the cat's", "word")
@@ -191,7 +191,7 @@ def _default_vocabulary(unit: str) -> int:
 
 
 def _tokens(text: str | bytes, unit: Unit, size: int) -> tuple[tuple[str, ...], Int64Array]:
-    """The vocabulary, most frequent first, and the text as its numbers."""
+    """Return the vocabulary, most frequent first, and the text as its numbers."""
     if isinstance(text, str) == (unit == "byte"):
         raise InputError("text", f"is {type(text).__name__}", "bytes" if unit == "byte" else "str")
     if isinstance(text, bytes):
@@ -216,7 +216,9 @@ def _tokens(text: str | bytes, unit: Unit, size: int) -> tuple[tuple[str, ...], 
 
 
 def _numbered(codes: IntegerArray, texts: list[str] | None, size: int) -> tuple[tuple[str, ...], Int64Array]:
-    """Number codes by falling frequency, equal ones by first occurrence; `texts` names them, or they are characters."""
+    """Assign numbers to codes by falling frequency, equal ones by first occurrence; `texts` names them, or they are
+    characters.
+    """
     occurrences = np.bincount(codes)
     seen = np.flatnonzero(occurrences)
     first = np.full(len(occurrences), len(codes), dtype=np.int64)
@@ -230,7 +232,7 @@ def _numbered(codes: IntegerArray, texts: list[str] | None, size: int) -> tuple[
 
 
 def _windows(tokens: Int64Array, d_vocab: int, n_ctx: int) -> tuple[Int64Array, Counts]:
-    """The distinct windows in lexicographic order, `[M, n_ctx]`, and the counts of the token after each."""
+    """Return the distinct windows in lexicographic order, `[M, n_ctx]`, and the counts of the token after each."""
     n_windows = len(tokens) - n_ctx
     keys = np.zeros(n_windows, dtype=np.int64)  # the window so far and, in the end, the token after it, as one number
     largest = 1

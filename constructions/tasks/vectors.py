@@ -68,11 +68,11 @@ class Vectors:
         return self.contexts.shape[0] == 1
 
     def taken(self, chosen: slice | Int64Array) -> "Vectors":
-        """What some of the examples give."""
+        """Return what some of the examples give."""
         return Vectors(self.contexts if self.shared else self.contexts[chosen], self.queries[chosen])
 
     def context(self, t: int) -> Float64Array:
-        """The keys of example `t`, `[n, d]`."""
+        """Return the keys of example `t`, `[n, d]`."""
         if not 0 <= t < len(self):
             raise InputError("t", f"= {t}", f"0 .. {len(self) - 1}")
         return self.contexts[0 if self.shared else t]
@@ -190,7 +190,7 @@ class VectorTask(Vectors, Stored):
         return np.arange(self.n_examples)
 
     def sizes(self) -> dict[str, Any]:
-        """What is asked of how many examples of which length, by the names that figures have."""
+        """Return what is asked of how many examples of which length, by the names that figures have."""
         return {
             "target": self.target,
             "origin": self.origin,
@@ -225,16 +225,16 @@ class VectorTask(Vectors, Stored):
         return ()
 
     def answer(self, fact: int) -> tuple[int, ...]:
-        """The place of the largest label."""
+        """Return the place of the largest label."""
         return (int(self.classes[fact]),)
 
     def said(self, tokens: tuple[int, ...], fact: int | None) -> str:
-        """An answer in words: the numbers of the outputs."""
+        """Return an answer in words: the numbers of the outputs."""
         del fact
         return " ".join(map(str, tokens))
 
     def in_words(self, fact: int) -> tuple[tuple[str, ...], str, str | None]:
-        """The number of the example and of its class."""
+        """Return the number of the example and of its class."""
         return (f"#{fact}",), self.said(self.answer(fact), fact), None
 
     def decoding(self) -> tuple[list[tuple[int, tuple[int, ...]]], set[int]]:
@@ -251,7 +251,7 @@ class VectorTask(Vectors, Stored):
         return ""
 
     def one(self, fact: int) -> "VectorTask":
-        """The task that has this example alone."""
+        """Return the task that has this example alone."""
         rows = np.array([fact])
         return VectorTask(self.taken(rows).contexts, self.queries[rows], self.labels[rows], self.kind)
 
@@ -291,16 +291,16 @@ class VectorTask(Vectors, Stored):
             raise InputError("task", f"has {self.d_out} labels per example, the model {model.d_vocab_out} outputs")
 
     def words(self) -> dict[str, Any]:
-        """The kind."""
+        """Return the kind."""
         return {"kind": self.kind}
 
     def arrays(self) -> dict[str, NDArray]:
-        """The arrays of ``task.safetensors`` by name, in the order in which they are hashed."""
+        """Return the arrays of ``task.safetensors`` by name, in the order in which they are hashed."""
         return {"contexts": self.contexts, "queries": self.queries, "labels": self.labels}
 
     @classmethod
     def from_arrays(cls, path: Path, words: dict[str, Any], arrays: dict[str, NDArray]) -> "VectorTask":
-        """The task of the words and arrays that were read from `path`.
+        """Return the task of the words and arrays that were read from `path`.
 
         Raises:
             FileFormatError: They are not such a task.

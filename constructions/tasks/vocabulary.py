@@ -75,7 +75,7 @@ class Cut:
 
 
 def byte_name(value: int) -> str:
-    r"""The name of the token of a byte: its ASCII character, or like ``\x0a``."""
+    r"""Return the name of the token of a byte: its ASCII character, or like ``\x0a``."""
     return chr(value) if 32 <= value < 127 and value != ord("\\") else f"\\x{value:02x}"
 
 
@@ -115,7 +115,7 @@ def names_answers(task: Facts) -> bool:
 
 
 def tokens_of(text: str, task: Facts) -> list[int]:
-    """The numbers of the tokens of a context that a person typed, `[S]`.
+    """Return the numbers of the tokens of a context that a person typed, `[S]`.
 
     It may be typed as a row of a table, in CSV: with a comma, semicolon, bar or tab between the cells, and quotes where
     a cell has that character; or with spaces between them. What makes exactly the S tokens of a context is taken; of
@@ -153,7 +153,7 @@ def tokens_of(text: str, task: Facts) -> list[int]:
 
 
 def _readings(text: str, task: Facts) -> list[tuple[str, ...]]:
-    """The ways to read what was typed as exactly the tokens of a context, all in the vocabulary."""
+    """Return the ways to read what was typed as exactly the tokens of a context, all in the vocabulary."""
     names, cut = set(task.vocabulary), cut_of(task.vocabulary, cells=task.apart)
     if cut.unit == "byte" or (OTHER in names and not task.apart):
         return []  # a text, which is read as it stands
@@ -169,7 +169,7 @@ def _readings(text: str, task: Facts) -> list[tuple[str, ...]]:
 
 
 def _separators(task: Facts) -> list[str]:
-    """What may stand between the cells of a context: no token of a text, where it stands for itself."""
+    """Return what may stand between the cells of a context: no token of a text, where it stands for itself."""
     return [each for each in _SEPARATORS if task.apart or each not in task.vocabulary]
 
 
@@ -180,7 +180,7 @@ def _only_in_csv(task: Facts) -> bool:
 
 
 def _between_separators(text: str, task: Facts) -> list[str]:
-    """What stands between the separators in a text, or else between blanks; empty where there is none."""
+    """Return what stands between the separators in a text, or else between blanks; empty where there is none."""
     separator = next((each for each in _separators(task) if each in text), None)
     if separator is not None:
         return [cell.strip() for cell in text.split(separator)]
@@ -188,7 +188,7 @@ def _between_separators(text: str, task: Facts) -> list[str]:
 
 
 def words_of(text: str, task: Facts) -> list[str]:
-    """The words, characters, bytes or cells of a text that a person typed, as the vocabulary of a task has them."""
+    """Return the words, characters, bytes or cells of a text that a person typed, as the vocabulary of a task has them."""
     cut = cut_of(task.vocabulary, cells=task.apart)
     if cut.unit == "byte":
         return [byte_name(value) for value in text.encode()]
@@ -218,7 +218,7 @@ PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def pieces_of(text: str, task: Facts) -> list[int]:
-    """The numbers of the tokens of a piece of whole texts; -1 for what stands in none.
+    """Return the numbers of the tokens of a piece of whole texts; -1 for what stands in none.
 
     Example:
         >>> import numpy as np
@@ -244,14 +244,14 @@ def _titles(task: Facts) -> dict[str, int]:
 
 
 def _titled(text: str, task: Facts) -> tuple[str, str]:
-    """The title that a text was typed with, and what stands behind it; of several titles the longest."""
+    """Return the title that a text was typed with, and what stands behind it; of several titles the longest."""
     known = (title for title in _titles(task) if text == title or text.startswith(f"{title}: "))
     title = max(known, key=len, default=text.partition(": ")[0])
     return title, text[len(title) + 2 :]
 
 
 def _before(text: str, task: Facts) -> list[int]:
-    """The window behind a text that was typed; where there are several texts, behind `title: text`."""
+    """Return the window behind a text that was typed; where there are several texts, behind `title: text`."""
     windows = task.windows
     assert windows is not None
     first, n_ctx = windows.end, windows.n_ctx
@@ -270,7 +270,7 @@ def _before(text: str, task: Facts) -> list[int]:
 
 
 def _in_text(task: Facts, context: int) -> str | None:
-    """A window as a person types it; none where nothing stands before."""
+    """Return a window as a person types it; none where nothing stands before."""
     windows = task.windows
     assert windows is not None
     names = [task.vocabulary[token] for token in task.contexts[context].tolist() if token < windows.end]
@@ -281,7 +281,7 @@ def _in_text(task: Facts, context: int) -> str | None:
 
 
 def numbers_of(words: list[str] | tuple[str, ...], task: Facts) -> list[int]:
-    """The numbers of the tokens of a context, `[S]`.
+    """Return the numbers of the tokens of a context, `[S]`.
 
     Raises:
         InputError: Another number of tokens than a context has, or one that is not in the vocabulary.
@@ -311,7 +311,7 @@ def numbers_of(words: list[str] | tuple[str, ...], task: Facts) -> list[int]:
 
 
 def typed(task: Facts, context: int) -> str | None:
-    """A memorized context as a person types it.
+    """Return a memorized context as a person types it.
 
     Args:
         task: A task of tokens.
@@ -344,12 +344,12 @@ def typed(task: Facts, context: int) -> str | None:
 
 
 def _between(cut: Cut) -> str:
-    """What a person types between the cells of a row: with a comma or a semicolon also a space."""
+    """Return what a person types between the cells of a row: with a comma or a semicolon also a space."""
     return f"{cut.separator} " if cut.separator in (",", ";") else cut.separator
 
 
 def _in_line(names: list[str], task: Facts) -> str:
-    """The tokens of a context as a row that can be asked, where it is one."""
+    """Return the tokens of a context as a row that can be asked, where it is one."""
     if _only_in_csv(task):
         return line_of_cells(names)
     return ((_between(cut_of(task.vocabulary, cells=task.apart)) if is_of_rows(task) else "") or " ").join(names)
@@ -381,7 +381,7 @@ def _shown(words: list[str] | tuple[str, ...]) -> str:
 
 
 def echoed(task: Facts, places: Int64Array | None = None) -> str:
-    """The facts as they were read: the first three and how many more, and what a reader would not see in them.
+    """Return the facts as they were read: the first three and how many more, and what a reader would not see in them.
 
     The cells of a row have between them what a person types there, so that a row can be copied and asked.
 
@@ -428,7 +428,8 @@ def _points(name: str) -> str:
 
 
 def visible(name: str) -> str:
-    """A name, in quotes where it would not be seen as it is, and the beginning of one that fills more than a line.
+    """Return a name, in quotes where it would not be seen as it is, and the beginning of one that fills more than a
+    line.
 
     Example:
         >>> print(visible("Lima"), visible(" "))

@@ -114,7 +114,7 @@ class Windows:
 
 
 def _sliding(text: Int64Array, n_ctx: int, before: int) -> Int64Array:
-    """The windows before each token of a text, which a token in front of it fills up, `[n, n_ctx]`."""
+    """Return the windows before each token of a text, which a token in front of it fills up, `[n, n_ctx]`."""
     padded = np.concatenate([np.full(n_ctx, before), text[:-1]])
     padded.flags.writeable = False
     return np.lib.stride_tricks.sliding_window_view(padded, n_ctx)

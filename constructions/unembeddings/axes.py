@@ -12,7 +12,7 @@ from constructions.unembeddings.coherence import Unembedding
 
 
 def basis(count: int, d_model: int) -> Unembedding:
-    r"""The first N axis vectors: every lead is 1, $\kappa = 1$.
+    r"""Return the first N axis vectors: every lead is 1, $\kappa = 1$.
 
     Args:
         count: $N \le d$.
@@ -34,7 +34,7 @@ def basis(count: int, d_model: int) -> Unembedding:
 
 
 def simplex(count: int, d_model: int) -> Unembedding:
-    r"""The vertices of a simplex in $d = N - 1$ dimensions: every lead is 1, $\kappa = 1$.
+    r"""Return the vertices of a simplex in $d = N - 1$ dimensions: every lead is 1, $\kappa = 1$.
 
     $w_j$ is the axis vector j, and 0 for the last token; $e_g$ is the axis vector g, and $(-1, \dots, -1)$ for the last
     one. All leads are 1. A linear map makes of it the regular simplex of unit vectors, which has irrational
@@ -64,7 +64,7 @@ def simplex(count: int, d_model: int) -> Unembedding:
 
 
 def cross_polytope(count: int, d_model: int) -> Unembedding:
-    r"""The axis vectors, then their opposites: leads are 1 and 2, $\kappa = 2$.
+    r"""Return the axis vectors, then their opposites: leads are 1 and 2, $\kappa = 2$.
 
     Args:
         count: $N \le 2 d$.

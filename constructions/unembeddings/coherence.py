@@ -61,11 +61,11 @@ class Unembedding:
         return Fraction(self.largest, self.least)
 
     def matrix(self) -> Float64Array:
-        """The vectors as the tensor `W_U`, `[d, N]`, exact in float64: $8 d N$ bytes."""
+        """Return the vectors as the tensor `W_U`, `[d, N]`, exact in float64: $8 d N$ bytes."""
         return self.vectors.T.astype(np.float64)
 
     def unit_matrix(self) -> Float64Array:
-        r"""The vectors divided by their norms, as the columns of `[d, N]`; a zero vector stays zero.
+        r"""Return the vectors divided by their norms, as the columns of `[d, N]`; a zero vector stays zero.
 
         Exact where the squared norm is a power of 4 (Kerdock-type families with d a power of 4), otherwise each entry
         is within 2 ulp: the margins are those of `matrix`, and $\kappa$ holds for this matrix up to that rounding
@@ -172,5 +172,5 @@ def _rational_root(square: Fraction) -> Fraction | None:
 
 
 def _floor_of_root(square: Fraction) -> int:
-    """The floor of 2^128 sqrt(x)."""
+    """Return the floor of 2^128 sqrt(x)."""
     return isqrt((square.numerator << 2 * _BITS) // square.denominator)

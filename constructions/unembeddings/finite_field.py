@@ -43,19 +43,19 @@ class FiniteField:
         return logarithms
 
     def add(self, a: Int64Array, b: Int64Array) -> Int64Array:
-        """The sums of elements, arrays that broadcast."""
+        """Return the sums of elements, arrays that broadcast."""
         if self.characteristic == 2:
             return np.bitwise_xor(a, b)
         places = [self.characteristic**i for i in range(self.degree)]
         return sum(((a // place + b // place) % self.characteristic * place for place in places), np.int64(0) * a)
 
     def multiply(self, a: Int64Array, b: Int64Array) -> Int64Array:
-        """The products of elements, arrays that broadcast."""
+        """Return the products of elements, arrays that broadcast."""
         exponents = (self.logarithms[a] + self.logarithms[b]) % (self.size - 1)
         return np.where((a == 0) | (b == 0), 0, self.powers[exponents])
 
     def power(self, a: Int64Array, exponent: int) -> Int64Array:
-        """The powers of elements with a positive exponent."""
+        """Return the powers of elements with a positive exponent."""
         return np.where(a == 0, 0, self.powers[self.logarithms[a] * exponent % (self.size - 1)])
 
     @cached_property
@@ -70,7 +70,7 @@ class FiniteField:
 
 
 def finite_field(size: int) -> FiniteField:
-    r"""The field with `size` elements.
+    r"""Return the field with `size` elements.
 
     The first monic polynomial modulo which x has order q - 1 is taken. The powers of x are then q - 1 different
     residues, all of them nonzero, so that every nonzero residue has an inverse and the residues are a field.
@@ -105,7 +105,7 @@ def finite_field(size: int) -> FiniteField:
 
 
 def prime_power(size: int) -> tuple[int, int] | None:
-    """The prime and the exponent of a prime power; `None` for every other integer.
+    """Return the prime and the exponent of a prime power; `None` for every other integer.
 
     Example:
         >>> prime_power(27), prime_power(12), prime_power(1)

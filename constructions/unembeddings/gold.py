@@ -13,7 +13,7 @@ from constructions.unembeddings.quadratic_forms import Forms
 
 
 def gold_rank(m: int, r: int) -> int:
-    r"""The least rank of a nonzero form of `gold_forms`: m - 2r for even m, and m + 1 - 2r for odd m.
+    r"""Return the least rank of a nonzero form of `gold_forms`: m - 2r for even m, and m + 1 - 2r for odd m.
 
     Example:
         >>> gold_rank(9, 1), gold_rank(8, 1), gold_rank(7, 2)
@@ -23,7 +23,7 @@ def gold_rank(m: int, r: int) -> int:
 
 
 def gold_forms(m: int, r: int) -> Forms:
-    r"""The $2^{m r}$ forms $\sum_{i=1}^{r} \mathrm{Tr}(a_i x^{2^i + 1})$ on $\mathrm{GF}(2^m)$.
+    r"""Return the $2^{m r}$ forms $\sum_{i=1}^{r} \mathrm{Tr}(a_i x^{2^i + 1})$ on $\mathrm{GF}(2^m)$.
 
     The difference of two is a third one, of rank at least m - 2r; for odd m at least m - 2r + 1, as ranks are even.
 

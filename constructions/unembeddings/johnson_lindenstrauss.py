@@ -173,7 +173,7 @@ def _drawn(
     asked: Fraction | float | None,
     seed: int,
 ) -> Unembedding:
-    """The first of some draws in which every token leads, with no more coherence than is asked for."""
+    """Return the first of some draws in which every token leads, with no more coherence than is asked for."""
     require_at_least(2, count=count)
     require_at_least(1, d_model=d_model)
     require_at_least(0, seed=seed)
@@ -192,7 +192,7 @@ def _drawn(
 
 
 def _leads(vectors: Int8Array) -> tuple[int, int, Fraction]:
-    """The least and the largest lead, exactly, and an upper bound of the coherence of the unit vectors.
+    """Return the least and the largest lead, exactly, and an upper bound of the coherence of the unit vectors.
 
     Inner products are integers below $127^2 d$, exact in float64 in whatever order they are added.
     """

@@ -22,7 +22,7 @@ _LARGEST_ENTRY = 127  # of int8
 def vectors_of_forms(
     family: str, forms: Forms, *, dimension: int, product: int, count: int, d_model: int, of_forms: int
 ) -> Unembedding:
-    r"""The rows $(-1)^{Q(x) + \langle a, x \rangle}$, form by form, then axis vectors if more are needed.
+    r"""Return the rows $(-1)^{Q(x) + \langle a, x \rangle}$, form by form, then axis vectors if more are needed.
 
     With $B$ a bound of the inner products of two rows, the leads of a row over another are between $D - B$ and $D + B$.
     An axis vector $e_x$ has the inner product $\pm 1$ with a row on the first $D = 2^m$ coordinates and 0 on the
@@ -64,7 +64,7 @@ def vectors_of_forms(
 
 
 def scales(dimension: int, product: int, *, crossed: bool) -> tuple[int, int]:
-    r"""The integers s and c for rows of forms and for axis vectors, at most 127, of least $\kappa$.
+    r"""Return the integers s and c for rows of forms and for axis vectors, at most 127, of least $\kappa$.
 
     Args:
         dimension: D.
@@ -96,7 +96,7 @@ def scales(dimension: int, product: int, *, crossed: bool) -> tuple[int, int]:
 
 
 def margins(dimension: int, product: int, s: int, c: int, *, crossed: bool) -> tuple[int, int]:
-    r"""The bounds of all leads: rows of forms over each other, and, if crossed, over axis vectors and back.
+    r"""Return the bounds of all leads: rows of forms over each other, and, if crossed, over axis vectors and back.
 
     Example:
         >>> margins(16, 4, 1, 4, crossed=True)

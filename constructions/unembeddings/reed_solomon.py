@@ -13,7 +13,7 @@ from constructions.unembeddings.finite_field import finite_field
 
 
 def reed_solomon(size: int, points: int, degree: int, *, count: int, d_model: int) -> Unembedding:
-    r"""The indicators of the graphs of polynomials of degree at most k over GF(q), at n points.
+    r"""Return the indicators of the graphs of polynomials of degree at most k over GF(q), at n points.
 
     A graph is $\{ (x, f(x)) \}$ over the first n elements x, and after all q of them the point at infinity, where f
     has the value of its coefficient of degree k. Two polynomials agree at k points at most, infinity included. So the

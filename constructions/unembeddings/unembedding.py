@@ -36,7 +36,7 @@ class LabelUnembedding:
 
 
 def law_unembedding(d_model: int, d_vocab: int) -> Float64Array:
-    r"""The unembedding that reaches every law exactly, `[d_model, N]`: Proposition 2 with d >= N - 1.
+    r"""Return the unembedding that reaches every law exactly, `[d_model, N]`: Proposition 2 with d >= N - 1.
 
     Logits matter up to one constant per context, so N - 1 coordinates suffice: the first N (or N - 1) coordinates are
     the logits themselves (and that of the last token is 0). Zeros and ones are exact in every precision.
@@ -68,7 +68,8 @@ def law_unembedding(d_model: int, d_vocab: int) -> Float64Array:
 
 
 def label_unembedding(d_model: int, d_vocab: int, labels: Int64Array, *, seed: int = 0) -> LabelUnembedding:
-    r"""Unit vectors for the tokens that occur as labels, as far apart as the family for this dimension gives them.
+    r"""Return unit vectors for the tokens that occur as labels, as far apart as the family for this dimension gives
+    them.
 
     With $\lambda u_g$ in the residual stream the logit of the label g exceeds every other by at least $\lambda$ times
     the margin. For L distinct labels:
@@ -162,7 +163,7 @@ def _circle(count: int) -> Float64Array:
 
 
 def _repelled(d_model: int, count: int, seed: int) -> Float64Array:
-    """Unit vectors after gradient descent on the soft maximum of their inner products, sharpened as it goes."""
+    """Return unit vectors after gradient descent on the soft maximum of their inner products, sharpened as it goes."""
     vectors = np.random.default_rng(seed).standard_normal((count, d_model))
     best, lowest = vectors, np.inf
     steps = max(1, min(_STEPS, _WORK // count**2))

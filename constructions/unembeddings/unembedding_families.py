@@ -66,7 +66,7 @@ def families(count: int, d_model: int) -> list[Family]:
 
 
 def best_family(count: int, d_model: int) -> Family:
-    r"""The first of `families`: the least $\kappa$.
+    r"""Return the first of `families`: the least $\kappa$.
 
     Args:
         count: N, at least 2.
@@ -118,7 +118,7 @@ def _of_forms(count: int, d_model: int) -> Iterator[Family]:
 def _with_forms(
     name: str, m: int, product: int, forms: int, make: Callable[[int], Forms], count: int, d_model: int
 ) -> Iterator[Family]:
-    """The family with these forms on m bits, if it holds the tokens with axis vectors for those beyond the forms."""
+    """Yield the family with these forms on m bits, if it holds the tokens with axis vectors for those beyond the forms."""
     dimension = 2**m
     of_forms = min(count, dimension * forms)
     axes = count - of_forms

@@ -22,7 +22,7 @@ def leads(vectors: np.ndarray, state: np.ndarray) -> np.ndarray:
 
 
 def least(vectors: np.ndarray, states: np.ndarray) -> float:
-    """The least lead of any label, where the state of each label is a row."""
+    """Return the least lead of any label, where the state of each label is a row."""
     logits = states @ vectors.T
     ahead = np.diag(logits)[:, None] - logits
     return float(ahead[~np.eye(len(states), dtype=bool)].min())
@@ -31,7 +31,7 @@ def least(vectors: np.ndarray, states: np.ndarray) -> float:
 def panel(
     axes: draw.Axes, vectors: np.ndarray, state: np.ndarray, centre: tuple[float, float], away: float, reach: float
 ) -> list[str]:
-    """The vectors, the lead of the label over each, and the line on which a vector has the logit of the label."""
+    """Return the vectors, the lead of the label over each, and the line on which a vector has the logit of the label."""
     along = np.array([-state[1], state[0]]) / np.linalg.norm(state)
     parts = [axes.curve([vectors[LABEL] - reach * along, vectors[LABEL] + reach * along], "second", "5 4")]
     middle = axes.at(*centre)

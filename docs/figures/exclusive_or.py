@@ -22,14 +22,14 @@ def denominator(context: tuple[int, int]) -> int:
 
 
 def written(context: tuple[int, int]) -> tuple[Fraction, Fraction]:
-    """The average of the values with the attention of the context."""
+    """Return the average of the values with the attention of the context."""
     places = [(1, context[0]), (2, context[1]), (3, 0)]
     x, y = (sum(SCORE[place] * VALUE[place][axis] for place in places) for axis in (0, 1))
     return Fraction(x, denominator(context)), Fraction(y, denominator(context))
 
 
 def meeting(pair: tuple[tuple[int, int], tuple[int, int]]) -> tuple[Fraction, Fraction]:
-    """The average of the two outputs whose weights are the denominators."""
+    """Return the average of the two outputs whose weights are the denominators."""
     one, other = pair
     share = Fraction(denominator(one), denominator(one) + denominator(other))
     (x, y), (u, v) = written(one), written(other)

@@ -17,7 +17,7 @@ Table = list[dict[str, str]]
 
 
 def table(program: str) -> Table:
-    """The table beside a program."""
+    """Return the table beside a program."""
     with Path(program).with_suffix(".csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 

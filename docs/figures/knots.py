@@ -14,12 +14,12 @@ PLACES = [step / 4 for step in range(-2, 11)]
 
 
 def first(z: float) -> float:
-    """The neuron that bends at 0."""
+    """Return the neuron that bends at 0."""
     return max(z, 0)
 
 
 def second(z: float) -> float:
-    """The neuron that bends at 1, with its output weight."""
+    """Return the neuron that bends at 1, with its output weight."""
     return -2 * max(z - 1, 0)
 
 

@@ -17,7 +17,7 @@ SHOWN, TOKENS = 4, 8
 
 
 def features(tokens: int, attention: float, total: float) -> np.ndarray:
-    """What N heads write on all bigrams, `[N^2, N^2]`, when they give the token they look for this attention."""
+    """Return what N heads write on all bigrams, `[N^2, N^2]`, when they give the token they look for this attention."""
     task = enumerated_task(tokens, 2)
     return attention_features(
         lookup_table(task, gap=float(np.log(attention / (1 - attention))), total=total), task.contexts

@@ -24,7 +24,7 @@ def drawing() -> str:
     X, Y = last(model, task.contexts).shape, features(model, task.contexts).shape
 
     def block(x: float, y: float, *names: str) -> list[str]:
-        """A box with tensors and their shapes."""
+        """Return a box with tensors and their shapes."""
         parts = [draw.box(x, y, 135, 14 + 20 * len(names))]
         for place, name in enumerate(names):
             parts.append(draw.words(x + 10, y + 22 + 20 * place, name, "", "start"))

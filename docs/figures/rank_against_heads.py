@@ -19,7 +19,7 @@ TEXT = "3745375ca96e0965e81b20efc9e6bf4ccc613bd5038c6de45d8e72b37695ec07"  # SHA
 
 
 def measured() -> Sequence[Mapping[str, object]]:
-    """The rank with each number of heads: by the paper, and certified from below and from above."""
+    """Return the rank with each number of heads: by the paper, and certified from below and from above."""
     text = default_text()
     if hashlib.sha256(text.encode()).hexdigest() != TEXT:
         raise LookupError("this Python comes with another text")

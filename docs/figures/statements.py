@@ -28,7 +28,7 @@ STATES = {
 
 
 def theorems_of(id: str) -> list[Theorem]:
-    """The theorems that the evidence for a claim uses: those of its module, and of what it takes from beside it."""
+    """Return the theorems that the evidence for a claim uses: those of its module, and of what it takes from beside it."""
     modules = [vars(importlib.import_module(module_of(id)))]
     judging = [one for one in modules[0].values() if callable(one) and getattr(one, "__name__", "") != "build"]
     beside = {str(getattr(one, "__module__", "")) for one in judging}
@@ -42,7 +42,7 @@ def theorems_of(id: str) -> list[Theorem]:
 
 
 def proofs() -> dict[str, list[str]]:
-    """The claims that each file of proofs in Coq answers."""
+    """Return the claims that each file of proofs in Coq answers."""
     found: dict[str, list[str]] = {}
     text = (figure_program.ROOT / "docs/formal.md").read_text(encoding="utf-8")
     for file, rest in re.findall(r"^\| `formal/(\w+\.v):[^|]*\|(.*)$", text, re.MULTILINE):
@@ -53,7 +53,7 @@ def proofs() -> dict[str, list[str]]:
 
 
 def state(id: str) -> str:
-    """The colour of a claim: the strongest way in which it is decided."""
+    """Return the colour of a claim: the strongest way in which it is decided."""
     if claim(id).judgement in ("open", "not-judged", "not-legible", "measured"):
         return "second"
     if any(id in answered for answered in proofs().values()):

@@ -9,7 +9,7 @@ from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
 
 
 def largest_rank(rows, *, d_model, d_head, n_heads):
-    """The largest rank of the features of contexts, the skip connection included, over all weights."""
+    """Return the largest rank of the features of contexts, the skip connection included, over all weights."""
     sizes = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
     upper = rank_upper_bound_for_all_weights(rows, **sizes, with_skip=True).rank
     return Bounds(generic_rank(rows, **sizes), upper, "a minor modulo a prime; ranks of integer matrices")

@@ -38,7 +38,8 @@ SLOPES: dict[Activation, tuple[float, float]] = {
 
 
 def activated(x: Floats, activation: Activation) -> Floats:
-    r"""The activation of each entry x, off by at most $k u |x|$, k of `ACTIVATION_UNITS`; NaN or infinite where x is.
+    r"""Return the activation of each entry x, off by at most $k u |x|$, k of `ACTIVATION_UNITS`; NaN or infinite where
+    x is.
 
     Example:
         >>> activated(np.array([-1.0, 0.0, 50.0]), "silu").round(3).tolist()

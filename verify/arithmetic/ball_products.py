@@ -49,7 +49,7 @@ class Digits:
 
     @classmethod
     def of(cls, rows: arb_mat) -> "Digits | None":
-        """The balls of a matrix in the precision of the context; none where one is unbounded or very large."""
+        """Return the balls of a matrix in the precision of the context; none where one is unbounded or very large."""
         shape, entries = (rows.nrows(), rows.ncols()), rows.entries()
         largest = np.abs([float(x.mid()) for x in entries]).max(initial=2.0**-1000)
         if not (largest < _LARGEST and all(x.is_finite() for x in entries)):
@@ -78,7 +78,7 @@ class Digits:
         return cls(laid, radius.reshape(shape), exponent, exponent + longer)
 
     def times(self, matrix: Floats) -> arb_mat:
-        """The product with an exact matrix `[inner, columns]` of finite numbers (Lemma B8)."""
+        """Return the product with an exact matrix `[inner, columns]` of finite numbers (Lemma B8)."""
         parts = [
             self._times(matrix[:, start : start + _COLUMNS]).transpose()
             for start in range(0, matrix.shape[1], _COLUMNS)
@@ -112,7 +112,7 @@ class Digits:
 
 
 def _integer(x: arb) -> int:
-    """An integer that is given as an exact ball."""
+    """Return an integer that is given as an exact ball."""
     n, power = x.man_exp()
     return int(n) << int(power)
 
@@ -150,7 +150,7 @@ def _add(total: Int64Array, product: Int64Array, digit: int, shift: int) -> None
 
 
 def _integers(total: Int64Array) -> list[int]:
-    """The integers whose digits, not yet carried, these are, `[D, rows, columns]` laid flat."""
+    """Return the integers whose digits, not yet carried, these are, `[D, rows, columns]` laid flat."""
     count, rows, columns = total.shape
     places, carry = np.empty((rows, columns, count, 3), dtype=np.uint8), np.zeros((rows, columns), dtype=np.int64)
     for place in range(count):

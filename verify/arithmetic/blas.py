@@ -118,7 +118,7 @@ def probe(matmul: Matmul | None = None, *, name: str = "matrix product", large: 
 
 
 def description() -> dict[str, Any]:
-    """The report of this process's probe, as JSON-ready data for certificates.
+    """Return the report of this process's probe, as JSON-ready data for certificates.
 
     Example:
         >>> description()["numpy"] == np.__version__
@@ -239,7 +239,8 @@ def _is_integer_product(product: Float64Array, a: Int64Array, b: Int64Array, rng
 
 
 def _full_mantissas(product: _Product) -> bool:
-    """The a-priori bound itself, on 53-bit mantissas, compared in integers; of large products in some of the entries.
+    """Return the a-priori bound itself, on 53-bit mantissas, compared in integers; of large products in some of the
+    entries.
 
     The terms of a sum are alike, but the entries of a row spread over some bits: what an emulation relative to the
     largest of them loses, also one that returns to float64 where they spread over many. Where they do not spread, some
@@ -282,7 +283,7 @@ def _subnormals(product: _Product) -> bool:
 
 
 def _lost_values(product: _Product) -> bool:
-    """An infinity, a NaN or an overflow in a row must leave no finite number in the row of the product."""
+    """Return an infinity, a NaN or an overflow in a row must leave no finite number in the row of the product."""
     for bad, partner in [(np.nan, 1.0), (np.inf, 1.0), (-np.inf, -2.0), (2.0**1000, 2.0**100)]:
         for position in (0, 8, 36):
             a, b = np.ones((29, 37)), np.ones((37, 31))

@@ -10,7 +10,8 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def decimal_below(value: int | float | Fraction | arb, digits: int = 4) -> str:
-    """A few significant digits, rounded down: a number that a lower bound may be printed as; of a ball its lower end.
+    """Return a few significant digits, rounded down: a number that a lower bound may be printed as; of a ball its lower
+    end.
 
     Example:
         >>> decimal_below(0.123456), decimal_below(Fraction(2, 3))
@@ -20,7 +21,8 @@ def decimal_below(value: int | float | Fraction | arb, digits: int = 4) -> str:
 
 
 def decimal_above(value: int | float | Fraction | arb, digits: int = 4) -> str:
-    """A few significant digits, rounded up: a number that an upper bound may be printed as; of a ball its upper end.
+    """Return a few significant digits, rounded up: a number that an upper bound may be printed as; of a ball its upper
+    end.
 
     Example:
         >>> decimal_above(0.123456), decimal_above(1e-14)
@@ -30,7 +32,7 @@ def decimal_above(value: int | float | Fraction | arb, digits: int = 4) -> str:
 
 
 def _end(exact: arb, unknown: float) -> float | Fraction:
-    """An end of a ball as the dyadic number it is."""
+    """Return an end of a ball as the dyadic number it is."""
     if not exact.is_finite():
         return unknown
     mantissa, exponent = map(int, exact.man_exp())
@@ -46,7 +48,7 @@ def _decimal(value: int | float | Fraction, rounding: str, digits: int) -> str:
 
 
 def power_of_ten(exponent: int) -> str:
-    """The power of ten as a reader writes it.
+    """Return the power of ten as a reader writes it.
 
     Example:
         >>> power_of_ten(-12), power_of_ten(0)
@@ -56,7 +58,7 @@ def power_of_ten(exponent: int) -> str:
 
 
 def number(value: float, *, digits: int = 3, bound: str = "") -> str:
-    """A number for a reader, rounded in the direction that keeps it true.
+    """Return a number for a reader, rounded in the direction that keeps it true.
 
     Args:
         value: The number.

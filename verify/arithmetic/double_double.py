@@ -52,7 +52,7 @@ class DoubleDouble:
 
     @classmethod
     def exact(cls, x: Floats) -> "DoubleDouble":
-        """The float64 numbers themselves."""
+        """Return the float64 numbers themselves."""
         return cls(x, np.zeros_like(x))
 
     @property
@@ -67,30 +67,30 @@ class DoubleDouble:
         return DoubleDouble(self.high[key], self.low[key])
 
     def reshape(self, *shape: int) -> "DoubleDouble":
-        """The same numbers in another shape."""
+        """Return the same numbers in another shape."""
         return DoubleDouble(self.high.reshape(*shape), self.low.reshape(*shape))
 
     def transpose(self, *axes: int) -> "DoubleDouble":
-        """The same numbers with other axes."""
+        """Return the same numbers with other axes."""
         return DoubleDouble(self.high.transpose(*axes), self.low.transpose(*axes))
 
     def __neg__(self) -> "DoubleDouble":
         return DoubleDouble(-self.high, -self.low)
 
     def scaled(self, factor: float) -> "DoubleDouble":
-        """Times a power of two."""
+        """Return this times a power of two."""
         return DoubleDouble(self.high * factor, self.low * factor)
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The rounded sum, and its error, exactly (Knuth)."""
+    """Return the rounded sum, and its error, exactly (Knuth)."""
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
 
 
 def _fast_two_sum(a: Floats, b: Floats) -> DoubleDouble:
-    """The same where |a| >= |b| (Dekker)."""
+    """Return the same where |a| >= |b| (Dekker)."""
     s = a + b
     return DoubleDouble(s, b - (s - a))
 
@@ -102,14 +102,14 @@ def _split(a: Floats) -> tuple[Floats, Floats]:
 
 
 def two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The rounded product, and its error, exactly but for underflow (Dekker, Veltkamp)."""
+    """Return the rounded product, and its error, exactly but for underflow (Dekker, Veltkamp)."""
     p = a * b
     (ah, al), (bh, bl) = _split(a), _split(b)
     return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
 
 
 def added(x: DoubleDouble, y: DoubleDouble) -> DoubleDouble:
-    """The sum, within 3u^2 + 13u^3 (Joldes, Muller, Popescu, Theorem 3.1)."""
+    """Return the sum, within 3u^2 + 13u^3 (Joldes, Muller, Popescu, Theorem 3.1)."""
     s, e = two_sum(x.high, y.high)
     t, f = two_sum(x.low, y.low)
     first = _fast_two_sum(s, e + t)
@@ -117,19 +117,19 @@ def added(x: DoubleDouble, y: DoubleDouble) -> DoubleDouble:
 
 
 def added_float(x: DoubleDouble, y: Floats) -> DoubleDouble:
-    """The sum with float64 numbers, within 2u^2 (the same, Theorem 2.1)."""
+    """Return the sum with float64 numbers, within 2u^2 (the same, Theorem 2.1)."""
     s, e = two_sum(x.high, y)
     return _fast_two_sum(s, x.low + e)
 
 
 def multiplied(x: DoubleDouble, y: DoubleDouble) -> DoubleDouble:
-    """The product, within 7u^2 (the same, Theorem 5.1)."""
+    """Return the product, within 7u^2 (the same, Theorem 5.1)."""
     p, e = two_product(x.high, y.high)
     return _fast_two_sum(p, e + (x.high * y.low + x.low * y.high))
 
 
 def divided(x: DoubleDouble, y: DoubleDouble) -> DoubleDouble:
-    """The quotient, within 32u^2 (Lemma T6)."""
+    """Return the quotient, within 32u^2 (Lemma T6)."""
     q = x.high / y.high
     p, e = two_product(q, y.high)
     rest = (((x.high - p) - e) + x.low) - q * y.low
@@ -137,14 +137,16 @@ def divided(x: DoubleDouble, y: DoubleDouble) -> DoubleDouble:
 
 
 def root(x: DoubleDouble) -> DoubleDouble:
-    """The square root of positive numbers, within 16u^2 (Lemma T6)."""
+    """Return the square root of positive numbers, within 16u^2 (Lemma T6)."""
     s = np.sqrt(x.high)
     p, e = two_product(s, s)
     return _fast_two_sum(s, (((x.high - p) - e) + x.low) / (2.0 * s))
 
 
 def total(x: DoubleDouble) -> DoubleDouble:
-    """The sum along the last axis, halved again and again: a term goes through at most log2 n additions, rounded up."""
+    """Return the sum along the last axis, halved again and again: a term goes through at most log2 n additions, rounded
+    up.
+    """
     while (length := x.shape[-1]) > 1:
         half = length // 2
         rest = x[..., 2 * half :]
@@ -155,13 +157,13 @@ def total(x: DoubleDouble) -> DoubleDouble:
 
 
 def _constant(x: arb) -> tuple[float, float]:
-    """The two float64 next to a number, and next to what it leaves."""
+    """Return the two float64 next to a number, and next to what it leaves."""
     high = float(x.mid())
     return high, float((x - high).mid())
 
 
 def _cut(x: arb, bits: int) -> float:
-    """The multiple of 2^-bits next below a number."""
+    """Return the multiple of 2^-bits next below a number."""
     return math.ldexp(math.floor(float((x * arb(2) ** bits).mid())), -bits)
 
 
@@ -184,7 +186,7 @@ def constant(value: tuple[float, float]) -> DoubleDouble:
 
 
 def exponential(x: DoubleDouble) -> DoubleDouble:
-    r"""The exponential of numbers from -600 to 700, within 2 units (Lemma T8); NaN where x is.
+    r"""Return the exponential of numbers from -600 to 700, within 2 units (Lemma T8); NaN where x is.
 
     With $x = k \frac{\ln 2}{1024} + r$ and $k = 1024 m + j$, $e^{x} = 2^m 2^{j/1024} e^r$: the second factor is
     looked up, and of the Taylor polynomial of the third only what is large enough is evaluated in double-double.
@@ -212,7 +214,7 @@ def exponential(x: DoubleDouble) -> DoubleDouble:
 
 
 def blockwise(function: Callable[..., DoubleDouble], *operands: DoubleDouble) -> DoubleDouble:
-    """A function of each entry of arrays of one shape, on blocks that stay in the cache."""
+    """Return a function of each entry of arrays of one shape, on blocks that stay in the cache."""
     flat = [
         DoubleDouble(np.ascontiguousarray(x.high).reshape(-1), np.ascontiguousarray(x.low).reshape(-1))
         for x in operands
@@ -227,7 +229,8 @@ def blockwise(function: Callable[..., DoubleDouble], *operands: DoubleDouble) ->
 
 
 def inner_error(terms: int, slices: int = SLICES) -> float:
-    r"""The factor f with $|\mathrm{product}(x, W) - xW| \le f |x|_2 |W_j|_2$ for each entry j of a row (Lemma T7).
+    r"""Return the factor f with $|\mathrm{product}(x, W) - xW| \le f |x|_2 |W_j|_2$ for each entry j of a row (Lemma
+    T7).
 
     Raises:
         InputError: More than 2^20 terms.
@@ -243,7 +246,7 @@ def inner_error(terms: int, slices: int = SLICES) -> float:
 
 
 def product(x: DoubleDouble, y: DoubleDouble, *, slices: int = SLICES) -> DoubleDouble:
-    """The product of matrices, plain or in batches, within `inner_error` (Lemma T7).
+    """Return the product of matrices, plain or in batches, within `inner_error` (Lemma T7).
 
     Args:
         x: [..., m, n]
@@ -273,7 +276,7 @@ def product(x: DoubleDouble, y: DoubleDouble, *, slices: int = SLICES) -> Double
 
 
 def _sliced(left: "_Slices", right: "_Slices") -> DoubleDouble:
-    """The sum of all products of slices: exact ones of equal weight in one float64 each, and what is left."""
+    """Return the sum of all products of slices: exact ones of equal weight in one float64 each, and what is left."""
     last, terms = len(left.heads), _BLOCK_TERMS
     rest = multiply(left.rests[last], right.rests[0], terms)
     for i, head in enumerate(left.heads):

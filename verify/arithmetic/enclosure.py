@@ -80,7 +80,8 @@ class Enclosure:
 
     @classmethod
     def of_finite(cls, midpoint: Floats, radius: Floats) -> "Enclosure":
-        """The set of midpoints that are known to be finite and radii of the same shape, none negative or NaN: no check.
+        """Return the set of midpoints that are known to be finite and radii of the same shape, none negative or NaN: no
+        check.
 
         Example:
             >>> Enclosure.of_finite(np.array([1.0]), np.array([np.inf])).upper()
@@ -93,7 +94,7 @@ class Enclosure:
 
     @classmethod
     def exact(cls, x: ArrayLike) -> "Enclosure":
-        """The set that holds `x` alone.
+        """Return the set that holds `x` alone.
 
         Example:
             >>> Enclosure.exact([1, 2]).radius
@@ -104,7 +105,8 @@ class Enclosure:
     @classmethod
     @quiet
     def between(cls, lower: ArrayLike, upper: ArrayLike) -> "Enclosure":
-        r"""A set that holds every $x$ with `lower` $\le x \le$ `upper`; an infinite or NaN end is no information.
+        r"""Return a set that holds every $x$ with `lower` $\le x \le$ `upper`; an infinite or NaN end is no
+        information.
 
         Why it is rigorous: whatever the midpoint, the radius is the larger distance to the ends, rounded up (Lemma A3).
 
@@ -150,14 +152,18 @@ class Enclosure:
 
     @quiet
     def lower(self) -> Floats:
-        r"""The largest floats known to lie below every $x$ of the set (Lemma A3); the midpoint itself where exact."""
+        r"""Return the largest floats known to lie below every $x$ of the set (Lemma A3); the midpoint itself where
+        exact.
+        """
         if is_zero(self.radius):
             return self.midpoint
         return np.where(self.radius == 0.0, self.midpoint, down(self.midpoint - self.radius))
 
     @quiet
     def upper(self) -> Floats:
-        r"""The smallest floats known to lie above every $x$ of the set (Lemma A3); the midpoint itself where exact."""
+        r"""Return the smallest floats known to lie above every $x$ of the set (Lemma A3); the midpoint itself where
+        exact.
+        """
         if is_zero(self.radius):
             return self.midpoint
         return np.where(self.radius == 0.0, self.midpoint, up(self.midpoint + self.radius))
@@ -167,7 +173,7 @@ class Enclosure:
         return abs(self).upper()
 
     def reshape(self, *shape: int) -> "Enclosure":
-        """The set of the reshaped arrays."""
+        """Return the set of the reshaped arrays."""
         r = self.radius
         r = r.reshape(()) if r.size == 1 else np.broadcast_to(r, self.shape).reshape(*shape)
         return Enclosure(self.midpoint.reshape(*shape), r)

@@ -22,7 +22,8 @@ _END = 9
 
 @functools.cache
 def coefficients(end: int, degree: int) -> tuple[Floats, Floats]:
-    r"""The Taylor coefficients of $\Phi$ at all multiples of 1/8 from -end to end, as sums of two float64 numbers.
+    r"""Return the Taylor coefficients of $\Phi$ at all multiples of 1/8 from -end to end, as sums of two float64
+    numbers.
 
     Args:
         end: The last point is this integer.
@@ -55,7 +56,7 @@ def coefficients(end: int, degree: int) -> tuple[Floats, Floats]:
 
 
 def pieces(x: Floats, end: int) -> tuple[np.ndarray, Floats]:
-    """The place of the multiple of 1/8 next to each number of [-end, end], and the distance from it, exactly."""
+    """Return the place of the multiple of 1/8 next to each number of [-end, end], and the distance from it, exactly."""
     nearest = np.rint(x * float(PIECES))
     # A NaN has no place; its distance is NaN, and spoils the polynomial.
     place = np.where(np.isfinite(nearest), nearest, 0.0).astype(np.int64) + PIECES * end

@@ -53,7 +53,8 @@ def as_float64(values: ArrayLike, name: str) -> Floats:
 
 
 def exact_array(values: Any, name: str) -> NDArray[Any]:
-    """A float64 array of the same numbers, or an object array of int and Fraction where float64 may not hold them.
+    """Return a float64 array of the same numbers, or an object array of int and Fraction where float64 may not hold
+    them.
 
     Args:
         values: As for `as_float64`, but of any size and precision.
@@ -95,7 +96,7 @@ def exact_array(values: Any, name: str) -> NDArray[Any]:
 
 
 def nearest(entries: ObjectArray) -> tuple[Floats, Floats]:
-    """The nearest float64 of each int or Fraction, and an upper bound of the distance (infinite on overflow).
+    """Return the nearest float64 of each int or Fraction, and an upper bound of the distance (infinite on overflow).
 
     Example:
         >>> [part.tolist() for part in nearest(np.array([2**53 + 1, Fraction(1, 2)], dtype=object))]
@@ -128,7 +129,7 @@ def _surely_held(entry: Any) -> bool:
 
 
 def _rational(entry: Any, name: str) -> int | Fraction:
-    """An entry of an object array as the exact number it is."""
+    """Return an entry of an object array as the exact number it is."""
     if isinstance(entry, np.ndarray) and entry.ndim == 0:
         entry = entry[()]
     if isinstance(entry, int | np.integer | np.bool_ | fmpz):
@@ -143,6 +144,6 @@ def _rational(entry: Any, name: str) -> int | Fraction:
 
 
 def _shown(number: int | Fraction) -> str:
-    """A number, or its size where it would fill the screen."""
+    """Return a number, or its size where it would fill the screen."""
     large = max(abs(number.numerator), number.denominator).bit_length() > 200
     return f"of {number.numerator.bit_length()} bits over {number.denominator.bit_length()}" if large else str(number)

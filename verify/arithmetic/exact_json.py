@@ -21,7 +21,7 @@ _HEXADECIMAL_FLOAT = re.compile(r"-?0x[01]\.[0-9a-f]+p[+-][0-9]+")
 
 
 def encode_number(value: Number) -> int | str:
-    """The text of a number: integers as they are, floats in hexadecimal, fractions as ``p/q``.
+    """Return the text of a number: integers as they are, floats in hexadecimal, fractions as ``p/q``.
 
     Args:
         value: The number, finite.
@@ -36,7 +36,7 @@ def encode_number(value: Number) -> int | str:
 
 
 def decode_number(name: str, value: object) -> Number:
-    """The number that `encode_number` wrote.
+    """Return the number that `encode_number` wrote.
 
     Args:
         name: Where it stands, for the message.
@@ -62,7 +62,7 @@ def decode_number(name: str, value: object) -> Number:
 
 
 def parse_object(name: str, text: str) -> dict[str, Any]:
-    """A JSON object without floating-point numbers, the decimal form of which need not be exact.
+    """Return a JSON object without floating-point numbers, the decimal form of which need not be exact.
 
     Args:
         name: What the text is, for the message.
@@ -124,7 +124,7 @@ BOUND_BITS = 24
 
 
 def raised(bound: float, slack: float) -> float:
-    """A float64 of few bits that is at least `bound` by a relative `slack`; for finite bounds >= 0.
+    """Return a float64 of few bits that is at least `bound` by a relative `slack`; for finite bounds >= 0.
 
     Two machines round differently: what is stored with slack follows from a proof on the other machine, too.
 
@@ -136,7 +136,7 @@ def raised(bound: float, slack: float) -> float:
 
 
 def lowered(bound: float, slack: float) -> float:
-    """A float64 of few bits that is at most `bound` by a relative `slack`; for finite bounds >= 0.
+    """Return a float64 of few bits that is at most `bound` by a relative `slack`; for finite bounds >= 0.
 
     Example:
         >>> lowered(1.0, 0.25)

@@ -34,24 +34,24 @@ class Integers:
 
 
 def truncated(row: Sequence[float], shifts: Iterable[int]) -> list[int]:
-    """The entries times 2 to the `shifts`, rounded towards zero."""
+    """Return the entries times 2 to the `shifts`, rounded towards zero."""
     return list(map(int, map(math.ldexp, row, shifts)))
 
 
 def shifted(n: Any, shift: int) -> Any:
-    """The integer times 2^shift, rounded down."""
+    """Return the integer times 2^shift, rounded down."""
     return n << shift if shift >= 0 else n >> -shift
 
 
 def rescaled(row: Sequence[Any], shift: int) -> list[Any]:
-    """The integers times 2^shift, rounded down."""
+    """Return the integers times 2^shift, rounded down."""
     if shift == 0:
         return list(row)
     return [n << shift for n in row] if shift > 0 else [n >> -shift for n in row]
 
 
 def compact(row: list[int], bits: int) -> Sequence[int]:
-    """The same integers in a fifth of the memory, where that many bits are few enough."""
+    """Return the same integers in a fifth of the memory, where that many bits are few enough."""
     return array("q", row) if bits <= SMALL else row
 
 
@@ -82,7 +82,7 @@ def rows_of(matrix: fmpz_mat) -> Iterator[list[Any]]:
 
 
 def product(left: fmpz_mat, right: fmpz_mat) -> fmpz_mat:
-    """The product of two matrices on all cores; FLINT's number of threads is global, and is put back."""
+    """Return the product of two matrices on all cores; FLINT's number of threads is global, and is put back."""
     before = ctx.threads
     ctx.threads = os.cpu_count() or 1
     try:

@@ -60,7 +60,7 @@ def _step(x: Floats) -> Floats:
 
 
 def gamma(n: int) -> float:
-    r"""An upper bound of $\gamma_n = nu/(1 - nu)$, the relative error of a term that went through $n$ roundings.
+    r"""Return an upper bound of $\gamma_n = nu/(1 - nu)$, the relative error of a term that went through $n$ roundings.
 
     Why it is rigorous: $nu$ and $1 - nu$ are floats, so that one division is rounded, and the next float is above it
     (Lemma A4).

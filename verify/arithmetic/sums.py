@@ -13,7 +13,7 @@ _BLOCK = 64
 
 
 def tree_sum(x: Floats, axis: int) -> tuple[Floats, int]:
-    """The sum along an axis, and a bound of the number of roundings that any term goes through (Lemma A6)."""
+    """Return the sum along an axis, and a bound of the number of roundings that any term goes through (Lemma A6)."""
     x = np.moveaxis(x, axis, -1)
     depth = 0
     while (length := x.shape[-1]) > _BLOCK:
@@ -27,7 +27,7 @@ def tree_sum(x: Floats, axis: int) -> tuple[Floats, int]:
 
 
 def _sums(x: Floats) -> Floats:
-    """The sums along the last axis, in some order: for short rows einsum takes a third of the time of ``sum``."""
+    """Return the sums along the last axis, in some order: for short rows einsum takes a third of the time of ``sum``."""
     return np.einsum("...i->...", x)
 
 

@@ -50,7 +50,7 @@ def counting_matrix(*, n_ctx: int, d_model: int, largest: int) -> fmpz_mat:
 
 
 def counted_sequences(n: int, *, n_ctx: int, largest: int, first: int) -> int:
-    r"""The entry of the source: how many sequences begin with i and hold $n^k - [k = i]$ times each $k \ne m$.
+    r"""Return the entry of the source: how many sequences begin with i and hold $n^k - [k = i]$ times each $k \ne m$.
 
     Args:
         n: The base, at least 1.
@@ -70,7 +70,7 @@ def counted_sequences(n: int, *, n_ctx: int, largest: int, first: int) -> int:
 
 
 def counting_rank(*, n_ctx: int, d_model: int, largest: int) -> int:
-    r"""What the rank of $\mathcal{N} X(t)$ is at most, whatever the embeddings are: the rank of $\mathcal{N}$.
+    r"""Return what the rank of $\mathcal{N} X(t)$ is at most, whatever the embeddings are: the rank of $\mathcal{N}$.
 
     Example:
         >>> counting_rank(n_ctx=2, d_model=3, largest=1)

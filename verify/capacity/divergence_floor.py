@@ -186,7 +186,7 @@ class _Cell:
         return self.bound < other.bound
 
     def coefficients(self, theta: fmpq) -> list[fmpq]:
-        """The k of the three contexts: -1 in the middle, 1 - theta and theta at the ends."""
+        """Return the k of the three contexts: -1 in the middle, 1 - theta and theta at the ends."""
         result = [1 - theta, theta]
         result.insert(self.middle, fmpq(-1))
         return result
@@ -227,7 +227,7 @@ class _Given:
         return total
 
     def pair_floor(self, i: int, j: int, direction: Law) -> arb:
-        """The bound for logits whose component along the direction is no larger at i than at j."""
+        """Return the bound for logits whose component along the direction is no larger at i than at j."""
         import scipy.optimize
 
         v = np.array([_as_float(entry) for entry in direction])
@@ -267,7 +267,7 @@ class _Given:
         return _Cell(float(bound), middle, start, stop, tuple((step * nu).tolist()))
 
     def cell_floor(self, cell: _Cell) -> arb:
-        """The bound on an interval of theta: the smaller one of its ends, since it is concave between them."""
+        """Return the bound on an interval of theta: the smaller one of its ends, since it is concave between them."""
         nu = [_from_float(x) for x in cell.multipliers[:-1]]
         nu.append(-sum(nu, fmpq(0)))
         ends = [
@@ -277,7 +277,9 @@ class _Given:
         return ends[0].min(ends[1])
 
     def _best_multipliers(self, coefficients: Float64Array, middle: int) -> Float64Array:
-        """The dual optimum for one theta, from the primal: the logits of the two ends that lose least, by Newton."""
+        """Return the dual optimum for one theta, from the primal: the logits of the two ends that lose least, by
+        Newton.
+        """
         ends = [t for t in range(3) if t != middle]
         shares = coefficients[ends]
         z, gap = np.zeros_like(self._laws), np.zeros_like(self._laws)
@@ -302,7 +304,7 @@ class _Given:
 
 
 def _floor(bounds: list[arb], relation: tuple[int, ...]) -> DivergenceFloor:
-    """The least of the bounds, rounded down; nothing where one of them is not surely positive."""
+    """Return the least of the bounds, rounded down; nothing where one of them is not surely positive."""
     lower = min((-float_above(-bound) for bound in bounds), default=0.0) if all(b > 0 for b in bounds) else 0.0
     if lower > 0:
         return DivergenceFloor(lower, Verdict.PROVED, relation, len(bounds))
@@ -328,7 +330,7 @@ def _relation(contexts: Int64Array, n_heads: int) -> tuple[int, ...] | None:
 
 
 def _checked_relation(contexts: Int64Array, relation: Sequence[int], n_heads: int) -> tuple[int, ...]:
-    """The coefficients, if they are a relation between contexts with one last token; an error otherwise."""
+    """Return the coefficients, if they are a relation between contexts with one last token; an error otherwise."""
     if len(relation) != len(contexts) or not all(isinstance(k, int) for k in relation) or not any(relation):
         raise InputError("relation", f"is {list(relation)}", f"{len(contexts)} integers, not all 0")
     taking_part = [context for k, context in zip(relation, contexts.tolist(), strict=True) if k]

@@ -100,7 +100,7 @@ def exact_rank(
 
 
 def order_of_two(prime: int) -> int:
-    r"""The order of 2 modulo an odd prime: the number of different powers of 2 among the residues.
+    r"""Return the order of 2 modulo an odd prime: the number of different powers of 2 among the residues.
 
     The order divides p - 1; from p - 1 every prime factor is taken away as long as 2 to the remaining power stays 1.
 
@@ -126,7 +126,7 @@ def order_of_two(prime: int) -> int:
 
 
 def exact_mixed_inputs(contexts: Int64Array, queries: Int64Array, W_Q: Int64Array, W_K: Int64Array) -> fmpq_mat:
-    r"""The matrix $Z$ in rationals, for the maps $W_Q$ and $\log 2 \cdot W_K$ with integers $W_Q$, $W_K$.
+    r"""Return the matrix $Z$ in rationals, for the maps $W_Q$ and $\log 2 \cdot W_K$ with integers $W_Q$, $W_K$.
 
     The scores are $k_i \log 2$ with integers $k = E W_K W_Q^\top e$, and the attention weights
     $2^{k_i} / \sum_j 2^{k_j}$.
@@ -216,7 +216,7 @@ def exact_mixed_rank(
 def _examples(
     contexts: Int64Array, queries: Int64Array, W_Q: Int64Array, W_K: Int64Array
 ) -> Iterator[tuple[list[list[int]], fmpz_mat]]:
-    """The scores of every head in units of log 2, less the smallest, and the keys: one example after the other."""
+    """Yield the scores of every head in units of log 2, less the smallest, and the keys: one example after the other."""
     named = {"contexts": contexts, "queries": queries, "W_Q": W_Q, "W_K": W_K}
     for (name, array), dimensions in zip(named.items(), (3, 2, 3, 3), strict=True):
         if not isinstance(array, np.ndarray) or is_masked(array) or array.dtype.kind not in "iu":
@@ -262,7 +262,7 @@ class _Given:
         self.last = fmpz_mat(len(self.columns), d_model, [entry for pairs in self.columns for entry in rows[pairs[-1]]])
 
     def exponents(self, head: int) -> list[list[int]]:
-        """The scores k_s of each context in units of ln 2, less their minimum: [T, S]."""
+        """Return the scores k_s of each context in units of ln 2, less their minimum: [T, S]."""
         front_end, d_model = self._front_end, self._front_end.d_model
         bilinear = front_end.W_Q[head] * front_end.W_K[head].transpose()
         lasts = sorted({context[-1] for context in self.contexts})

@@ -125,7 +125,7 @@ def dimension_floor(contexts: Int64Array, *, d_model: int, d_qk: int, d_head: in
 def _jacobian(
     contexts: Int64Array, N: int, d: int, d_qk: int, d_head: int, H: int, rng: np.random.Generator
 ) -> Int64Array:
-    """The derivatives of the logits less the first at random residues, `[T (N - 1), entries of all weights]`."""
+    """Return the derivatives of the logits less the first at random residues, `[T (N - 1), entries of all weights]`."""
     (T, S), K = contexts.shape, N - 1
 
     def residues(*shape: int) -> Int64Array:
@@ -180,5 +180,5 @@ def _exponentials(N: int, S: int, d: int, rng: np.random.Generator) -> tuple[Int
 
 
 def _product(subscripts: str, a: Int64Array, b: Int64Array) -> Int64Array:
-    """A product of two arrays of residues: sums of at most 2^13 products below 2^50."""
+    """Return a product of two arrays of residues: sums of at most 2^13 products below 2^50."""
     return np.einsum(subscripts, a, b) % PRIME

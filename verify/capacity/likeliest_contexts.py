@@ -10,7 +10,7 @@ from constructions.errors import InputError
 
 
 def likeliest_contexts(weights: Iterable[int], epsilon: Fraction | int, *, strictly: bool = False) -> int | None:
-    r"""The smallest number of contexts whose probabilities add up to at least $1 - \varepsilon$, exactly.
+    r"""Return the smallest number of contexts whose probabilities add up to at least $1 - \varepsilon$, exactly.
 
     The sum of a number of probabilities is largest for the largest of them, so these are added one by one.
 

@@ -154,7 +154,7 @@ def indicator_relation(contexts: Int64Array, *, n_heads: int = 1) -> list[int] |
 
 
 def indicator_vectors(rows: Sequence[Sequence[int]], *, n_heads: int = 1) -> list[list[int]]:
-    r"""The vectors $M_H(t)$ of contexts: their products of at most $H$ indicators of pairs, 0 or 1.
+    r"""Return the vectors $M_H(t)$ of contexts: their products of at most $H$ indicators of pairs, 0 or 1.
 
     Products that occur in no context are left out.
 
@@ -175,7 +175,8 @@ def indicator_vectors(rows: Sequence[Sequence[int]], *, n_heads: int = 1) -> lis
 
 
 def indicator_products(context: Sequence[int], n_heads: int) -> Iterator[tuple[tuple[int, int], ...]]:
-    r"""The products of at most $H$ indicators of pairs that are 1 at a context: the pairs $(s, t_s)$, $s < S$, of each.
+    r"""Yield the products of at most $H$ indicators of pairs that are 1 at a context: the pairs $(s, t_s)$, $s < S$, of
+    each.
 
     Example:
         >>> list(indicator_products([3, 1, 0], 1))
@@ -187,7 +188,7 @@ def indicator_products(context: Sequence[int], n_heads: int) -> Iterator[tuple[t
 
 
 def _formal_inputs(rows: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The different vectors e_{t_s} + f_s."""
+    """Return the different vectors e_{t_s} + f_s."""
     number = {token: i for i, token in enumerate(sorted({token for context in rows for token in context}))}
     vectors = []
     for s, token in sorted({pair for context in rows for pair in enumerate(context)}):
@@ -199,7 +200,7 @@ def _formal_inputs(rows: Sequence[Sequence[int]]) -> list[list[int]]:
 
 
 def _formal_differences(rows: Sequence[Sequence[int]]) -> list[list[int]]:
-    """The different vectors e_{t_s} - e_{t_S} + f_s - f_S, s < S."""
+    """Return the different vectors e_{t_s} - e_{t_S} + f_s - f_S, s < S."""
     number = {token: i for i, token in enumerate(sorted({token for context in rows for token in context}))}
     vectors = []
     for s, token, last in sorted({(s, token, context[-1]) for context in rows for s, token in enumerate(context[:-1])}):

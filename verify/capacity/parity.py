@@ -15,7 +15,8 @@ _BITS = 128
 
 
 def parity_errors(bits: int, n_heads: int) -> int:
-    r"""The least number of the contexts $b_1 \dots b_n c$ on which H heads are wrong about the parity of the bits.
+    r"""Return the least number of the contexts $b_1 \dots b_n c$ on which H heads are wrong about the parity of the
+    bits.
 
     $$ E(n, H) = B \bigl( n - 1, \lfloor \tfrac{n - H - 1}2 \rfloor \bigr)
        + B \bigl( n - 1, \lfloor \tfrac{n - H - 2}2 \rfloor \bigr) , \qquad B(m, k) = \sum_{i=0}^k \binom mi , $$
@@ -42,7 +43,7 @@ def parity_errors(bits: int, n_heads: int) -> int:
 
 
 def parity_floor(bits: int, n_heads: int, probability: Fraction) -> float:
-    r"""A lower bound of the mean divergence of H heads, of any widths, from the laws of a noisy parity.
+    r"""Return a lower bound of the mean divergence of H heads, of any widths, from the laws of a noisy parity.
 
     The contexts are the $2^n$ of n bits and one last token, equally likely; after an even number of ones the law is
     $(p, 1 - p)$, after an odd one $(1 - p, p)$. The bound is $2^{1 - n} E(n, H) (\log 2 - h(p))$.

@@ -170,7 +170,7 @@ def _upper_for_all_weights(model: Model, task: Listing, *, with_skip: bool) -> i
 
 
 def _in_balls(model: Model, task: Listing, *, with_skip: bool) -> arb_mat:
-    """The matrix at the precision of the context."""
+    """Return the matrix at the precision of the context."""
     if not model.reads_tokens:
         return mixed_inputs_in_balls(model, task.inputs, ctx.prec)
     features = features_in_balls(model, task.inputs, ctx.prec)
@@ -181,7 +181,8 @@ def _in_balls(model: Model, task: Listing, *, with_skip: bool) -> arb_mat:
 
 
 def _exact_rows(model: Model, task: Listing) -> tuple[fmpz_mat, fmpz_mat, fmpz_mat]:
-    """The different rows that the heads read, those at last positions, and differences of a row and its last one.
+    """Return the different rows that the heads read, those at last positions, and differences of a row and its last
+    one.
 
     All in one unit, which changes no rank.
     """
@@ -219,13 +220,13 @@ def _matrix(entries: Sequence[int], width: int) -> fmpz_mat:
 
 
 def _side_by_side(maps: Iterable[fmpz_mat], rows: int) -> fmpz_mat:
-    """The maps in one matrix. (Maps in different units: that scales columns, which changes no rank.)"""
+    """Return the maps in one matrix; different units of the maps scale columns, which changes no rank."""
     tables = [each.tolist() for each in maps]
     return fmpz_mat([[entry for table in tables for entry in table[i]] for i in range(rows)])
 
 
 def _rank(rows: fmpz_mat, through: fmpz_mat) -> int:
-    """The rank of the product, exactly; its smaller side where the product is too large to eliminate."""
+    """Return the rank of the product, exactly; its smaller side where the product is too large to eliminate."""
     smaller = min(rows.nrows(), rows.ncols(), through.ncols())
     if smaller == 0 or rows.nrows() * through.ncols() * smaller > _LARGEST_EXACT:
         return smaller

@@ -79,7 +79,7 @@ def forbids_heads(contexts: Int64Array, labels: Int64Array, multipliers: Int64Ar
 def _read(
     contexts: Int64Array, labels: Int64Array, multipliers: Int64Array
 ) -> tuple[Sequence[list[int]], Sequence[int], Sequence[list[int]]] | None:
-    """The three arrays as Python integers, or `None` if they are not integers or do not fit together."""
+    """Return the three arrays as Python integers, or `None` if they are not integers or do not fit together."""
     if is_masked([contexts, labels, multipliers]):
         return None
     arrays = [np.asarray(array) for array in (contexts, labels, multipliers)]

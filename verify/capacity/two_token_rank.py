@@ -29,12 +29,12 @@ class TwoTokenRank:
     relations: tuple[tuple[int, ...], ...]
 
     def largest(self, n_heads: int) -> int:
-        """The largest rank of $Z$ over all weights of so many heads: min(H + 1, rank G)."""
+        """Return the largest rank of $Z$ over all weights of so many heads: min(H + 1, rank G)."""
         return min(n_heads + 1, self.limit) if n_heads else 0
 
 
 def two_token_rank(context: NDArray, queries: NDArray) -> TwoTokenRank:
-    r"""The rank that weights can reach, and all linear relations that hold for all weights.
+    r"""Return the rank that weights can reach, and all linear relations that hold for all weights.
 
     The row of $G$ of example t is $(1, s_t \mathbf e_{c(t)})$, with the class c(t) of $\pm e^{(t)}$ and the sign $s_t$
     in it, and $(1, 0)$ for the query 0. Why it is exact: with $\sigma = 1/2 + \tanh(\cdot/2)/2$, the hyperbolic
@@ -78,7 +78,7 @@ def two_token_rank(context: NDArray, queries: NDArray) -> TwoTokenRank:
 
 
 def two_token_ceiling(context: NDArray, queries: NDArray, *, n_heads: int) -> int:
-    """What the rank of $Z$ is at most on one context of two tokens, for all weights of so many heads.
+    """Return what the rank of $Z$ is at most on one context of two tokens, for all weights of so many heads.
 
     Args:
         context: As for `two_token_rank`.
@@ -100,7 +100,7 @@ def two_token_ceiling(context: NDArray, queries: NDArray, *, n_heads: int) -> in
 
 
 def _class(query: Sequence[fmpq]) -> tuple[tuple[fmpq, ...], int]:
-    """The one of a vector and its negative whose first nonzero entry is positive, and the sign that leads there."""
+    """Return the one of a vector and its negative whose first nonzero entry is positive, and the sign that leads there."""
     leading = next((entry for entry in query if entry != 0), fmpq(0))
     sign = 0 if leading == 0 else 1 if leading > 0 else -1
     return tuple(sign * entry for entry in query), sign

@@ -108,7 +108,9 @@ class Subject:
     sizes: Mapping[str, int]
 
     def outcome(self, criterion: Criterion, values: Mapping[str, Number], by: str = "PROVED") -> Outcome:
-        """The answer to a question about it from numbers of an ``answers`` statement, proved or obtained otherwise."""
+        """Return the answer to a question about it from numbers of an ``answers`` statement, proved or obtained
+        otherwise.
+        """
         known = {"contexts": self.sizes["contexts"], "held": 0, "wrong": 0, **values}
         return outcome(known, criterion, target=self.target, origin=self.origin, by=by)
 
@@ -189,7 +191,7 @@ class Statement:
     named: Mapping[str, Any] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """The statement as it stands in a file, without its sentence.
+        """Return the statement as it stands in a file, without its sentence.
 
         Raises:
             InputError: A value that is no exact number.
@@ -231,7 +233,7 @@ class Witness:
 
     @classmethod
     def of(cls, data: bytes) -> "Witness":
-        """The witness whose file holds `data`."""
+        """Return the witness whose file holds `data`."""
         return cls(WITNESS_FILE, hashlib.sha256(data).hexdigest())
 
 
@@ -287,7 +289,8 @@ class Certificate:
 
     def words(self, statement: Statement) -> str:
         """One of its statements in words, a function of its numbers; decimals are rounded in the direction that is
-        true."""
+        true.
+        """
         return self._said.records[self.statements.index(statement)]["statement"]
 
     @property
@@ -310,16 +313,16 @@ class Certificate:
         return self.outcome.verdict
 
     def statement(self, id: str) -> Statement | None:
-        """The statement of the kind `id`, if it was proved."""
+        """Return the statement of the kind `id`, if it was proved."""
         return next((statement for statement in self.statements if statement.id == id), None)
 
     def in_every_run(self, dtype: str) -> Statement | None:
-        """The statement about every run in a number format, if there is one."""
+        """Return the statement about every run in a number format, if there is one."""
         found = (each for each in self.statements if each.id == RUNS and each.named["format"] == dtype)
         return next(found, None)
 
     def rests_on(self, text: Statement) -> Statement | None:
-        """The statement that every window of a text is held, from which its decoding follows."""
+        """Return the statement that every window of a text is held, from which its decoding follows."""
         dtype = text.named["format"]
         return self.answers if dtype == REALS else self.in_every_run(dtype)
 
@@ -331,7 +334,7 @@ class Certificate:
         return PROVER if self._prover_alone(statement) else KERNEL
 
     def for_the_prover_alone(self, statements: Sequence[Statement]) -> list[str]:
-        """The end of the first line where some of these statements are for the fast prover alone; else nothing."""
+        """Return the end of the first line where some of these statements are for the fast prover alone; else nothing."""
         parts = []
         for each in statements:
             part = self._prover_alone(each)
@@ -339,30 +342,31 @@ class Certificate:
         return [f"{', '.join(parts)} {PROVER_ALONE}"] if parts else []
 
     def _prover_alone(self, statement: Statement) -> str:
-        """What of a statement the kernel has no proof of, as the kernel's file of its kind says; else nothing."""
+        """Return what of a statement the kernel has no proof of, as the kernel's file of its kind says; else nothing."""
         kind, stated = self._said.known[self.statements.index(statement)]
         said = getattr(kind, "prover_alone", None)
         return "" if said is None else said(stated, self._said.certificate)
 
     def stating(self, *more: Statement | None) -> "Certificate":
-        """The certificate with more statements, each at its place; none stands for what was not proved."""
+        """Return the certificate with more statements, each at its place; none stands for what was not proved."""
         statements = [*self.statements, *(each for each in more if each is not None)]
         return replace(self, statements=tuple(sorted(statements, key=lambda each: place_of(each.record(), self.kinds))))
 
     def figure(self, id: str, name: str) -> int | float | None:
-        """A number of the statement of the kind `id`, for JSON; none where it is not stated."""
+        """Return a number of the statement of the kind `id`, for JSON; none where it is not stated."""
         found = self.statement(id)
         return None if found is None or name not in found.values else plain_number(found.values[name])
 
     def answer_figures(self) -> dict[str, int | float | None]:
-        """What is proved of margins and losses, in nats, by the names of figures."""
+        """Return what is proved of margins and losses, in nats, by the names of figures."""
         names = {"margin_lower": "margin_lower", "mean_loss_upper": "mean_upper", "max_loss_upper": "max_upper"}
         return {
             figure: self.figure(ANSWERS, name) for figure, name in {**names, "guess_kl_lower": "guess_lower"}.items()
         }
 
     def shaken(self, *said: str) -> "Certificate":
-        """The certificate with what came of asking the program that runs the model; information, as all of that is.
+        """Return the certificate with what came of asking the program that runs the model; information, as all of that
+        is.
 
         Args:
             said: The parts, in their order; empty ones are left out, and without any the certificate is as it was.
@@ -371,11 +375,11 @@ class Certificate:
         return self.beside("handshake", text) if text else self
 
     def beside(self, name: str, said: str) -> "Certificate":
-        """The certificate with a text of the provenance that stands behind its first line, one of `ASIDES`."""
+        """Return the certificate with a text of the provenance that stands behind its first line, one of `ASIDES`."""
         return replace(self, provenance={**self.provenance, name: said})
 
     def asking(self, criterion: Criterion) -> "Certificate":
-        """The certificate of the same statements for another question of the same tolerance."""
+        """Return the certificate of the same statements for another question of the same tolerance."""
         if criterion.tolerance != self.criterion.tolerance and criterion.asked != "at-most":
             raise InputError(
                 "tolerance", f"is {criterion.tolerance}, the certificate counts contexts for {self.criterion.tolerance}"
@@ -383,11 +387,11 @@ class Certificate:
         return replace(self, criterion=criterion)
 
     def headline(self) -> str:
-        """The answer in one line, with the figures."""
+        """Return the answer in one line, with the figures."""
         return str(self.outcome)
 
     def to_json(self) -> str:
-        """The one text of this certificate: canonical JSON (sorted keys, no spaces, ASCII) and a final newline."""
+        """Return the one text of this certificate: canonical JSON (sorted keys, no spaces, ASCII) and a final newline."""
         return canonical_json({**self._data(), "digest": self.digest}) + "\n"
 
     @classmethod
@@ -491,7 +495,8 @@ class Certificate:
 
 class _Said(NamedTuple):
     """What the kernel's files make of the statements of a certificate: their records, with sentences, and what they
-    read."""
+    read.
+    """
 
     certificate: KernelCertificate
     records: list[dict[str, Any]]
@@ -582,7 +587,7 @@ class CheckReport:
         return Verdict.all_of([self._outcome.verdict, *(check.verdict for check in self.checks)])
 
     def headline(self) -> str:
-        """The answer in one line, with the checker's own figures."""
+        """Return the answer in one line, with the checker's own figures."""
         left = {verdict: [check.id for check in self.checks if check.verdict is verdict] for verdict in Verdict}
         if left[Verdict.REFUTED]:
             false = [f"{check.id}, {check.reason}" for check in self.checks if check.verdict is Verdict.REFUTED]
@@ -606,7 +611,7 @@ class CheckReport:
         return [each for each in self.certificate.statements if each.label in proved]
 
     def summary(self) -> dict[str, Any]:
-        """What a person or a program wants to know, as data for JSON; the numbers are rounded to float64."""
+        """Return what a person or a program wants to know, as data for JSON; the numbers are rounded to float64."""
         subject = self.certificate.subject
         return {
             "verdict": self.verdict.value,
@@ -630,7 +635,7 @@ class CheckReport:
 
 
 def said_by_heart(found: Outcome, criterion: Criterion, subject: Subject, statements: Sequence[Statement]) -> Outcome:
-    """What came of a question, as a person asks it of a text: how much of it is said, and by what runs.
+    """Return what came of a question, as a person asks it of a text: how much of it is said, and by what runs.
 
     Args:
         found: The answer about the windows.
@@ -659,7 +664,7 @@ def said_by_heart(found: Outcome, criterion: Criterion, subject: Subject, statem
 
 
 def held_mask(text: str, contexts: int) -> set[int]:
-    """The contexts that a hexadecimal mask names.
+    """Return the contexts that a hexadecimal mask names.
 
     Args:
         text: Four contexts a digit, the first the most significant bit of the first.
@@ -681,7 +686,7 @@ def held_mask(text: str, contexts: int) -> set[int]:
 
 
 def mask_text(held: list[bool]) -> str:
-    """The hexadecimal mask of the contexts that are held; empty if all or none are.
+    """Return the hexadecimal mask of the contexts that are held; empty if all or none are.
 
     Example:
         >>> mask_text([True, False, True, False, True])
@@ -694,7 +699,7 @@ def mask_text(held: list[bool]) -> str:
 
 
 def plain_number(value: Number) -> int | float | None:
-    """A number for JSON, which has no infinity: floats and fractions as float64, `None` where there is none."""
+    """Return a number for JSON, which has no infinity: floats and fractions as float64, `None` where there is none."""
     if isinstance(value, int):
         return value
     try:
@@ -735,7 +740,7 @@ def require_own_files(folder: Path, *, witness: bool) -> None:
 
 
 def parse_criterion(data: Any) -> Criterion:
-    """The criterion that `Criterion.data` wrote.
+    """Return the criterion that `Criterion.data` wrote.
 
     Raises:
         FileFormatError: It is no such data.
@@ -760,13 +765,13 @@ def parse_criterion(data: Any) -> Criterion:
 
 
 def seed_text(seed: Number) -> str:
-    """The text whose bytes are this number."""
+    """Return the text whose bytes are this number."""
     number = int(seed)
     return number.to_bytes(-(-number.bit_length() // 8), "big").decode(errors="replace")
 
 
 def seed_number(text: str) -> int:
-    """The bytes of a text as one number."""
+    """Return the bytes of a text as one number."""
     return int.from_bytes(text.encode(), "big")
 
 

@@ -58,12 +58,12 @@ class Outcome:
         return f"{self.word}: {'; '.join(self.parts)}"
 
     def adding(self, *parts: str) -> "Outcome":
-        """The same with more behind it."""
+        """Return the same with more behind it."""
         return replace(self, parts=(*self.parts, *parts))
 
 
 def sampled_bound(most: int, whole: int, said: str) -> str:
-    """What a sample says of all that it was drawn from, in words.
+    """Return what a sample says of all that it was drawn from, in words.
 
     Args:
         most: How many of all are otherwise at most (`verify/domains/sample.py:most_wrong`).
@@ -89,7 +89,7 @@ def outcome(
     noun: str = "",
     where: str = "",
 ) -> Outcome:
-    """The answer to a question from numbers about the contexts, whoever obtained them.
+    """Return the answer to a question from numbers about the contexts, whoever obtained them.
 
     A yes is one only if the model is proved to do more than a guess that ignores the context (`beats_a_guess`), and a
     no if it is proved not to (`loses_to_a_guess`); otherwise the question stays open.
@@ -162,14 +162,14 @@ def outcome(
 
 
 def outcome_of_fact(fate: str) -> Outcome:
-    """What came of one fact alone, of which no guess says anything: ``"held"``, ``"lost"`` or ``"undecided"``."""
+    """Return what came of one fact alone, of which no guess says anything: ``"held"``, ``"lost"`` or ``"undecided"``."""
     words = {"held": "FACT PROVED", "lost": "NOT HELD", "undecided": "NOT DECIDED"}
     verdicts = {"held": Verdict.PROVED, "lost": Verdict.REFUTED, "undecided": Verdict.UNDECIDED}
     return Outcome(verdicts[fate], words[fate], ())
 
 
 def answer(criterion: Criterion, values: Mapping[str, Number]) -> Verdict:
-    """The answer to a question as it is put, from proved numbers of an ``answers`` statement.
+    """Return the answer to a question as it is put, from proved numbers of an ``answers`` statement.
 
     Args:
         criterion: The question.
@@ -247,7 +247,7 @@ def _compares_means(criterion: Criterion, target: str) -> bool:
 
 
 def _bounds(criterion: Criterion, values: Mapping[str, Number], target: str, *, measured: bool) -> list[str]:
-    """The bounds, and of a run that was measured its own numbers, which bound nothing."""
+    """Return the bounds, and of a run that was measured its own numbers, which bound nothing."""
     unit, parts = _unit(target), []
     every = values.get("held") == values.get("contexts")
     if "margin_lower" in values and (every or criterion.asked != "at-most"):

@@ -26,7 +26,7 @@ def load_certified(
     subject_of: Callable[[Model, Asked], Subject],
     kind: str,
 ) -> tuple[Model, Asked]:
-    """The model and the task, or rule, in `folder`.
+    """Return the model and the task, or rule, in `folder`.
 
     Args:
         folder: Where ``model.safetensors`` and ``task.safetensors`` lie.

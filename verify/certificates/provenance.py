@@ -38,7 +38,8 @@ def provenance() -> dict[str, str]:
 
 
 def all_that_judges() -> dict[str, Any]:
-    """What a result depends on beside what it is about: the text of the program, as it is now, and all that it runs on.
+    """Return what a result depends on beside what it is about: the text of the program, as it is now, and all that it
+    runs on.
 
     Example:
         >>> all_that_judges()["provenance"].items() < provenance().items(), "numpy" in all_that_judges()["installed"]
@@ -51,5 +52,5 @@ def all_that_judges() -> dict[str, Any]:
 
 @cache
 def _installed() -> dict[str, str]:
-    """The version of every package that is installed: a claim that another package brings may use any."""
+    """Return the version of every package that is installed: a claim that another package brings may use any."""
     return {str(each.metadata["Name"]): each.version for each in distributions()}

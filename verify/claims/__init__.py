@@ -117,7 +117,7 @@ GROUP = "byheart.claims"
 
 
 def register() -> tuple[str, ...]:
-    """The ids of all claims: those of the literature, then those that installed packages bring, by name.
+    """Return the ids of all claims: those of the literature, then those that installed packages bring, by name.
 
     Raises:
         InputError: A package brings a claim under an id that is taken; names it.
@@ -126,7 +126,7 @@ def register() -> tuple[str, ...]:
 
 
 def module_of(id: str) -> str:
-    """The name of the module of a claim.
+    """Return the name of the module of a claim.
 
     Raises:
         InputError: There is no claim with this id.
@@ -140,7 +140,7 @@ def module_of(id: str) -> str:
 
 
 def no_claim(word: str) -> InputError:
-    """The error that no claim is called so, with the ids and sources that are nearest."""
+    """Return the error that no claim is called so, with the ids and sources that are nearest."""
     import difflib
 
     everything = register()
@@ -166,7 +166,7 @@ def _may_bring() -> bool:
 
 
 def _brought() -> "dict[str, EntryPoint]":
-    """The claims that installed packages bring, by id."""
+    """Return the claims that installed packages bring, by id."""
     found: dict[str, EntryPoint] = {}
     if not _may_bring():
         return found
@@ -180,7 +180,7 @@ def _brought() -> "dict[str, EntryPoint]":
 
 
 def claim(id: str) -> Claim:
-    """The claim with this id.
+    """Return the claim with this id.
 
     Args:
         id: Source and place, e.g. ``"dana.lemma-2"``.
@@ -203,7 +203,7 @@ def claim(id: str) -> Claim:
 
 
 def claims(ids: Iterable[str] | None = None) -> tuple[Claim, ...]:
-    """The claims with these ids, in the order of the register, each once; by default all.
+    """Return the claims with these ids, in the order of the register, each once; by default all.
 
     Raises:
         InputError: There is no claim with one of the ids.
@@ -216,7 +216,7 @@ def claims(ids: Iterable[str] | None = None) -> tuple[Claim, ...]:
 
 
 def listing(ids: Iterable[str] | None = None) -> list[dict[str, Any]]:
-    """What `byheart claims` has to say of each, as plain JSON data, without loading what the claims here build.
+    """Return what `byheart claims` has to say of each, as plain JSON data, without loading what the claims here build.
 
     Args:
         ids: Ids of claims.
@@ -243,7 +243,7 @@ def _in_order(ids: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _read(id: str) -> Claim:
-    """The record alone, out of the source of its file: whatever it names beside texts is not looked up."""
+    """Return the record alone, out of the source of its file: whatever it names beside texts is not looked up."""
     source = Path(__file__).with_name(module_of(id).rpartition(".")[2] + ".py").read_text(encoding="utf-8")
     start = source.index("\nCLAIM = ") + len("\nCLAIM = ")
     names = defaultdict(object, Claim=Claim, Hypothesis=Hypothesis)

@@ -19,7 +19,7 @@ from verify.verdict import decided
 
 
 def truncated_memory(*, d_model: int, count: int, outputs: int, stored: int, seed: int = 0) -> Associations:
-    r"""The sum of the outer products of the most frequent inputs, with the labels $x \bmod M$ of all.
+    r"""Return the sum of the outer products of the most frequent inputs, with the labels $x \bmod M$ of all.
 
     Args:
         d_model: d.
@@ -110,7 +110,7 @@ def _tail(power: Fraction) -> Evidence:
 
 
 def missed_mass(made: Associations) -> Fraction:
-    """The share of the inputs, of weight 1 / x^2, whose label has not the largest logit alone."""
+    """Return the share of the inputs, of weight 1 / x^2, whose label has not the largest logit alone."""
     logits = exact_product(made.inputs, exact_product(made.memory.T, made.outputs.T))
     at = np.arange(len(logits)), made.labels
     right = logits[at].copy()
@@ -122,7 +122,7 @@ def missed_mass(made: Associations) -> Fraction:
 
 
 def least_error(d_model: int, *, outputs: int, seed: int) -> Fraction:
-    """The least mass that is missed, over P = 4, 8, .., of the sum of the first P outer products."""
+    """Return the least mass that is missed, over P = 4, 8, .., of the sum of the first P outer products."""
     found = []
     for stored in (4, 8, 16, 32, 64, 128):
         made = truncated_memory(d_model=d_model, count=_INPUTS, outputs=outputs, stored=stored, seed=seed)

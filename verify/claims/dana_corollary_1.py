@@ -334,7 +334,7 @@ def _one_head_every_labelling(d_vocab: int) -> Evidence:
 
 
 def _thin(d_vocab: int) -> tuple[Comparison, ...]:
-    """The sizes of the head that holds all bigrams, which `_margin` has asked for."""
+    """Return the sizes of the head that holds all bigrams, which `_margin` has asked for."""
     task = enumerated_task(d_vocab, 2)
     model = one_head_memory(task)
     return (

@@ -82,7 +82,7 @@ def _circle_divergence(d_vocab: int, delta: Fraction, strength: int) -> arb:
 
 
 def _circle_point(d_vocab: int, j: int) -> tuple[arb, arb]:
-    """The token j on the circle, in two dimensions."""
+    """Return the token j on the circle, in two dimensions."""
     angle = arb(fmpq(2 * j, d_vocab))
     return angle.cos_pi(), angle.sin_pi()
 

@@ -195,7 +195,7 @@ def _one_token() -> Evidence:
 
 
 def logits_of(weights: Rows, embeddings: Rows) -> Rows:
-    """The logits of an encoder, exactly."""
+    """Return the logits of an encoder, exactly."""
     return [[sum((a * b for a, b in zip(e, w, strict=True)), Fraction(0)) for w in weights] for e in embeddings]
 
 

@@ -54,7 +54,7 @@ class Counterexample:
 
 
 def loops(d_vocab: int) -> Int64Array:
-    """The constant bigrams, whose differences are all one vector: `[d_vocab, 2]`.
+    """Return the constant bigrams, whose differences are all one vector: `[d_vocab, 2]`.
 
     Example:
         >>> loops(2).tolist()
@@ -79,7 +79,7 @@ def counterexamples() -> tuple[Counterexample, ...]:
 
 
 def false_step(*, n_ctx: int = 6, d_model: int = 4, seed: int = 0) -> tuple[Int64Array, ExactFrontEnd]:
-    r"""The instance against "it is sufficient to have the image of f not contained in any hyperplane".
+    r"""Return the instance against "it is sufficient to have the image of f not contained in any hyperplane".
 
     Padded XOR with as many heads as $\mathbb{R}^{d \times T}$ has dimensions, $W_V = I$: the outputs of the heads,
     one matrix of $d T$ entries for each, are linearly independent, though each has rank 3 at most.
@@ -451,7 +451,9 @@ def _built(parameters: dict[str, int]) -> Evidence:
 
 
 def _reached(contexts: Int64Array, sizes: dict[str, Any], *, with_skip: bool, target: int) -> int:
-    """The largest rank that is certified for explicit integer weights, of draws up to one that reaches the target."""
+    """Return the largest rank that is certified for explicit integer weights, of draws up to one that reaches the
+    target.
+    """
     best = 0
     for seed in range(12):
         front_end = shared_directions(

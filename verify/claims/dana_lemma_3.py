@@ -111,7 +111,7 @@ class _Case(NamedTuple):
         return f"{every}{len(self.contexts)} contexts ({sizes})"
 
     def ceiling(self, *, with_skip: bool = True) -> Applied:
-        """What the rank is at most, by the theorem; where to look is proposed by a witness that needs no proof."""
+        """Return what the rank is at most, by the theorem; where to look is proposed by a witness that needs no proof."""
         found = capacity(self.contexts, d_model=self.d_model, d_head=self.d_head, n_heads=self.n_heads)
         bound = found.upper_witness
         proposed = bound.rows.tolist() if bound.with_skip and len(bound.rows) else None
@@ -140,7 +140,9 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def root_weights(front_end: PrimeRoots) -> tuple[arb_mat, arb_mat, list[tuple[arb_mat, arb_mat, arb_mat]]]:
-    """The roots of the primes as balls at the precision of the context: W_E, W_pos, and W_Q, W_K, W_V of each head."""
+    """Return the roots of the primes as balls at the precision of the context: W_E, W_pos, and W_Q, W_K, W_V of each
+    head.
+    """
 
     def roots(primes: Int64Array) -> arb_mat:
         return arb_mat([[arb(prime).root(front_end.order) for prime in row] for row in primes.tolist()])
@@ -219,7 +221,7 @@ def _roots(case: _Case, order: int, largest: Applied) -> Evidence:
 
 
 def _order(front_end: PrimeRoots, case: _Case) -> tuple[Comparison, ...]:
-    """The order of roots that is stated for these contexts: above their number, or 2 for bigrams."""
+    """Return the order of roots that is stated for these contexts: above their number, or 2 for bigrams."""
     facts, n_ctx = case.contexts.shape
     found = met(CLAIM, "plane", d=front_end.W_E.shape[1])
     if front_end.order > facts:

@@ -105,7 +105,7 @@ def exponential(sequence: ApproximatingSequence, deltas: list[Fraction], name: s
 
 
 def least_log_probability(sequence: ApproximatingSequence, delta: Fraction) -> arb:
-    """The logarithm of the least probability that an encoder gives to any token, impossible ones too."""
+    """Return the logarithm of the least probability that an encoder gives to any token, impossible ones too."""
     least = arb("inf")
     for row in sequence.logits(delta):
         whole = sum((entry.exp() for entry in row), arb(0)).log()
@@ -115,7 +115,7 @@ def least_log_probability(sequence: ApproximatingSequence, delta: Fraction) -> a
 
 
 def _log_of_least(sequence: ApproximatingSequence, delta: Fraction) -> arb:
-    """The logarithm of c delta^alpha."""
+    """Return the logarithm of c delta^alpha."""
     return ball(sequence.constant).log() + sequence.exponent * ball(delta).log()
 
 

@@ -214,7 +214,7 @@ def _closed() -> Evidence:
 
 
 def _read_again(laws: Float64Array, rank: int, cones: int) -> float:
-    """The bound of the cover by the second reader, rounded down."""
+    """Return the bound of the cover by the second reader, rounded down."""
     cover = encoder_floor(laws, rank, cones=cones).cover
     if cover is None:
         return 0.0

@@ -101,7 +101,7 @@ def _two_sided(sizes: tuple[int, ...]) -> Evidence:
 
 
 def _as_stated(n: int, decay: Fraction) -> tuple[Comparison, ...]:
-    """The step of a circle and the two bounds, as they are stated."""
+    """Return the step of a circle and the two bounds, as they are stated."""
     rate, factor = circle_rate(n, _factor(n, decay)), _factor(n, decay)
     with ctx.workprec(256):
         step = 2 * (arb.pi() / n).sin() ** 2
@@ -263,7 +263,7 @@ def _all_sizes(name: str) -> Evidence:
 
 
 def _about(count: int, name: str, bits: int) -> tuple[Comparison, ...]:
-    """A number of tokens is within a twentieth of what is stated."""
+    """State that a number of tokens is within a twentieth of what is stated."""
     limit = stated(CLAIM, name, p=bits)
     return Comparison(Fraction(21 * count, 20), ">", limit), Comparison(Fraction(19 * count, 20), "<", limit)
 
@@ -311,5 +311,5 @@ def _float64(count: int) -> Evidence:
 
 
 def _factor(count: int, decay: Fraction) -> Fraction:
-    """A factor lambda for which lambda m is near a number."""
+    """Return a factor lambda for which lambda m is near a number."""
     return Fraction(float(decay) / (2 * np.sin(np.pi / max(count, 2)) ** 2))

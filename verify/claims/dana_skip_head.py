@@ -485,7 +485,7 @@ def _obstruction() -> tuple[Int64Array, fmpq_mat]:
 
 
 def _full_rank(contexts: Int64Array, *, n_ctx: int = 2, **sizes: int) -> ExactFrontEnd:
-    """A random integer front end with independent features [X, Y]."""
+    """Return a random integer front end with independent features [X, Y]."""
     for seed in range(_SEEDS):
         front_end = integer_front_end(n_ctx=n_ctx, **sizes, seed=seed)
         if exact_rank(front_end, contexts).full:
@@ -498,7 +498,7 @@ def _judged(head: SkipHead, contexts: Int64Array, sharpness: int) -> SharpAttent
 
 
 def _largest(balls: Sequence[arb]) -> float:
-    """A float64 that no ball exceeds."""
+    """Return a float64 that no ball exceeds."""
     return max(float(np.nextafter(float(ball.upper()), np.inf)) for ball in balls)
 
 

@@ -242,7 +242,7 @@ def _sharp(name: str, floor: Applied, compared: tuple[Comparison, ...]) -> Evide
 
 
 def _counted(contexts: int, d_model: int, d_head: int, n_heads: int) -> tuple[Comparison, ...]:
-    """That the paper promises so many contexts to so many heads, and to none fewer."""
+    """State that the paper promises so many contexts to so many heads, and to none fewer."""
     compared = (Comparison(contexts, "<=", stated(CLAIM, "printed", H=n_heads, d_h=d_head, d=d_model)),)
     if n_heads:
         fewer = stated(CLAIM, "printed", H=n_heads - 1, d_h=d_head, d=d_model)
@@ -347,7 +347,7 @@ def _rounded(d_vocab: int, n_ctx: int, d_model: int, d_head: int, facts: int) ->
 
 
 def _certified(network: Model, task: Task, *, d_model: int, d_head: int) -> tuple[float, Verdict]:
-    """The largest divergence, and whether it, the rank of the features and the sizes are proved."""
+    """Return the largest divergence, and whether it, the rank of the features and the sizes are proved."""
     found = certify_memorization(network, task, rank=True, witness=False)
     worst = float(found.answers.loss_upper.max())
     small = proved(found.certificate.statement(FEATURE_RANK) is not None and worst <= _TINY)
@@ -365,7 +365,7 @@ def _sizes(network: Model) -> str:
 
 
 def _count(n_contexts: int, d_model: int, d_head: int, n_heads: int) -> str:
-    """The paper's count of what the heads and the skip connection hold, beside the number of contexts."""
+    """Return the paper's count of what the heads and the skip connection hold, beside the number of contexts."""
     total = n_heads * d_head + d_model
     below = "" if total == n_contexts else f" <= {total}"
     return f"T = {n_contexts}{below} = {n_heads} * {d_head} + {d_model} = H d_h + d"

@@ -212,7 +212,7 @@ def _letters(task: Task, network: Model) -> dict[str, int]:
 
 
 def _counted(task: Task, network: Model) -> dict[str, int]:
-    """The same sizes under the names of the functions that count parameters."""
+    """Return the same sizes under the names of the functions that count parameters."""
     names = ("d_vocab", "n_ctx", "d_model", "d_head", "n_heads")
     return dict(zip(names, _letters(task, network).values(), strict=True))
 

@@ -165,7 +165,7 @@ def _without_the_rank() -> Evidence:
 
 
 def _given(instance: LeftOut) -> dict[str, Any]:
-    """What the judge looks at."""
+    """Return what the judge looks at."""
     return {
         "network": instance.model,
         "contexts": instance.contexts,
@@ -177,7 +177,7 @@ def _given(instance: LeftOut) -> dict[str, Any]:
 
 
 def judged(instance: LeftOut, *, witnesses: int | None = None, precision: int | None = None) -> LeftOutBound:
-    """What `verify.memories.left_out_bound` says of an instance.
+    """Return what `verify.memories.left_out_bound` says of an instance.
 
     Args:
         instance: The transformer beside the encoder.
@@ -277,7 +277,7 @@ def never_exceeded(kind: str, bounds: Iterable[LeftOutBound], claim: Claim = CLA
 
 
 def corrected(claim: Claim, name: str, bound: LeftOutBound) -> Stated:
-    """What a claim states for the cost of the contexts that are left out, at the numbers of an instance.
+    """Return what a claim states for the cost of the contexts that are left out, at the numbers of an instance.
 
     Args:
         claim: The claim.
@@ -321,7 +321,7 @@ def reached(claim: Claim, name: str) -> Evidence:
 
 
 def _parts(claim: Claim, bound: LeftOutBound, ratio: int) -> tuple[Comparison, ...]:
-    """What the corrected bound is made of, for z = (0, 0, k) and no other context left out."""
+    """Return what the corrected bound is made of, for z = (0, 0, k) and no other context left out."""
     lengths, constant = {"z": ratio, "v": bound.row, "P": bound.probability, "n": bound.norm}, bound.by_rows
     parts = {"long": bound.row, "square": constant, "factor": constant / (bound.probability * bound.row * bound.norm)}
     return tuple(
@@ -360,12 +360,12 @@ def sharp_bounds(count: int) -> list[LeftOutBound]:
 
 
 def at_least(x: Enclosure) -> str:
-    """A decimal number that is proved to be no more than what is enclosed."""
+    """Return a decimal number that is proved to be no more than what is enclosed."""
     return str(Decimal(float(x.lower())).quantize(_DIGITS, ROUND_FLOOR)) if np.isfinite(x.lower()) else "-infinity"
 
 
 def at_most(x: Enclosure) -> str:
-    """A decimal number that is proved to be no less than what is enclosed."""
+    """Return a decimal number that is proved to be no less than what is enclosed."""
     return str(Decimal(float(x.upper())).quantize(_DIGITS, ROUND_CEILING)) if np.isfinite(x.upper()) else "infinity"
 
 

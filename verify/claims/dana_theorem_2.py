@@ -130,7 +130,7 @@ class Judged:
         return np.array_equal(self.instance.encoders, self.instance.vectors[self.instance.tokens])
 
     def strengths(self, *, common: bool = False) -> np.ndarray:
-        """The strengths of Theorem LE1, one for each context or one for all, in floating point."""
+        """Return the strengths of Theorem LE1, one for each context or one for all, in floating point."""
         leads, others = self.leads.midpoint, self.laws.others
         least, most = np.where(others, leads, np.inf).min(axis=1), np.where(others, leads, -np.inf).max(axis=1)
         missing = missing_mass(self.instance.laws, self.instance.tokens)
@@ -319,7 +319,7 @@ def rows_exist(claim: Claim, sizes: Iterable[tuple[int, int]]) -> Evidence:
 
 
 def _coherence(rows: np.ndarray) -> Enclosure:
-    """The largest |<w_i, w_j>| / d of different rows of signs, each of which has the product d with itself."""
+    """Return the largest |<w_i, w_j>| / d of different rows of signs, each of which has the product d with itself."""
     signs = rows.astype(np.int64)
     products = signs @ signs.T
     d_model = signs.shape[1]
@@ -407,7 +407,7 @@ def spreads_evenly(judged: Judged, share: Fraction) -> bool:
 
 
 def side_by_side(judged: Judged, constant: Enclosure) -> tuple[Verdict, dict[str, Enclosure]]:
-    """The mean divergence of two encoders, and its bounds, in nats.
+    """Return the mean divergence of two encoders, and its bounds, in nats.
 
     Args:
         judged: The instance.

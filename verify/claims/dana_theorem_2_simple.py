@@ -81,7 +81,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def with_constant(instance: LowEntropyInstance) -> tuple[Judged, Enclosure]:
-    """An instance, judged, and its certified C."""
+    """Return an instance, judged, and its certified C."""
     return Judged.of(instance), largest_deviation(instance.vectors, scale=instance.scale)
 
 

@@ -85,7 +85,7 @@ def _exact_unit(count: int, d_model: int, units: int, *, same: bool) -> Evidence
 
 
 def gated_units(x: list[int], gates: list[list[int]], values: list[list[int]], outputs: list[int]) -> fmpq:
-    """The gated units in integers, without any attention: sigma(k ln 2) = 2^k / (1 + 2^k)."""
+    """Return the gated units in integers, without any attention: sigma(k ln 2) = 2^k / (1 + 2^k)."""
     total = fmpq(0)
     for w, v, o in zip(gates, values, outputs, strict=True):
         k = sum(a * b for a, b in zip(x, w, strict=True))
@@ -162,7 +162,7 @@ def _mask(n_ctx: int, masks: tuple[int, ...]) -> Evidence:
 
 
 def _weighing(model: Model, mask: int) -> Model:
-    """The same head with a value that is 1 at the masked tokens and 0 elsewhere: its output is what they weigh."""
+    """Return the same head with a value that is 1 at the masked tokens and 0 elsewhere: its output is what they weigh."""
     head = model.attention
     values = exact([[0]] * (head.d_model - 2) + [[fmpq(-1, mask)], [0]])
     return replace(model, blocks=(replace(head, W_V=values[None]),))

@@ -97,7 +97,9 @@ def _distinct(d_vocab: int, n_ctx: int) -> Evidence:
 
 
 def _separation(d_vocab: int, n_ctx: int) -> arb:
-    """The separation for the numbers 1 .. V in one dimension: e = r = 1 and R = V, in another order of operations."""
+    """Return the separation for the numbers 1 .. V in one dimension: e = r = 1 and R = V, in another order of
+    operations.
+    """
     with ctx.workprec(256):
         logarithm = arb(n_ctx).log()
         size = arb(d_vocab + 1) ** 4 * (2 * logarithm + 3) * arb.pi() * d_vocab**2

@@ -129,7 +129,7 @@ def _freezes(head: ExactHead, contexts: Int64Array, queries: Int64Array, strengt
 
 
 def _strength(head: ExactHead, contexts: Int64Array, queries: Int64Array) -> int:
-    """An integer kappa that is large enough; checked afterwards."""
+    """Return an integer kappa that is large enough; checked afterwards."""
     needed = 0.0
     for t in range(len(queries) - head.W_Q.ncols()):
         gap, spread = _gap_and_spread(head, contexts[t], queries[t])
@@ -139,7 +139,7 @@ def _strength(head: ExactHead, contexts: Int64Array, queries: Int64Array) -> int
 
 
 def _gap_and_spread(head: ExactHead, context: Int64Array, query: Int64Array) -> tuple[int, int]:
-    """The gap of the scores E v <w, e>, and an upper bound of the range of E U e for all logits in [0, 1]."""
+    """Return the gap of the scores E v <w, e>, and an upper bound of the range of E U e for all logits in [0, 1]."""
     assert head.freezing is not None
     height = _inner(head.freezing.query_direction, query.tolist())
     scores = sorted(height * _inner(head.freezing.key_direction, token) for token in context.tolist())

@@ -261,6 +261,6 @@ def _shift(size: int, sign: int) -> fmpq_mat:
 
 
 def _rank(matrix: Int64Array) -> float:
-    """The exact rank; NaN, which is neither above nor below anything, if it was not decided."""
+    """Return the exact rank; NaN, which is neither above nor below anything, if it was not decided."""
     bracket = rank_bracket(matrix)
     return bracket.lower if bracket.lower == bracket.upper else math.nan

@@ -231,7 +231,7 @@ def _finite_strength(sizes: Sizes, build: _Builder) -> Evidence:
 
 
 def _scores(task: VectorTask, heads: SaturatedHeads, head: int, block: range) -> tuple[Enclosure, Enclosure]:
-    """The scores of the freezing column and of the others, on the earlier examples, `[T_0, n]`."""
+    """Return the scores of the freezing column and of the others, on the earlier examples, `[T_0, n]`."""
     earlier = slice(block.start)
     asked = matmul(task.queries[earlier], heads.W_Q[head])
     keys = matmul(task.contexts if task.shared else task.contexts[earlier], heads.W_K[head])

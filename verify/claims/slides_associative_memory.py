@@ -100,7 +100,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def judged(made: Associations) -> StoredAssociations:
-    """What a matrix stores, counted in integers."""
+    """Return what a matrix stores, counted in integers."""
     return stored_associations(made.outputs, made.inputs, made.labels, made.memory)
 
 
@@ -115,7 +115,8 @@ def is_as_stated(made: Associations, d_model: int, count: int, *, outputs: int |
 
 
 def certified_capacity(d_model: int, *, outputs: int | None, seed: int = 0) -> tuple[int, int]:
-    r"""A number of associations that a draw stores and a larger one that a draw does not, by doubling and bisection.
+    r"""Return a number of associations that a draw stores and a larger one that a draw does not, by doubling and
+    bisection.
 
     Both are counted exactly. Which of the numbers in between are stored is not searched: it changes from draw to draw.
 

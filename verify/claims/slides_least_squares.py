@@ -116,11 +116,13 @@ class Judged:
         return never_above(self.divergence, least_squares_bound(self.singular_values, self.rank))
 
     def printed_bound_holds(self) -> bool:
-        """The same for the printed bound with the largest conditional probability for the norm."""
+        """Return the same for the printed bound with the largest conditional probability for the norm."""
         return never_above(self.divergence, self.printed(norm(self.laws, None, "conditional")))
 
     def mass_bound_holds(self) -> bool | None:
-        r"""The same for $\frac12 p \sigma^2 / (1 - \sqrt2 \sigma / 3)$, p the largest mass; `None` out of its range."""
+        r"""Return the same for $\frac12 p \sigma^2 / (1 - \sqrt2 \sigma / 3)$, p the largest mass; `None` out of its
+        range.
+        """
         value = tail_value(self.singular_values, self.rank)
         if not float((1.0 - sqrt(2.0) * value / 3.0).lower()) > 0.0:
             return None
@@ -139,7 +141,7 @@ class Judged:
         )
 
     def printed(self, size: Enclosure) -> Enclosure:
-        r"""The printed bound $N a^2 \sigma_{d+1}^2 + (N a)^{3/2} \sigma_{d+1}^3$ for the norm a."""
+        r"""Return the printed bound $N a^2 \sigma_{d+1}^2 + (N a)^{3/2} \sigma_{d+1}^3$ for the norm a."""
         return printed_bound(self.laws.shape[1], size, tail_value(self.singular_values, self.rank))
 
 
@@ -154,7 +156,7 @@ def judged(laws: Float64Array, rank: int) -> Judged:
 def truncation(
     laws: Float64Array, rank: int, *, prior: Float64Array | None = None, without_means: bool = True
 ) -> Enclosure:
-    """The logits of a truncation, enclosed for its factors as they were rounded; arguments as of the builder.
+    """Return the logits of a truncation, enclosed for its factors as they were rounded; arguments as of the builder.
 
     No more than `rank` columns of the factors are used, whatever the builder returns.
     """
@@ -214,12 +216,12 @@ def random_instances(seeds: int) -> Iterator[tuple[Float64Array, int]]:
 
 
 def at_least(x: Enclosure | float) -> str:
-    """A decimal number of five digits that is proved to be no more than what is enclosed."""
+    """Return a decimal number of five digits that is proved to be no more than what is enclosed."""
     return decimal_below(float(_ends(x)[0]), 5)
 
 
 def at_most(x: Enclosure | float) -> str:
-    """A decimal number of five digits that is proved to be no less than what is enclosed."""
+    """Return a decimal number of five digits that is proved to be no less than what is enclosed."""
     return decimal_above(float(_ends(x)[1]), 5)
 
 
@@ -353,7 +355,7 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
 
 
 def _worst(instances: Iterable[Judged], bound: Callable[[Judged], Enclosure]) -> float:
-    """The largest quotient of a divergence and its bound, as an upper bound."""
+    """Return the largest quotient of a divergence and its bound, as an upper bound."""
     return max(float((instance.divergence / bound(instance)).upper().max()) for instance in instances)
 
 

@@ -73,7 +73,9 @@ def printed_bound(size: Enclosure, smallest: Enclosure, value: Enclosure) -> Enc
 
 
 def _largest_bound(laws: Float64Array, reading: str, prior: Float64Array | None) -> float:
-    """The printed bound of rank 1 for one reading of the norms, with the means of L or without, whichever is larger."""
+    """Return the printed bound of rank 1 for one reading of the norms, with the means of L or without, whichever is
+    larger.
+    """
     values = [log_law_singular_values(laws, prior=prior, without_means=without) for without in (False, True)]
     ends = norm(laws, None, reading), least(laws, None, reading)
     return max(float(printed_bound(*ends, tail_value(value, 1)).upper()) for value in values)
@@ -126,13 +128,15 @@ def _elementwise_joint_reading_fails() -> Evidence:
 
 
 def weighted_cost(laws: Float64Array, rank: int, prior: Float64Array) -> tuple[Enclosure, Enclosure]:
-    r"""The mean divergence of the weighted truncation of $L P_1$, and $\frac14 \sum_{i > d} \sigma_i^2$; in nats."""
+    r"""Return the mean divergence of the weighted truncation of $L P_1$, and $\frac14 \sum_{i > d} \sigma_i^2$; in
+    nats.
+    """
     cost = mean_over(prior, sharp_divergence(truncation(laws, rank, prior=prior), laws))
     return cost, tail_sum_bound(log_law_singular_values(laws, prior=prior), rank)
 
 
 def _tail_squares(laws: Float64Array, rank: int, prior: Float64Array) -> Enclosure:
-    """The sum of the squares of the singular values beyond the rank."""
+    """Return the sum of the squares of the singular values beyond the rank."""
     values = log_law_singular_values(laws, prior=prior)[rank:]
     return total(values * values, 0)
 

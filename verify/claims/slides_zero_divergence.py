@@ -79,7 +79,7 @@ def _rank(logarithms: Int64Array) -> Evidence:
 
 
 def _centred_rank(logarithms: Int64Array) -> int:
-    """The rank of N times L without the means of its rows."""
+    """Return the rank of N times L without the means of its rows."""
     rows = logarithms.shape[1] * logarithms - logarithms.sum(axis=1, keepdims=True)
     return int(fmpz_mat(rows.tolist()).rank())
 

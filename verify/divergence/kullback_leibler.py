@@ -384,13 +384,13 @@ class _Powers:
 
     @staticmethod
     def _sums(power: Float64Array, lowest: Float64Array) -> Enclosure:
-        """The sums of the exact exponentials."""
+        """Return the sums of the exact exponentials."""
         mass = _mass(power)
         cut = np.where(lowest < EXP_LOWEST, power.shape[1] * 2.0**-1020, 0.0)
         return _widened(mass, mass.midpoint * EXP_ERROR + cut)
 
     def without(self, at: tuple[Int64Array, Int64Array]) -> "_Powers":
-        """The same without one entry of each row."""
+        """Return the same without one entry of each row."""
         power = self.power.copy()
         power[at] = 0.0
         return _Powers(self.exponents, self.lowest, self.radius, power, self._sums(power, self.lowest))
@@ -400,7 +400,7 @@ class _Powers:
         return np.abs(self.exponents[at]) * UNIT + self.radius[at]
 
     def columns(self, crossed: Enclosure, mass: Enclosure) -> _Columns:
-        """What `_divergence` is made of, for these rows."""
+        """Return what `_divergence` is made of, for these rows."""
         parts = [part for x in (crossed, mass, self.mass) for part in (x.midpoint, np.broadcast_to(x.radius, x.shape))]
         return *parts, self.spread(self.mass)
 
@@ -422,12 +422,12 @@ def _divergence(columns: Float64Array) -> Enclosure:
 
 
 def _weighted(weights: Float64Array, error: Float64Array) -> Float64Array:
-    """Sums of weights times numbers of one sign, raised in size above their roundings."""
+    """Return sums of weights times numbers of one sign, raised in size above their roundings."""
     return np.einsum("ij,ij->i", weights, error) * (1.0 + 2.0 * gamma(weights.shape[1] + 16)) * _SLACK
 
 
 def _mass(x: Float64Array) -> Enclosure:
-    """The sums of the rows of numbers >= 0; as `total`, without a look at their signs."""
+    """Return the sums of the rows of numbers >= 0; as `total`, without a look at their signs."""
     sums, depth = tree_sum(x, 1)
     return Enclosure(sums, sums * gamma(depth) * _SLACK + TINY)
 
@@ -438,7 +438,7 @@ def _widened(x: Enclosure, error: Float64Array) -> Enclosure:
 
 
 def _row_sums(terms: Enclosure, starts: Int64Array) -> Enclosure:
-    """The sums of the terms from each start to the next, in whatever order they are added (Lemma D6)."""
+    """Return the sums of the terms from each start to the next, in whatever order they are added (Lemma D6)."""
     if len(starts) == 0:
         return Enclosure(np.zeros(0))
     longest = int(np.diff(starts, append=len(terms)).max())
@@ -472,7 +472,7 @@ def _check_laws(logits: Enclosure, laws: Float64Array) -> None:
 
 
 def _checked_weights(laws: Float64Array, rows: slice) -> Float64Array:
-    """A block of the laws: each law is these weights, divided by their exact sum."""
+    """Return a block of the laws: each law is these weights, divided by their exact sum."""
     weights = as_float64(laws[rows], "laws")
     least = weights.min()
     if not (least >= 0.0 and weights.max() < np.inf):

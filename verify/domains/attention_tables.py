@@ -45,7 +45,7 @@ class AttentionTables:
 
     @classmethod
     def of(cls, model: Model, tokens: Sequence[Int64Array]) -> "AttentionTables":
-        """The tables of a model for which `is_one_attention` is true.
+        """Return the tables of a model for which `is_one_attention` is true.
 
         Args:
             model: The weights.
@@ -103,7 +103,7 @@ def is_one_attention(model: Model) -> bool:
 
 
 def _rows(model: Model, pairs: list[tuple[int, int]]) -> arb_mat:
-    """The stream at each pair of a position and a token."""
+    """Return the stream at each pair of a position and a token."""
     assert model.W_E is not None and model.W_pos is not None
     positions, tokens = (list(each) for each in zip(*pairs, strict=True))
     return _matrix(model.W_E[tokens]) + _matrix(model.W_pos[positions])

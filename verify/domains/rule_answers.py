@@ -222,7 +222,7 @@ class _Work:
         return tally, self._chunk(piece, tally) if tables is None else self._last_token(tables, piece, tally)
 
     def _known(self, piece: int) -> Tally | None:
-        """What an earlier run has proved of a piece."""
+        """Return what an earlier run has proved of a piece."""
         found = None if self.journal is None else self.journal.get(piece)
         return None if found is None else Tally.of(found)
 
@@ -237,11 +237,11 @@ class _Work:
         self.progress("domain", share, f"{right} right, {wrong} wrong of {size} inputs")
 
     def count(self, name: str) -> int:
-        """A number of all pieces together."""
+        """Return a number of all pieces together."""
         return sum(getattr(tally, name) for tally in list(self.tallies.values()))
 
     def named(self, name: str) -> tuple[tuple[int, ...], ...]:
-        """The first inputs that the pieces name, in order."""
+        """Return the first inputs that the pieces name, in order."""
         every = (each for _, tally in sorted(self.tallies.items()) for each in getattr(tally, name))
         return tuple(sorted(islice(every, MOST_NAMED)))
 

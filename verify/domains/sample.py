@@ -19,7 +19,7 @@ _LONGEST_SEED = 256  # bytes
 
 
 def drawn(model: str, rule: str, size: int, count: int, seed: str) -> list[int]:
-    r"""The numbers of `count` distinct inputs of a domain, increasing: what a hash of the weights draws.
+    r"""Return the numbers of `count` distinct inputs of a domain, increasing: what a hash of the weights draws.
 
     With $s$ the SHA-256 of the canonical JSON of ``["sample", model, rule, count, seed]`` the hash of $s$ and of each
     of the counters 0, 1, ... (8 bytes, big-endian) gives its leading bits, as many as `size` - 1 has; numbers from
@@ -56,7 +56,7 @@ def drawn(model: str, rule: str, size: int, count: int, seed: str) -> list[int]:
 
 
 def most_wrong(size: int, count: int, missed: int) -> int:
-    r"""The most inputs of a domain that can be wrong unless the draw was one of probability at most $2^{-128}$.
+    r"""Return the most inputs of a domain that can be wrong unless the draw was one of probability at most $2^{-128}$.
 
     Of $M$ inputs $W$ are wrong, and $N$ are drawn without repetition. At most $k$ of these are wrong with probability
 

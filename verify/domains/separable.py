@@ -153,7 +153,7 @@ class _Cell:
 
     @quiet
     def _least(self, bounds: list[Floats]) -> list[Floats]:
-        """The least sums of the ends of inputs, layer by layer from the last (Lemma W4)."""
+        """Return the least sums of the ends of inputs, layer by layer from the last (Lemma W4)."""
         rivals = bounds[0].shape[1]
         least = [np.zeros((len(self.ends[-1]), rivals))]
         for after, bound in zip(reversed(self.after), reversed(bounds), strict=True):

@@ -60,7 +60,9 @@ def sweep_last_token(tables: AttentionTables, task: RuleTask, place: int, tally:
 
 
 def _parts(power: Enclosure, value: Enclosure, task: RuleTask, place: int) -> tuple[list[Enclosure], list[Enclosure]]:
-    """The summands of the numerators `[tokens, d_vocab_out]` and of the denominator `[tokens, 1]`, of each position."""
+    """Return the summands of the numerators `[tokens, d_vocab_out]` and of the denominator `[tokens, 1]`, of each
+    position.
+    """
     ends = np.cumsum([len(tokens) for tokens in task.tokens])
     places = [np.arange(end - len(tokens), end) for end, tokens in zip(ends, task.tokens, strict=True)]
     places[-1] = places[-1][[place]]

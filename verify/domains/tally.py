@@ -38,7 +38,7 @@ class Tally:
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> "Tally":
-        """The tally whose fields were written as JSON, where inputs are lists."""
+        """Return the tally whose fields were written as JSON, where inputs are lists."""
         named = {name: [tuple(row) for row in kept[name]] for name in ("examples", "left_open")}
         return cls(**{**kept, **named})
 

@@ -73,7 +73,7 @@ class Asked:
     domain: int | None
 
     def to_json(self) -> str:
-        """The one text of it."""
+        """Return the one text of it."""
         return canonical_json(vars(self)) + "\n"
 
     def sha256(self) -> str:
@@ -109,7 +109,7 @@ class Asked:
 
 
 def read_text(path: Path) -> str:
-    """The ASCII text of a regular file of bounded size.
+    """Return the ASCII text of a regular file of bounded size.
 
     Raises:
         FileFormatError: There is none.
@@ -172,7 +172,7 @@ class EditRuns:
             raise InputError("runs", "state nothing of any context", "a context, or no such field")
 
     def words(self) -> str:
-        """The statement in words."""
+        """Return the statement in words."""
         return sentence_of_runs(self.format, self.exp_ulps, self.edits, self.kept)
 
     def data(self) -> dict[str, Any]:
@@ -182,7 +182,7 @@ class EditRuns:
 
     @classmethod
     def parsed(cls, data: Any) -> "EditRuns":
-        """What `data` gave; other words than those of the numbers are not canonical, and refused as such."""
+        """Return what `data` gave; other words than those of the numbers are not canonical, and refused as such."""
         expect_fields("runs", data, {"format", "hypotheses", "statement", "exp_ulps", "edits", "kept"})
         ulps: Any = decode_number("runs.exp_ulps", data["exp_ulps"])  # which __post_init__ requires to be a float
         return cls(data["format"], data["hypotheses"], ulps, data["edits"], data["kept"])
@@ -257,7 +257,7 @@ class EditCertificate:
         return Verdict.PROVED if whole else Verdict.UNDECIDED
 
     def headline(self) -> str:
-        """The answer in one line, with the figures."""
+        """Return the answer in one line, with the figures."""
         values, parts = self.values, self.edits_said()
         if values["kept"]:
             changed = f", {values['changed']} provably change it" if values["changed"] else ""
@@ -275,7 +275,7 @@ class EditCertificate:
         return f"{_WORDS[self.verdict]}: {'; '.join(parts)}"
 
     def edits_said(self) -> list[str]:
-        """What was proved of the edited contexts, in words."""
+        """Return what was proved of the edited contexts, in words."""
         values, parts = self.values, list[str]()
         if values["asked"]:
             parts.append(f"{values['held']} of {counted(int(values['asked']), 'edit')} answered as asked")
@@ -288,11 +288,11 @@ class EditCertificate:
         return [*parts, *filter(None, [self.provenance.get("decoding")])]
 
     def decoded(self, how: str) -> "EditCertificate":
-        """The certificate with what is to be said of how its host decodes; information, as all provenance is."""
+        """Return the certificate with what is to be said of how its host decodes; information, as all provenance is."""
         return replace(self, provenance={**self.provenance, "decoding": how})
 
     def to_json(self) -> str:
-        """The one text of this certificate: canonical JSON and a final newline."""
+        """Return the one text of this certificate: canonical JSON and a final newline."""
         data = self._data()
         return canonical_json({**data, "digest": self.digest()}) + "\n"
 
@@ -385,7 +385,7 @@ class EditCheck:
         return cls(certificate, certificate.verdict, "", path)
 
     def without_the_prover_alone(self) -> "EditCheck":
-        """The same for whoever has not asked for the fast prover: undecided where runs are stated."""
+        """Return the same for whoever has not asked for the fast prover: undecided where runs are stated."""
         runs = self.certificate.runs
         if runs is None or self.verdict is not Verdict.PROVED:
             return self
@@ -393,7 +393,7 @@ class EditCheck:
         return replace(self, verdict=Verdict.UNDECIDED, reason=reason)
 
     def summary(self) -> dict[str, Any]:
-        """What a command shows, as plain data for JSON."""
+        """Return what a command shows, as plain data for JSON."""
         return {
             "verdict": self.verdict.value,
             "headline": "; ".join(filter(None, (self._headline(), self.aside))),

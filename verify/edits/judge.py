@@ -115,7 +115,7 @@ def _apart(original: Model, edited: Model, contexts: Int64Array) -> Floats:
 
 
 def _between(before: Enclosure, after: Enclosure) -> tuple[Floats, Floats]:
-    """A lower and an upper bound of the largest distance in each row."""
+    """Return a lower and an upper bound of the largest distance in each row."""
     with np.errstate(all="ignore"):
         middle, radius = np.abs(before.midpoint - after.midpoint), before.radius + after.radius
         below = ((middle - radius * SLACK) * (1.0 - 2.0**-50)).max(axis=1)
@@ -253,7 +253,7 @@ def preactivations(
 
 
 def reading_model(model: Model, neurons: int, layer: int | None = None) -> Model:
-    """The model whose logits are what the last neurons of a feed-forward block of `model` read."""
+    """Return the model whose logits are what the last neurons of a feed-forward block of `model` read."""
     site, own = editable(model, layer), appended(model, neurons, layer)
     return replace(model, blocks=(*site.reads, site.norm), W_U=own.weights, b_U=own.shifts)
 

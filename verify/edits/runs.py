@@ -52,7 +52,7 @@ def answered_in_every_run(
 
 
 def state_edit_runs(new: BoolArray, old: BoolArray, *, dtype: str, exp_ulps: float = EXP_ULPS) -> EditRuns | None:
-    """The statement of what was proved of every run; none where that is nothing.
+    """Return the statement of what was proved of every run; none where that is nothing.
 
     Example:
         >>> state_edit_runs(np.array([True]), np.array([True, False]), dtype="float32").kept

@@ -24,7 +24,8 @@ def cover_floor_in_balls(
     *,
     bits: int = 64,
 ) -> arb:
-    r"""The least, over leaves and $i \le j$, of the mean gain of entropy by $\frac12 (\mu_{t,i} M_j + \mu_{t,j} M_i)$.
+    r"""Return the least, over leaves and $i \le j$, of the mean gain of entropy by $\frac12 (\mu_{t,i} M_j + \mu_{t,j}
+    M_i)$.
 
     Args:
         laws: Positive weights of T laws over N tokens; every float is taken exactly.
@@ -85,7 +86,7 @@ def _scaled(matrix: Matrix, factor: fmpq) -> list[list[fmpq]]:
 
 
 def _moved(law: list[fmpq], products: list[tuple[list[fmpq], list[list[fmpq]]]]) -> list[fmpq]:
-    """The law, moved by the mean of products of steps and matrices."""
+    """Return the law, moved by the mean of products of steps and matrices."""
     rows = [pair for step, matrix in products for pair in zip(step, matrix, strict=True)]
     moved = [p + sum((x * row[j] for x, row in rows), fmpq(0)) / len(products) for j, p in enumerate(law)]
     if min(moved) <= 0 or sum(moved) != 1:
@@ -132,7 +133,9 @@ def _roots(tokens: int, rank: int) -> Iterator[Cone]:
 
 
 def _staircases(tokens: int) -> Iterator[Cone]:
-    """The parts I by the number of which they are the binary digits, the staircases by the places of the steps in I."""
+    """Yield the parts I by the number of which they are the binary digits, the staircases by the places of the steps in
+    I.
+    """
     for number in range(1, 2 ** (tokens - 1)):
         inside = [j for j in range(tokens) if number & 2**j]
         outside = [j for j in range(tokens) if not number & 2**j]

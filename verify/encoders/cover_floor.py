@@ -256,7 +256,7 @@ def _boxes(tokens: int, rank: int) -> Int64Array:
 
 
 def _leaves(roots: Int64Array, cuts: Int64Array) -> Int64Array:
-    """The cones of the leaves, in preorder: every cone is halved at its cut, exactly."""
+    """Return the cones of the leaves, in preorder: every cone is halved at its cut, exactly."""
     if cuts.dtype.kind != "i":
         raise InputError("cuts", f"are of the type {cuts.dtype}", "integers")
     left, vertices = list(roots[::-1]), roots.shape[1]
@@ -325,7 +325,7 @@ class _Search:
         return _Cones(vertices, scales, weights, self.no_moves(cones, size), np.full(cones, -np.inf))
 
     def directions(self, scaled: Float64Array | Int64Array) -> Float64Array:
-        """What a row of all moves of a context does at each vertex; with own moves, at each pair of vertices."""
+        """Return what a row of all moves of a context does at each vertex; with own moves, at each pair of vertices."""
         if not self.own:
             return scaled.astype(np.float64)
         cones, corners, size, tokens = scaled.shape
@@ -336,11 +336,11 @@ class _Search:
         return found.reshape(cones, len(first), corners * size, tokens)
 
     def each(self, moves: Float64Array) -> Float64Array:
-        """The moves by vertices, or as one for all: `[cones, T, 1 or k d + 1, k]`."""
+        """Return the moves by vertices, or as one for all: `[cones, T, 1 or k d + 1, k]`."""
         return moves.reshape(*moves.shape[:2], -1, self.laws.shape[1] - 1 - self.rank)
 
     def looked_at(self, cones: _Cones, target: float) -> _Cones:
-        """The cones with moves, weights and bounds of their own, to begin with those that are given."""
+        """Return the cones with moves, weights and bounds of their own, to begin with those that are given."""
         batches = np.array_split(np.arange(len(cones.bounds)), -(-len(cones.bounds) // _BATCH))
         return _joined([self.bounded(cones.part(rows), target) for rows in batches])
 
@@ -363,7 +363,7 @@ class _Search:
         return cones._replace(weights=weights, moves=moves, bounds=best)
 
     def pulled(self, scaled: Float64Array, moves: Float64Array) -> Float64Array:
-        """The moves, shortened where they lead out of the laws."""
+        """Return the moves, shortened where they lead out of the laws."""
         cones, corners, size, tokens = scaled.shape
         directions = np.swapaxes(scaled, 1, 2).reshape(cones, size, -1)
         reach = (-(moves @ directions).reshape(*moves.shape[:2], corners, tokens) / self.laws[:, None]).max(axis=(2, 3))
@@ -375,7 +375,8 @@ class _Search:
     def gains(
         self, scaled: Float64Array, weights: Float64Array, moves: Float64Array
     ) -> tuple[Float64Array, Float64Array]:
-        r"""The mean gain of entropy at each vertex, and the second derivatives of the largest weighted mean of them.
+        r"""Return the mean gain of entropy at each vertex, and the second derivatives of the largest weighted mean of
+        them.
 
         With $s_{ti}$ the slope by the moves of a context at a vertex, and $C_t$ the curvature of the weighted mean,
         these are $\sum_t \rho_t s_{ti} C_t^{-1} s_{tj}$. Minus infinity where a moved law is none.
@@ -393,7 +394,7 @@ class _Search:
         return np.where(np.isfinite(gains), gains, -np.inf), np.nan_to_num(curved)
 
     def best_moves(self, scaled: Float64Array, weights: Float64Array, start: Float64Array, steps: int) -> Float64Array:
-        """The moves that maximize the weighted mean of the entropies at the vertices."""
+        """Return the moves that maximize the weighted mean of the entropies at the vertices."""
         directions = np.swapaxes(scaled, 1, 2).reshape(len(scaled), scaled.shape[2], -1)  # all vertices side by side
         factors = np.repeat(weights, scaled.shape[3], axis=1)[:, None] * directions
         laws = np.tile(self.laws, scaled.shape[1])
@@ -404,7 +405,7 @@ class _Search:
         )
 
     def halves(self, cones: _Cones) -> tuple[_Cones, Int64Array, Int64Array]:
-        """The halves of each cone, one behind the other, the vertices between them, and the cuts that make them.
+        """Return the halves of each cone, one behind the other, the vertices between them, and the cuts that make them.
 
         A cut is at the edge that loses the most, by powers of two that make its two ends nearly of one length.
         """
@@ -433,7 +434,7 @@ class _Search:
         return halves, middle, np.column_stack([i, j, factors])
 
     def least_at(self, matrices: Int64Array) -> float:
-        """The least divergence on some spaces of directions, each with its best moves."""
+        """Return the least divergence on some spaces of directions, each with its best moves."""
         directions = matrices / np.sqrt((matrices**2 * self.metric).sum(axis=(1, 2)))[:, None, None]
         moves = self.best_moves(
             directions[:, None], np.ones((len(matrices), 1)), self.no_moves(*matrices.shape[:2]), 4 * _NEWTON
@@ -442,14 +443,14 @@ class _Search:
         return float(gains[gains > 0.0].min(initial=np.inf))
 
     def least_found(self) -> float:
-        """The least divergence on a space of directions that is found: descents from the best of many."""
+        """Return the least divergence on a space of directions that is found: descents from the best of many."""
         import scipy.optimize
 
         tokens = self.laws.shape[1]
         shape = tokens - 1 - self.rank, tokens
 
         def of(matrices: Float64Array) -> tuple[Float64Array, Float64Array]:
-            """The divergences, and their derivatives by the matrices: those of the moves are 0 at the best ones."""
+            """Return the divergences, and their derivatives by the matrices: those of the moves are 0 at the best ones."""
             centred = matrices - matrices.mean(axis=2, keepdims=True)
             moves = self.best_moves(
                 centred[:, None], np.ones((len(centred), 1)), self.no_moves(len(centred), shape[0]), 4 * _NEWTON
@@ -471,7 +472,7 @@ class _Search:
 
 
 def _weighed(weights: Float64Array, gains: Float64Array, curvature: Float64Array) -> Float64Array:
-    """The weights that minimize the quadratic model of the largest weighted mean, by multiplicative steps."""
+    """Return the weights that minimize the quadratic model of the largest weighted mean, by multiplicative steps."""
     gains = np.maximum(gains, -1e3)
     new = weights = (weights + _FLOOR) / (1.0 + _FLOOR * weights.shape[1])
     rate = 1.0 / (np.abs(curvature).max(axis=(1, 2)) + 0.05 * np.ptp(gains, axis=1) + 1e-300)
@@ -498,7 +499,7 @@ def _in_bracket(
 def _closer(
     laws: Float64Array, directions: Float64Array, slopes: Float64Array, curvatures: Float64Array, bracket: _Bracket
 ) -> _Bracket:
-    """A step of Newton's method, and the ends that are known then."""
+    """Return a step of Newton's method, and the ends that are known then."""
     moves, low, high = bracket
     moved = laws + moves[:, :, None] * directions
     slope = -(np.log(moved) @ slopes)[:, :, 0]
@@ -521,7 +522,7 @@ def _damped(
 def _step(
     laws: Float64Array, directions: Float64Array, factors: Float64Array, products: Float64Array, moves: Float64Array
 ) -> Float64Array:
-    """A step of Newton's method, or what of it stays inside."""
+    """Return a step of Newton's method, or what of it stays inside."""
     moved = laws + moves @ directions
     slopes = -np.log(moved) @ np.swapaxes(factors, 1, 2)
     curvatures = ((1.0 / moved) @ products).reshape(*slopes.shape, slopes.shape[2])
@@ -532,7 +533,7 @@ def _step(
 
 
 def _regular(curvatures: Float64Array) -> Float64Array:
-    """The matrices, a little above singular ones; the unit matrix for those that are none."""
+    """Return the matrices, a little above singular ones; the unit matrix for those that are none."""
     unit = np.eye(curvatures.shape[-1])
     above = curvatures + unit * (1e-12 * np.trace(curvatures, axis1=-2, axis2=-1) + 1e-300)[..., None, None]
     return np.where(np.isfinite(above).all(axis=(-2, -1), keepdims=True), above, unit)

@@ -150,7 +150,7 @@ def encoder_divergence(
 
 
 def truncation_ceiling(laws: ArrayLike, d_model: int, *, prior: ArrayLike | None = None) -> float:
-    r"""An upper bound, in nats, of the infimum over all encoders of rank d, from singular values alone.
+    r"""Return an upper bound, in nats, of the infimum over all encoders of rank d, from singular values alone.
 
     $$ \inf_{E, W} \; \sum_t \rho_t \, \mathrm{KL}\bigl(\pi_t \,\|\, \mathrm{softmax}(E_t W^\top)\bigr)
        \le \tfrac14 \sum_{i > d} \sigma_i\bigl(\mathrm{diag}(\sqrt{\rho_t}) \, L J\bigr)^2 , $$
@@ -187,7 +187,7 @@ def truncation_ceiling(laws: ArrayLike, d_model: int, *, prior: ArrayLike | None
 
 
 def checked_laws(laws: ArrayLike, prior: ArrayLike | None, d_model: int) -> tuple[Float64Array, Float64Array]:
-    """The laws and the prior as float64 weights, whose exact sums normalize them.
+    """Return the laws and the prior as float64 weights, whose exact sums normalize them.
 
     Args:
         laws: `[T, N]`.

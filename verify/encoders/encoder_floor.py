@@ -150,7 +150,7 @@ def encoder_floor(
 
 
 def _block_floor(laws: Enclosure, prior: Float64Array, d_model: int, block: Block) -> float:
-    """The contribution of one block, rounded down; 0 where nothing is known."""
+    """Return the contribution of one block, rounded down; 0 where nothing is known."""
     weights = laws[block.contexts]
     part = weights[:, block.tokens]
     if min(part.shape) <= d_model:
@@ -276,7 +276,7 @@ class _Part:
         return cls(contexts, tokens, conditional, np.log(part), shares)
 
     def sampled(self, most: int) -> "_Part":
-        """The contexts of largest share only."""
+        """Return the contexts of largest share only."""
         if len(self.contexts) <= most:
             return self
         rows = np.sort(np.argsort(-self.shares)[:most])
@@ -289,7 +289,7 @@ class _Part:
         return _normalized(0.5 * (exponents[0] * arithmetic + exponents[1] * geometric))
 
     def steps_and_gains(self, roots: Float64Array, shrinks: int) -> tuple[Float64Array, Float64Array, Float64Array]:
-        """The best step width of each context, its gain, and the rows u."""
+        """Return the best step width of each context, its gain, and the rows u."""
         squares = roots * roots
         residual = (self.logarithms - (self.logarithms @ squares / squares.sum())[:, None]) * roots
         length = np.sqrt((residual * residual).sum(axis=1, keepdims=True))
@@ -317,7 +317,7 @@ class _Part:
         return steps, np.maximum(gain(steps), 0.0), residual
 
     def value(self, roots: Float64Array, d_model: int) -> float:
-        """The bound that these weights give."""
+        """Return the bound that these weights give."""
         if not np.isfinite(roots).all() or min(self.laws.shape) <= d_model:
             return 0.0
         _, gains, residual = self.steps_and_gains(roots, _COARSE)

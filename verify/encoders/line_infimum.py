@@ -16,7 +16,7 @@ _MOST_TOKENS = 8
 
 
 def line_infimum(masses: Sequence[Fraction | int]) -> arb:
-    r"""The infimum over all encoders of one dimension, $\sum_i \rho_{(i)} \log \lceil i / 2 \rceil$ nats.
+    r"""Return the infimum over all encoders of one dimension, $\sum_i \rho_{(i)} \log \lceil i / 2 \rceil$ nats.
 
     $\rho_{(1)} \ge \rho_{(2)} \ge \dots$ are the probabilities of the labels.
 
@@ -43,7 +43,7 @@ def line_infimum(masses: Sequence[Fraction | int]) -> arb:
 
 
 def arrangement_floor(masses: Sequence[Fraction | int]) -> arb:
-    r"""A lower bound for all encoders whose weights $w_j$ do not decrease in the order of these tokens, in nats.
+    r"""Return a lower bound for all encoders whose weights $w_j$ do not decrease in the order of these tokens, in nats.
 
     Whatever the sign of $e$, the label at place k has k - 1 or N - k tokens with logits no smaller than its own, so its
     probability is at most $1 / \min(k, N + 1 - k)$.
@@ -68,7 +68,8 @@ def arrangement_floor(masses: Sequence[Fraction | int]) -> arb:
 
 
 def least_arrangement_floor(masses: Sequence[Fraction | int]) -> arb:
-    r"""A lower bound for all encoders of one dimension, in nats: that of the order of the tokens with the least one.
+    r"""Return a lower bound for all encoders of one dimension, in nats: that of the order of the tokens with the least
+    one.
 
     Args:
         masses: Weight of each token as a label, at most 8 of them; divided by their sum.
@@ -96,7 +97,7 @@ def least_arrangement_floor(masses: Sequence[Fraction | int]) -> arb:
 def line_divergence(
     positions: Sequence[int], slopes: Sequence[Fraction | int], masses: Sequence[Fraction | int]
 ) -> arb:
-    r"""The divergence $\sum_g \rho_g \log \sum_j e^{e_g (w_j - w_g)}$ of an encoder of one dimension, in nats.
+    r"""Return the divergence $\sum_g \rho_g \log \sum_j e^{e_g (w_j - w_g)}$ of an encoder of one dimension, in nats.
 
     Args:
         positions: $w_j$, one per token.

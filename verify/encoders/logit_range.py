@@ -22,7 +22,7 @@ BITS = 512
 
 
 def log_ratios(logits: Sequence[Number], law: Sequence[Fraction]) -> list[arb]:
-    r"""The numbers $\log(\pi_j / \mathrm{softmax}(f)_j)$ for the tokens with $\pi_j > 0$, in nats.
+    r"""Return the numbers $\log(\pi_j / \mathrm{softmax}(f)_j)$ for the tokens with $\pi_j > 0$, in nats.
 
     Args:
         logits: f, `[N]`.
@@ -86,7 +86,7 @@ def judge_approximation(
 
 
 def logit_range(logits: Rows) -> arb:
-    """The largest difference of two logits of one row, over all rows, in nats.
+    """Return the largest difference of two logits of one row, over all rows, in nats.
 
     Args:
         logits: `[T, N]`.
@@ -134,7 +134,8 @@ def largest_range(least: Number) -> arb:
 
 
 def scaling_constants(logits: Rows) -> tuple[arb, arb]:
-    r"""The numbers g and R that make $(1 + \delta / (2R)) f$ an approximating sequence with $\alpha = 1$ and $c = g / (4R)$.
+    r"""Return the numbers g and R that make $(1 + \delta / (2R)) f$ an approximating sequence with $\alpha = 1$ and $c
+    = g / (4R)$.
 
     $g = \min_{t,j} |f_{tj} - \mathbb{E}_{q_t} f_t|$ with $q_t = \mathrm{softmax}(f_t)$, and R is the range. If $g > 0$,
     (16) holds for all $\delta \le \min(1, 8g/R)$.
@@ -150,7 +151,7 @@ def scaling_constants(logits: Rows) -> tuple[arb, arb]:
     Example:
         >>> [float(x) for x in scaling_constants([[0, 0]])]
         [0.0, 0.0]
-    """  # noqa: E501
+    """
     least = None
     with ctx.workprec(BITS):
         for row in logits:
@@ -166,7 +167,7 @@ def scaling_constants(logits: Rows) -> tuple[arb, arb]:
 
 
 def mean_divergence(logits: Rows, laws: Laws, prior: Sequence[Fraction | int]) -> arb:
-    r"""The mean of $\mathrm{KL}(\pi_t \| \mathrm{softmax}(f_t))$ over contexts, in nats; laws may have zeros.
+    r"""Return the mean of $\mathrm{KL}(\pi_t \| \mathrm{softmax}(f_t))$ over contexts, in nats; laws may have zeros.
 
     Args:
         logits: f, `[T, N]`.
@@ -189,7 +190,8 @@ def mean_divergence(logits: Rows, laws: Laws, prior: Sequence[Fraction | int]) -
 
 
 def admissible_range_floor(first: Sequence[Fraction], second: Sequence[Fraction], delta: Fraction) -> arb:
-    r"""The least range that rank-one logits within $\delta$ of two laws can have: $(r - 2 \delta)(s - 2 \delta) / (2 \delta)$.
+    r"""Return the least range that rank-one logits within $\delta$ of two laws can have: $(r - 2 \delta)(s - 2 \delta)
+    / (2 \delta)$.
 
     The first law is $(p, 1-p, 0)$ with $p > 1/2$, the second one $(a, a, b)$ with $a > b > 0$; $r = \log(p / (1-p))$
     and $s = \log(a / b)$. Only the right half of (16) is used, on the supports.
@@ -213,7 +215,7 @@ def admissible_range_floor(first: Sequence[Fraction], second: Sequence[Fraction]
         >>> first, second = [Fraction(3), Fraction(1), Fraction(0)], [Fraction(2), Fraction(2), Fraction(1)]
         >>> round(float(admissible_range_floor(first, second, Fraction(1, 100))), 2)
         36.3
-    """  # noqa: E501
+    """
     r, s = _odds(first, second)
     with ctx.workprec(BITS):
         room_r, room_s = r - 2 * ball(delta), s - 2 * ball(delta)
@@ -225,7 +227,8 @@ def admissible_range_floor(first: Sequence[Fraction], second: Sequence[Fraction]
 def divergence_floor_at_range(
     first: Sequence[Fraction], second: Sequence[Fraction], shares: Sequence[Fraction | int], largest: Fraction
 ) -> arb:
-    r"""A lower bound of the divergence of every rank-one encoder whose logits have a range of at most R, in nats.
+    r"""Return a lower bound of the divergence of every rank-one encoder whose logits have a range of at most R, in
+    nats.
 
     For the laws of `admissible_range_floor`. With the differences $x = f_{11} - f_{12}$ and $y = f_{21} - f_{23}$, rank
     one gives $|f_{21} - f_{22}| \ge |x y| / R$, so for any $x_0 \le r$ and $y_0 \le s$ the divergence is at least the
@@ -293,7 +296,7 @@ def best_trade_off(
     *,
     steps: int = 200,
 ) -> arb:
-    r"""A lower bound of $\min_R \{ K(R) + a R \}$ over all R > 0, K(R) being the least divergence at range R.
+    r"""Return a lower bound of $\min_R \{ K(R) + a R \}$ over all R > 0, K(R) being the least divergence at range R.
 
     K does not increase with R. So on $[R_i, R_{i+1}]$ the sum is at least $K(R_{i+1}) + a R_i$, below the first $R_0$
     at least $K(R_0)$, and above the last one $a R_n$.
@@ -329,7 +332,7 @@ def best_trade_off(
 
 
 def ball(value: Number) -> arb:
-    """A ball around an exact number, of the working precision; a ball itself as it is.
+    """Return a ball around an exact number, of the working precision; a ball itself as it is.
 
     Example:
         >>> float(ball(Fraction(1, 2)))

@@ -381,7 +381,7 @@ def mean_bound_by_missing(laws: LookupLaws, kappa: Enclosure) -> Enclosure:
 
 
 def mean_bound_by_entropy(laws: LookupLaws, factor: Enclosure) -> Enclosure:
-    r"""The simple bound: $\sum_t \rho_t C_t \le \bar H + \kappa \bar\varepsilon \varphi(\bar H)$, a scalar."""
+    r"""Return the simple bound: $\sum_t \rho_t C_t \le \bar H + \kappa \bar\varepsilon \varphi(\bar H)$, a scalar."""
     entropy = laws.mean(laws.entropy)
     return entropy + factor * laws.mean(laws.missing) * lead_of_entropy(entropy, laws.d_vocab)
 
@@ -447,21 +447,21 @@ def _largest_integer(values: NDArray) -> int:
 
 
 def _masses_without(weights: Float64Array, tokens: Int64Array) -> tuple[Enclosure, BoolArray]:
-    """The laws without the masses of some tokens, `[T, N]`, 0 where they are 0; and where other tokens are."""
+    """Return the laws without the masses of some tokens, `[T, N]`, 0 where they are 0; and where other tokens are."""
     others = np.arange(weights.shape[1]) != tokens[:, np.newaxis]
     rest = np.where(others, weights, 0.0)
     return _where(rest > 0.0, Enclosure(rest) / total(weights, 1).reshape(len(weights), 1), 0.0), others
 
 
 def _sum_of_masses(masses: Enclosure) -> Enclosure:
-    """The sums of the rows, which are probabilities; 0 where all masses are."""
+    """Return the sums of the rows, which are probabilities; 0 where all masses are."""
     found = total(masses, 1)
     high = np.where(masses.upper().any(axis=1), np.minimum(found.upper(), 1.0), 0.0)
     return Enclosure.between(np.minimum(np.maximum(found.lower(), 0.0), high), high)
 
 
 def _nonnegative(x: Enclosure) -> Enclosure:
-    """The same set without negative numbers, which are known not to be meant."""
+    """Return the same set without negative numbers, which are known not to be meant."""
     low = x.lower()
     if (low >= 0.0).all():
         return x

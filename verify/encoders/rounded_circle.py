@@ -88,7 +88,7 @@ def winners(vectors: Float64Array) -> Winners:
 
 
 def first_loser(vectors: Float64Array, step: int) -> tuple[int, int] | None:
-    """The first token that does not win against the one `step` further or `step` before it, if there is one.
+    """Return the first token that does not win against the one `step` further or `step` before it, if there is one.
 
     Args:
         vectors: `[N, 2]`.
@@ -166,7 +166,8 @@ def is_rounded_circle(vectors: Float64Array, bits: int, *, count: int | None = N
 
 
 def always_enough(bits: int) -> int:
-    r"""A number of tokens up to which every circle keeps its winners when rounded to `bits` bits: $\pi 2^{p/2 + 1/4}$, nearly.
+    r"""Return a number of tokens up to which every circle keeps its winners when rounded to `bits` bits: $\pi 2^{p/2 +
+    1/4}$, nearly.
 
     Rounding moves a coordinate by at most $2^{-p-1}$ and a vector by at most $\delta = 2^{-p-1/2}$, and neighbours win
     if $2 \sin(\pi / N) > \delta + \sqrt{5 \delta^2 + 4 \delta}$, which is the harder the larger N is.
@@ -183,7 +184,7 @@ def always_enough(bits: int) -> int:
     Example:
         >>> [always_enough(bits) for bits in (8, 11, 24, 53)]
         [58, 167, 15301, 354570218]
-    """  # noqa: E501
+    """
     with ctx.workprec(_BITS):
         least = _separation(arb(2) ** (-_significand(bits)) / arb(2).sqrt())
         guess = int(math.pi * 2.0 ** (bits / 2 + 0.25)) + 1
@@ -191,7 +192,8 @@ def always_enough(bits: int) -> int:
 
 
 def never_enough(bits: int) -> int:
-    r"""A number of tokens from which on no circle keeps its winners when rounded to `bits` bits: $\pi 2^{p/2 + 1}$, nearly.
+    r"""Return a number of tokens from which on no circle keeps its winners when rounded to `bits` bits: $\pi 2^{p/2 +
+    1}$, nearly.
 
     If $1 - \cos(2 \pi / N) = 2 \sin^2(\pi / N) \le 2^{-p-1}$, the first coordinate of $u_1$ is rounded to 1, and token
     0, with the vector (1, 0), ties with token 1.
@@ -208,7 +210,7 @@ def never_enough(bits: int) -> int:
     Example:
         >>> [never_enough(bits) for bits in (8, 11, 24, 53)]
         [101, 285, 25736, 596313654]
-    """  # noqa: E501
+    """
     with ctx.workprec(_BITS):
         largest = arb(2) ** (-_significand(bits) - 1)
         n = int(math.pi * 2.0 ** (bits / 2 + 1)) - 1
@@ -218,7 +220,8 @@ def never_enough(bits: int) -> int:
 
 
 def losing_pair(count: int, vectors: Float64Array, bits: int) -> tuple[int, int] | None:
-    """A proof in two neighbours that the rounded circle of N does not keep its winners, for the first points of it.
+    """Return a proof in two neighbours that the rounded circle of N does not keep its winners, for the first points of
+    it.
 
     Args:
         count: N.

@@ -137,7 +137,7 @@ def phi(x: Enclosure) -> Enclosure:
 
 
 def _phi_at(x: Float64Array) -> Enclosure:
-    """The series where |x| <= 1, the quotient elsewhere: its numerator is at least 0.36 |x| there."""
+    """Return the series where |x| <= 1, the quotient elsewhere: its numerator is at least 0.36 |x| there."""
     with np.errstate(all="ignore"):
         small = np.abs(x) <= 1.0
     point = np.where(small, x, 0.0)
@@ -304,7 +304,7 @@ def tail_sum_bound(singular_values: Enclosure, rank: int) -> Enclosure:
 
 
 def tail_value(singular_values: Enclosure, rank: int) -> Enclosure:
-    r"""The enclosure of $\sigma_{d+1}$, 0 where there are no more than d values.
+    r"""Return the enclosure of $\sigma_{d+1}$, 0 where there are no more than d values.
 
     Args:
         singular_values: Largest first, `[n]`.
@@ -333,7 +333,7 @@ def _checked_rank(rank: int) -> int:
 
 
 def _centred_error(logits: Enclosure, weights: Float64Array) -> Enclosure:
-    r"""The errors $z - \sum_i \pi_i z_i$ of the logits, `[T, N]`."""
+    r"""Return the errors $z - \sum_i \pi_i z_i$ of the logits, `[T, N]`."""
     if logits.shape != weights.shape:
         raise InputError("logits", f"has shape {logits.shape}", f"{weights.shape}, that of laws")
     error = logits - log(weights)
@@ -345,7 +345,7 @@ def _centred_error(logits: Enclosure, weights: Float64Array) -> Enclosure:
 
 
 def _mean(x: Enclosure, weights: Float64Array) -> Enclosure:
-    """The means of the rows under the laws, `[T]`."""
+    """Return the means of the rows under the laws, `[T]`."""
     return total(x * weights, 1) / total(weights, 1)
 
 

@@ -12,7 +12,7 @@ from verify.capacity.exact_rank import exact_mixed_inputs
 
 
 def attended_tokens(context: Int64Array, scores: Int64Array, W_V: Int64Array, W_O: Int64Array) -> fmpq_mat:
-    r"""The tokens of a context after the layer, with its skip connection.
+    r"""Return the tokens of a context after the layer, with its skip connection.
 
     Args:
         context: Integer tokens, `[n, d]`; each of them asks.
@@ -28,7 +28,7 @@ def attended_tokens(context: Int64Array, scores: Int64Array, W_V: Int64Array, W_
 def queries_and_ranks(
     contexts: Int64Array, scores: Int64Array, W_V: Int64Array, W_O: Int64Array
 ) -> tuple[fmpz_mat, set[int]]:
-    """The first tokens after the layer, times one integer, and which ranks the contexts have there.
+    """Return the first tokens after the layer, times one integer, and which ranks the contexts have there.
 
     Args:
         contexts: Integer tokens, `[T, n, d]`.
@@ -45,7 +45,7 @@ def context_ranks(contexts: Int64Array) -> set[int]:
 
 
 def queries_plus_means(contexts: Int64Array) -> Int64Array:
-    """What Assumption 3 is about, times n: the first tokens plus the mean tokens."""
+    """Return what Assumption 3 is about, times n: the first tokens plus the mean tokens."""
     return contexts.shape[1] * contexts[:, 0] + contexts.sum(axis=1)
 
 

@@ -117,7 +117,7 @@ class Comparison:
 
 
 def met(claim: Claim, *names: str, **at: Number) -> tuple[Comparison, ...]:
-    """That conditions of a claim hold for an instance.
+    """State that conditions of a claim hold for an instance.
 
     Args:
         claim: The claim.
@@ -128,7 +128,7 @@ def met(claim: Claim, *names: str, **at: Number) -> tuple[Comparison, ...]:
 
 
 def failed(claim: Claim, *names: str, **at: Number) -> tuple[Comparison, ...]:
-    """That conditions, or relations that a claim promises, do not hold for an instance; arguments as of `met`."""
+    """State that conditions, or relations that a claim promises, do not hold for an instance; arguments as of `met`."""
     return tuple(Comparison(stated(claim, name, **at), "=", Verdict.REFUTED) for name in names)
 
 
@@ -141,7 +141,7 @@ def _value(side: Quantity) -> Any:
 
 
 def _interval(value: Any) -> tuple[Fraction | float, Fraction | float] | None:
-    """The ends of the interval in which a number is; `None` if nothing is known of it."""
+    """Return the ends of the interval in which a number is; `None` if nothing is known of it."""
     if isinstance(value, Enclosure):
         if value.size != 1:
             raise InputError("a comparison", f"is of an enclosure of shape {value.shape}", "one number")
@@ -166,7 +166,7 @@ def _exact(value: Any) -> Fraction | float:
 
 
 def _dyadic(value: arb) -> Fraction | None:
-    """The number itself; `None` for one that takes more than a million bits to write down."""
+    """Return the number itself; `None` for one that takes more than a million bits to write down."""
     mantissa, exponent = value.mid().man_exp()
     if abs(int(exponent)) > 2**20:
         return None

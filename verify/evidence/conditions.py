@@ -62,7 +62,7 @@ def _is_so(relation: str, at: Mapping[str, int]) -> bool:
 
 
 def _parts(text: str) -> list[str]:
-    """The relations that are joined; `H, d >= 1` are two of them."""
+    """Return the relations that are joined; `H, d >= 1` are two of them."""
     parts, tail = [], ""
     for part in reversed(re.split(r",(?![^(]*\)) | and ", text)):
         found = re.search("[<>=!].*", part)

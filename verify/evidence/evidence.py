@@ -154,7 +154,7 @@ class Evidence:
         return f"for {self.quantifier.value}" + (f", by {' and '.join(names)}" if names else "")
 
     def summary(self) -> dict[str, Any]:
-        """The piece as plain JSON data: the fields of docs/audit.md."""
+        """Return the piece as plain JSON data: the fields of docs/audit.md."""
         theorems = {one.theorem.name: one.theorem for one in self.theorems}
         return {
             "role": self.role,

@@ -23,7 +23,8 @@ CLOSE = Fraction(1, 10**5)
 
 
 def exclusive_or_laws(p: Fraction, *, n_ctx: int = 3) -> tuple[Any, list[list[Fraction]]]:
-    """The four contexts of the exclusive or, with the law (p, 1 - p) after two of them and its mirror after the others.
+    """Return the four contexts of the exclusive or, with the law (p, 1 - p) after two of them and its mirror after the
+    others.
 
     Args:
         p: Probability of the more likely token.
@@ -36,13 +37,13 @@ def exclusive_or_laws(p: Fraction, *, n_ctx: int = 3) -> tuple[Any, list[list[Fr
 
 
 def exclusive_or_floor(p: Fraction, *, n_ctx: int = 3) -> Applied:
-    """What the divergence of one head is at least, for all weights."""
+    """Return what the divergence of one head is at least, for all weights."""
     contexts, laws = exclusive_or_laws(p, n_ctx=n_ctx)
     return ONE_HEAD_DIVERGENCE.at("lower", contexts=contexts, laws=laws)
 
 
 def exclusive_or_is_met(p: Fraction) -> tuple[Comparison, Comparison]:
-    """That weights of one head come within `CLOSE` of the bound, from above.
+    """State that weights of one head come within `CLOSE` of the bound, from above.
 
     Args:
         p: Probability of the more likely token, a decimal fraction.
@@ -56,7 +57,7 @@ def exclusive_or_is_met(p: Fraction) -> tuple[Comparison, Comparison]:
 
 
 def is_met(floor: Applied, network: Model, contexts: Any, laws: list[list[Fraction]]) -> tuple[Comparison, Comparison]:
-    """That a bound from below is no larger than the mean divergence of a network, and nearly as large.
+    """State that a bound from below is no larger than the mean divergence of a network, and nearly as large.
 
     Args:
         floor: The bound, nats.

@@ -73,7 +73,7 @@ class Stated:
         object.__setattr__(self, "value", decided(text, self.at))
 
     def whole(self) -> int:
-        """The value, where it is an integer.
+        """Return the value, where it is an integer.
 
         Raises:
             InputError: It is none.
@@ -90,7 +90,7 @@ class Stated:
 
 
 def stated(claim: Claim, name: str, /, **at: Number) -> Stated:
-    """The value of a formula of a claim where its symbols have these values.
+    """Return the value of a formula of a claim where its symbols have these values.
 
     Args:
         claim: The claim.
@@ -101,7 +101,7 @@ def stated(claim: Claim, name: str, /, **at: Number) -> Stated:
 
 
 def evaluated(text: str, /, **at: Number) -> Fraction | arb:
-    r"""The value of a formula: exact in rationals, and in balls of 192 bits where a root, exp or log is taken.
+    r"""Return the value of a formula: exact in rationals, and in balls of 192 bits where a root, exp or log is taken.
 
     Products need no sign (`H d_h`, `2C`) and bind more strongly than `/`; the functions are sqrt, exp, log, cos, min,
     max, ceil and floor, and those of one argument need no parentheses (`log 3`). Numbers up to twelve may be words.
@@ -131,7 +131,7 @@ def evaluated(text: str, /, **at: Number) -> Fraction | arb:
 
 
 def shown_number(value: Number) -> str:
-    """A number for a reader: exact if it is short, else as a float64 near it.
+    """Return a number for a reader: exact if it is short, else as a float64 near it.
 
     Example:
         >>> shown_number(Fraction(3, 4)), shown_number(7), shown_number(0.1)
@@ -167,7 +167,7 @@ _RELATIONS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]
 
 
 def decided(text: str, at: Mapping[str, Number]) -> Fraction | arb | Verdict:
-    """The value of a formula, or of formulas with relations between them whether all of these hold."""
+    """Return the value of a formula, or of formulas with relations between them whether all of these hold."""
     values, written = {}, text
     for place, (name, value) in enumerate(at.items()):
         symbol = name if name.isidentifier() else f"at{place}"
@@ -186,7 +186,7 @@ def decided(text: str, at: Mapping[str, Number]) -> Fraction | arb | Verdict:
 
 
 def _symbol_of(name: str) -> str:
-    """The name that a symbol begins with, as ``"d_KL(pi, f)"`` does; empty where it is none."""
+    """Return the name that a symbol begins with, as ``"d_KL(pi, f)"`` does; empty where it is none."""
     found = re.match(r"([A-Za-z]\w*)(?:$|\()", name)
     return found.group(1) if found else ""
 
@@ -208,7 +208,7 @@ _OPERATORS = {ast.LShift: add, ast.RShift: sub, ast.Add: truediv, ast.Mult: mul,
 
 @lru_cache(maxsize=1024)
 def _tree(text: str) -> tuple[str, ast.expr]:
-    """A formula in the syntax of Python, and its tree.
+    """Return a formula in the syntax of Python, and its tree.
 
     Python binds `*` and `/` alike, and a product here more strongly than a quotient. So a quotient is written with the
     sign that binds next, and a sum and a difference with the two after that.

@@ -58,7 +58,7 @@ class Theorem:
         return f"{self.judge.__module__}.{self.judge.__qualname__}"
 
     def at(self, read: str = "", /, **given: Any) -> "Applied":
-        """What the theorem says of an instance, by its judge.
+        """Return what the theorem says of an instance, by its judge.
 
         Args:
             read: The attribute of the judge's result that is meant; by default the result itself.

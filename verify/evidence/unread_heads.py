@@ -15,13 +15,13 @@ from verify.linear_algebra.row_rank import RankCertificate, certify_full_row_ran
 
 
 def heads_as_layer(heads: SaturatedHeads) -> Model:
-    """The heads with a read-out of zeros."""
+    """Return the heads with a read-out of zeros."""
     count, d_model, _ = heads.W_Q.shape
     return mahdavi_layer(heads.W_Q, heads.W_K, np.zeros((count, d_model, 1)), np.zeros((count, 1)), np.zeros((1, 1)))
 
 
 def unlabelled(contexts: Float64Array, queries: Float64Array) -> VectorTask:
-    """The examples with a label of zero each."""
+    """Return the examples with a label of zero each."""
     return VectorTask(contexts, queries, np.zeros((len(queries), 1)))
 
 
@@ -33,5 +33,5 @@ def mixed_inputs_are_independent(
 
 
 def of_size_one(queries: Int64Array) -> Float64Array:
-    """Queries with entries up to 1: powers of two keep a query what it is, up to its length."""
+    """Return queries with entries up to 1: powers of two keep a query what it is, up to its length."""
     return queries / 2.0 ** np.ceil(np.log2(abs(queries).max(axis=1, keepdims=True)))

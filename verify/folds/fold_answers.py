@@ -57,7 +57,7 @@ class WrongInput:
     decoded: tuple[int, ...]
 
     def words(self) -> str:
-        """What the first line says of it.
+        """Return what the first line says of it.
 
         Example:
             >>> WrongInput((0, 0), (0, 0), 1, 3, (0, 3)).words()
@@ -195,7 +195,7 @@ class Work:
                 return
 
     def paths(self, place: int) -> Iterator[tuple[Paths, int]]:
-        """The inputs of each last token and each label of one token of the answer, with the row that asks."""
+        """Yield the inputs of each last token and each label of one token of the answer, with the row that asks."""
         emits = self.fold.stages[self.fold.answer[place]].emits
         assert emits is not None
         end = self.fold.length + place - 1
@@ -206,7 +206,7 @@ class Work:
                     yield paths, self.rows.number[end, last]
 
     def first_cells(self, paths: Paths) -> Int64Array:
-        """A cell for each move of the stage that says the token."""
+        """Return a cell for each move of the stage that says the token."""
         return paths.split(paths.whole(), self.fold.answer[paths.place])
 
     @quiet

@@ -78,7 +78,9 @@ def least_leads(
 
 @quiet
 def _closest(work: Work, place: int) -> tuple[float, tuple[int, ...]]:
-    """The least lead of one token of the answer on some inputs, an upper bound of it, and the prompt of that input."""
+    """Return the least lead of one token of the answer on some inputs, an upper bound of it, and the prompt of that
+    input.
+    """
     found: tuple[float, tuple[int, ...]] = math.inf, ()
     for paths, asking in work.paths(place):
         *_, extremes = means(paths, work.first_cells(paths), work.rows.readable(asking, paths.read))

@@ -40,11 +40,11 @@ class Moves:
         return cls(state, after, choice, emits, stage.next_states).taken(np.argsort(after, kind="stable"))
 
     def taken(self, chosen: Int64Array | BoolArray) -> "Moves":
-        """Some of the moves, in their order."""
+        """Return some of the moves, in their order."""
         return Moves(self.state[chosen], self.after[chosen], self.choice[chosen], self.emits[chosen], self.states)
 
     def gathered(self, merge: np.ufunc, each: np.ndarray, nothing: float | bool) -> np.ndarray:
-        """What the moves bring to each state after them, `[N, states]`, of `[N, T]`; `nothing` where none leads."""
+        """Return what the moves bring to each state after them, `[N, states]`, of `[N, T]`; `nothing` where none leads."""
         states = np.full((len(each), self.states), nothing)
         if each.shape[1]:
             starts = np.flatnonzero(np.diff(self.after, prepend=-1))
@@ -106,11 +106,12 @@ class Paths:
         return len(self.always) + sum(reads.shape[1] for reads in self.reads)
 
     def whole(self) -> Int64Array:
-        """The one cell of all of them: nothing is chosen, `[1, stages]`."""
+        """Return the one cell of all of them: nothing is chosen, `[1, stages]`."""
         return np.full((1, len(self.moves)), -1)
 
     def longest(self, lengths: Floats, cells: Int64Array) -> tuple[Floats, Int64Array]:
-        """The largest sums of the lengths of the rows that an input of each cell brings, and where they are reached.
+        """Return the largest sums of the lengths of the rows that an input of each cell brings, and where they are
+        reached.
 
         Each is at least the exact sum along every path less what `length` roundings change of it: a sum rounded is
         monotone in what is added, so that the largest one rounded is at least each of them rounded.
@@ -133,11 +134,13 @@ class Paths:
         return longest.max(axis=1), path
 
     def longest_sums(self, lengths: Floats, cells: Int64Array) -> Floats:
-        """The sums of `longest` alone, `[N]`."""
+        """Return the sums of `longest` alone, `[N]`."""
         return self._forward(lengths, cells)[0].max(axis=1)
 
     def _forward(self, lengths: Floats, cells: Int64Array) -> tuple[Floats, list[Floats]]:
-        """The largest sums into each state behind all stages, `[N, states]`, and over each move, `[N, T]` a stage."""
+        """Return the largest sums into each state behind all stages, `[N, states]`, and over each move, `[N, T]` a
+        stage.
+        """
         here = lengths[:, self.always].sum(axis=1)[:, None]
         steps = []
         for index, moves in enumerate(self.moves):
@@ -148,7 +151,7 @@ class Paths:
         return here, steps
 
     def summed(self, weights: Floats, paths: Int64Array) -> Floats:
-        """The sums of the weights `[N, R]` of the rows that each path brings, `[N]`."""
+        """Return the sums of the weights `[N, R]` of the rows that each path brings, `[N]`."""
         total, count = weights[:, self.always].sum(axis=1), np.arange(len(paths))[:, None]
         for index, reads in enumerate(self.reads):
             total = total + weights[count, reads[paths[:, index]]].sum(axis=1)
@@ -160,7 +163,7 @@ class Paths:
         return (chosen < 0) | (chosen == np.arange(len(self.moves[index].state)))
 
     def split(self, cells: Int64Array, index: int) -> Int64Array:
-        """The cells, each cut by the move of one stage, those that hold an input; the parts of one side by side."""
+        """Return the cells, each cut by the move of one stage, those that hold an input; the parts of one side by side."""
         count = len(self.moves[index].state)
         parts = np.repeat(cells, count, axis=0)
         parts[:, index] = np.tile(np.arange(count), len(cells))
@@ -184,7 +187,7 @@ class Paths:
         return sum(counts)
 
     def choices(self, paths: Int64Array) -> Int64Array:
-        """What the inputs of paths choose at each stage, `[N, stages]`."""
+        """Return what the inputs of paths choose at each stage, `[N, stages]`."""
         return np.stack([moves.choice[paths[:, i]] for i, moves in enumerate(self.moves)], axis=1)
 
 
@@ -194,19 +197,19 @@ def _said(fold: Fold, stage: int) -> int:
 
 
 def _tokens(fold: Fold, stage: Stage, moves: Moves, said: int, place: int) -> list[tuple[int, Int64Array]]:
-    """The tokens that the moves of a stage bring to a context in which `place` tokens are said, by position."""
+    """Return the tokens that the moves of a stage bring to a context in which `place` tokens are said, by position."""
     tokens = [(position, stage.choices[moves.choice, i]) for i, position in enumerate(stage.positions)]
     return [*tokens, (fold.length + said, moves.emits)] if said < place else tokens
 
 
 def _rows(number: Mapping[tuple[int, int], int], position: int, tokens: Int64Array) -> Int64Array:
-    """The rows of these tokens at one position."""
+    """Return the rows of these tokens at one position."""
     known, which = np.unique(tokens, return_inverse=True)
     return np.array([number[position, token] for token in known.tolist()], dtype=np.int64)[which]
 
 
 def _joined_up(stages: list[Moves]) -> list[Moves]:
-    """The moves that lie on a path through all stages."""
+    """Return the moves that lie on a path through all stages."""
     reached, forward = np.ones(1, dtype=bool), []
     for moves in stages:
         forward.append(moves.taken(reached[moves.state]))

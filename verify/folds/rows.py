@@ -69,7 +69,7 @@ class FoldRows:
         self.fits = self.balls.fits and self.ellipsoids.fits
 
     def _stream(self, arithmetic: Any) -> Stream[Any]:
-        """The rows as the attention finds them."""
+        """Return the rows as the attention finds them."""
         assert self.model.W_E is not None
         embedded = self.model.W_E[self.tokens]
         if self.model.W_pos is None:
@@ -80,7 +80,7 @@ class FoldRows:
         return passed(arithmetic, self.model, stream, range(self.place))
 
     def readable(self, asking: int, read: Int64Array) -> Readable:
-        """What a row that asks may read; of rows that it never reads, numerators of 0.
+        """Return what a row that asks may read; of rows that it never reads, numerators of 0.
 
         Args:
             asking: The row.

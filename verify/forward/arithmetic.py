@@ -37,75 +37,75 @@ class Arithmetic(Protocol[R, H, Out]):
         ...
 
     def embedded(self, a: Tensor, b: Tensor, /) -> R:
-        """The sums of two exact arrays."""
+        """Return the sums of two exact arrays."""
         ...
 
     def taken(self, rows: R, chosen: Int64Array, /) -> R:
-        """Some of the rows."""
+        """Return some of the rows."""
         ...
 
     def joined(self, parts: Sequence[R], /) -> R:
-        """The rows of one part after those of the other."""
+        """Return the rows of one part after those of the other."""
         ...
 
     def added(self, rows: R, others: R, /) -> R:
-        """The sums; elsewhere with the terms that both are sums of, in any order, but for `finished` ones."""
+        """Return the sums; elsewhere with the terms that both are sums of, in any order, but for `finished` ones."""
         ...
 
     def finished(self, rows: R, /) -> R:
-        """The rows as something reads them: one number each, wherever they are added."""
+        """Return the rows as something reads them: one number each, wherever they are added."""
         ...
 
     def mapped(self, rows: R, W: Tensor, b: Tensor | None, /) -> R:
-        """The products with an exact matrix, plus an exact shift."""
+        """Return the products with an exact matrix, plus an exact shift."""
         ...
 
     def normalized(self, rows: R, norm: Normalization, /) -> R:
-        """The rows after a normalization."""
+        """Return the rows after a normalization."""
         ...
 
     def activated(self, rows: R, activation: Activation, /) -> R:
-        """The activation of each entry."""
+        """Return the activation of each entry."""
         ...
 
     def multiplied(self, rows: R, others: R, /) -> R:
-        """The products of the entries."""
+        """Return the products of the entries."""
         ...
 
     def clipped(self, heads: H, c: float, /) -> H:
-        """The rows of heads with every entry cut off at -c and c."""
+        """Return the rows of heads with every entry cut off at -c and c."""
         ...
 
     def normalized_heads(self, heads: H, norm: Normalization, together: bool, /) -> H:
-        """The rows of heads after a normalization of each by itself, or of all side by side."""
+        """Return the rows of heads after a normalization of each by itself, or of all side by side."""
         ...
 
     def turned(self, heads: H, block: Attention, positions: Int64Array, /) -> H:
-        """The rows of heads, turned by the angles of their positions `[P]`."""
+        """Return the rows of heads, turned by the angles of their positions `[P]`."""
         ...
 
     def heads(self, rows: R, maps: Tensor, shifts: Tensor | None, /) -> H:
-        """The images under the maps `[heads, d, n]` of the heads, plus their shifts `[heads, n]`."""
+        """Return the images under the maps `[heads, d, n]` of the heads, plus their shifts `[heads, n]`."""
         ...
 
     def mixed(self, block: Attention, query: H, key: H, value: H, pairs: AttentionPairs, /) -> H:
-        """The means of the values with the softmax of the scores as weights, a row for each pair."""
+        """Return the means of the values with the softmax of the scores as weights, a row for each pair."""
         ...
 
     def written(self, mixed: H, block: Attention, heads: Sequence[int] | None = None, /) -> R:
-        """What all heads, or those that `mixed` is of, write by `W_O`, without `b_O`."""
+        """Return what all heads, or those that `mixed` is of, write by `W_O`, without `b_O`."""
         ...
 
     def shifted(self, rows: R, b: Tensor, /) -> R:
-        """The rows plus one exact shift."""
+        """Return the rows plus one exact shift."""
         ...
 
     def read_out(self, rows: R, W: Tensor, b: Tensor | None, /) -> Out:
-        """The outputs: as `mapped`, with what is known of each one by itself."""
+        """Return the outputs: as `mapped`, with what is known of each one by itself."""
         ...
 
     def bent(self, outputs: Any, divisor: float | None, cap: float | None, /) -> Any:
-        """The outputs divided by a number, and then c tanh(x / c) of each with the cap c."""
+        """Return the outputs divided by a number, and then c tanh(x / c) of each with the cap c."""
         ...
 
     def nonzero(self, rows: R, /) -> BoolArray:
@@ -113,23 +113,23 @@ class Arithmetic(Protocol[R, H, Out]):
         ...
 
     def repeated(self, rows: R, heads: int, /) -> H:
-        """The rows themselves, for each head."""
+        """Return the rows themselves, for each head."""
         ...
 
     def chosen_heads(self, x: H, heads: Sequence[int], /) -> H:
-        """Some of the heads."""
+        """Return some of the heads."""
         ...
 
     def at_rest(self, value: H, length: int, /) -> H:
-        """The values as a head reads them that attends equally to so many positions."""
+        """Return the values as a head reads them that attends equally to so many positions."""
         ...
 
     def less(self, rows: R, others: R, /) -> R:
-        """The differences."""
+        """Return the differences."""
         ...
 
     def mean(self, rows: R, read: Int64Array, /) -> R:
-        """The means of the rows `read`, `[L, S]`."""
+        """Return the means of the rows `read`, `[L, S]`."""
         ...
 
 
@@ -169,7 +169,7 @@ class Numbers(Protocol):
         ...
 
     def inner(self, terms: int) -> float:
-        """The factor f for which a computed product x W is within f |x| |W| of the exact one; see Lemma T1."""
+        """Return the factor f for which a computed product x W is within f |x| |W| of the exact one; see Lemma T1."""
         ...
 
     @property
@@ -190,47 +190,47 @@ class Numbers(Protocol):
         ...
 
     def sum_of_exact(self, a: Floats, b: Floats) -> tuple[Values, Floats]:
-        """The sum of float64 arrays, and an array whose entries bound its errors."""
+        """Return the sum of float64 arrays, and an array whose entries bound its errors."""
         ...
 
     def joined(self, parts: Sequence[Values]) -> Values:
-        """The rows of one part after those of the other."""
+        """Return the rows of one part after those of the other."""
         ...
 
     def add(self, x: Values, y: Values) -> Values:
-        """The sum."""
+        """Return the sum."""
         ...
 
     def mean(self, x: Values) -> Values:
-        """The means of `[L, S, d]` over S."""
+        """Return the means of `[L, S, d]` over S."""
         ...
 
     def mapped(self, x: Values, matrix: Floats, shift: Floats | None) -> Values:
-        """The product of the rows with an exact matrix, plus an exact shift."""
+        """Return the product of the rows with an exact matrix, plus an exact shift."""
         ...
 
     def normalized(self, x: Values, norm: Normalization) -> tuple[Values, Values, Floats]:
-        """The normalized rows after gain and shift, before them, and the root by which was divided."""
+        """Return the normalized rows after gain and shift, before them, and the root by which was divided."""
         ...
 
     def scores(self, query: Values, key: Values, root: int) -> Values:
-        """The inner products of queries [..., i, n] and keys [..., j, n] over the square root of `root`."""
+        """Return the inner products of queries [..., i, n] and keys [..., j, n] over the square root of `root`."""
         ...
 
     def below_largest(self, scores: Values, allowed: BoolArray) -> Values:
-        """The scores less their largest along the last axis; minus infinity where they are not allowed."""
+        """Return the scores less their largest along the last axis; minus infinity where they are not allowed."""
         ...
 
     def times(self, x: Values, y: Values) -> Values:
-        """The products of the entries."""
+        """Return the products of the entries."""
         ...
 
     def over(self, x: Values, c: float) -> Values:
-        """The entries divided by c."""
+        """Return the entries divided by c."""
         ...
 
     def clipped(self, x: Values, c: float) -> Values:
-        """The entries cut off at -c and c, exactly."""
+        """Return the entries cut off at -c and c, exactly."""
         ...
 
     def capped(self, x: Values, c: float) -> Values:
@@ -238,19 +238,21 @@ class Numbers(Protocol):
         ...
 
     def turned(self, x: Values, block: Attention, positions: Int64Array) -> Values:
-        """The rows `[P, H, n]`, turned by the angles of their positions (Lemma T9)."""
+        """Return the rows `[P, H, n]`, turned by the angles of their positions (Lemma T9)."""
         ...
 
     def numerators(self, scores: Values) -> Values:
-        """The exponentials; 0 below `LOWEST_SCORE`."""
+        """Return the exponentials; 0 below `LOWEST_SCORE`."""
         ...
 
     def averaged(self, numerators: Values, values: Values) -> tuple[Values, Floats]:
-        """The averages of the values with weights proportional to the numerators, and the sums of the numerators."""
+        """Return the averages of the values with weights proportional to the numerators, and the sums of the
+        numerators.
+        """
         ...
 
     def activated(self, x: Values, activation: Activation) -> Values:
-        """The activation of each entry."""
+        """Return the activation of each entry."""
         ...
 
 

@@ -42,7 +42,7 @@ class AttentionPairs:
 
 
 def pairs_of(block: Attention, cells: Int64Array, *, only_last: bool, first: int = 0) -> AttentionPairs:
-    """The pairs of an attention over contexts.
+    """Return the pairs of an attention over contexts.
 
     Args:
         block: The attention.
@@ -113,7 +113,7 @@ def only_last_is_read(blocks: Sequence[object], place: int) -> bool:
 
 
 def distinct_pairs(contexts: Int64Array) -> tuple[Int64Array, Int64Array, Int64Array]:
-    """The pairs of a position and a token that occur, each once, and which of them each context has where.
+    """Return the pairs of a position and a token that occur, each once, and which of them each context has where.
 
     Args:
         contexts: Tokens, `[T, S]`; -1 behind the end of a context.

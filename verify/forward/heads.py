@@ -128,7 +128,7 @@ def enclose_attention(
 
 
 def beside_last(model: Model, contexts: Int64Array, features: Enclosure) -> Enclosure:
-    """The embedded last tokens and the features of the same contexts, $[x_S \\mid Y]$, `[T, d_model + columns]`."""
+    """Return the embedded last tokens and the features of the same contexts, $[x_S \\mid Y]$, `[T, d_model + columns]`."""
     parts = enclose_last(model, contexts), features
     radii = [np.broadcast_to(part.radius, part.shape) for part in parts]
     return Enclosure(np.hstack([part.midpoint for part in parts]), np.hstack(radii))
@@ -240,7 +240,7 @@ def enclose_layer(model: Model, inputs: Int64Array | Vectors, *, progress: Progr
 
 
 def last_in_balls(model: Model, inputs: Int64Array | Vectors, precision: int) -> arb_mat:
-    r"""The vectors at the last position before any block as balls, `[T, d_model]`; see `enclose_last`.
+    r"""Return the vectors at the last position before any block as balls, `[T, d_model]`; see `enclose_last`.
 
     Rigorous because addition of balls is; exact where the sums have at most `precision` bits. Operations on the result
     have the precision of their own context.
@@ -262,7 +262,7 @@ def last_in_balls(model: Model, inputs: Int64Array | Vectors, precision: int) ->
 
 
 def attention_in_balls(model: Model, inputs: Int64Array | Vectors, head: int, precision: int) -> arb_mat:
-    r"""The attention weights of one head at the last position as balls, `[T, S]`; see `enclose_attention`.
+    r"""Return the attention weights of one head at the last position as balls, `[T, S]`; see `enclose_attention`.
 
     Rigorous by Lemma B2; where nothing is known of the scores, the ball is that of all numbers from 0 to 1.
 
@@ -288,7 +288,7 @@ def attention_in_balls(model: Model, inputs: Int64Array | Vectors, head: int, pr
 
 
 def mixed_inputs_in_balls(model: Model, inputs: Int64Array | Vectors, precision: int) -> arb_mat:
-    r"""What the heads mix at the last position, before $W_V$, as balls, `[T, n_heads * d_model]` (Lemma B2).
+    r"""Return what the heads mix at the last position, before $W_V$, as balls, `[T, n_heads * d_model]` (Lemma B2).
 
     Raises:
         InputError: As `enclose_mixed_inputs`.
@@ -306,7 +306,8 @@ def mixed_inputs_in_balls(model: Model, inputs: Int64Array | Vectors, precision:
 
 
 def features_in_balls(model: Model, inputs: Int64Array | Vectors, precision: int) -> arb_mat:
-    r"""What the heads have read at the last position, before $W_O$, as balls, `[T, n_heads * d_head]` (Lemma B2).
+    r"""Return what the heads have read at the last position, before $W_O$, as balls, `[T, n_heads * d_head]` (Lemma
+    B2).
 
     Raises:
         InputError: As `enclose_features`.
@@ -339,7 +340,7 @@ def _in_balls(model: Model, inputs: Int64Array | Vectors) -> tuple[InBalls, Head
 
 
 def _of_contexts(arithmetic: InBalls, heads: Heads[arb_mat], pairs: AttentionPairs, value: list[arb_mat]) -> arb_mat:
-    """The means of the values of each context, the heads side by side."""
+    """Return the means of the values of each context, the heads side by side."""
     if not value:
         return arb_mat(len(pairs.cells), 0)
     mixed = arithmetic.mixed(heads.block, heads.query, heads.key, value, pairs)
@@ -347,7 +348,7 @@ def _of_contexts(arithmetic: InBalls, heads: Heads[arb_mat], pairs: AttentionPai
 
 
 def _chunks(model: Model, inputs: Int64Array | Vectors) -> Iterator[tuple[slice, InRowBalls, Heads[RowBalls]]]:
-    """The heads of some contexts at a time, in float64."""
+    """Yield the heads of some contexts at a time, in float64."""
     blas.probe()
     block, norms = model.attention, Norms(model)
     count, width = len(inputs), block.n_heads * max(block.d_model, block.d_head, block.d_qk, _length(inputs))
@@ -362,7 +363,7 @@ def _chunks(model: Model, inputs: Int64Array | Vectors) -> Iterator[tuple[slice,
 
 
 def _mixed(arithmetic: InRowBalls, heads: Heads[RowBalls], value: HeadBalls) -> tuple[Floats, Floats]:
-    """The means of the values, `[T, H, n]`, and a radius for each head, `[T, H]`."""
+    """Return the means of the values, `[T, H, n]`, and a radius for each head, `[T, H]`."""
     pairs = heads.pairs(heads.stream.cells, only_last=True)
     with np.errstate(all="ignore"):
         mixed = arithmetic.mixed(heads.block, heads.query, heads.key, value, pairs)
@@ -371,14 +372,14 @@ def _mixed(arithmetic: InRowBalls, heads: Heads[RowBalls], value: HeadBalls) -> 
 
 
 def _patterns(arithmetic: InRowBalls, heads: Heads[RowBalls], query: HeadBalls, key: HeadBalls) -> Enclosure:
-    """The attention weights, `[T, H, S]`."""
+    """Return the attention weights, `[T, H, S]`."""
     pairs = heads.pairs(heads.stream.cells, only_last=True)
     with np.errstate(all="ignore"):
         return arithmetic.patterns(heads.block, query, key, pairs)[pairs.cells[:, 0]]
 
 
 def _side_by_side(midpoint: Floats, radius: Floats) -> Enclosure:
-    """The rows `[T, H * n]` of all heads; one radius per row, unless that would be much larger."""
+    """Return the rows `[T, H * n]` of all heads; one radius per row, unless that would be much larger."""
     rows, n_heads, n = midpoint.shape
     most = radius.max(axis=1, keepdims=True, initial=0.0)
     alike = n_heads * most.sum() <= 4.0 * radius.sum()

@@ -34,7 +34,7 @@ def mostly(idle: BoolArray, counts: Int64Array) -> bool:
 
 
 def alike(rows: BoolArray, row_of: Int64Array) -> list[Int64Array]:
-    """The contexts whose rows are equal, together.
+    """Return the contexts whose rows are equal, together.
 
     Args:
         rows: `[R, columns]`.

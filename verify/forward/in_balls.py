@@ -93,7 +93,9 @@ class InBalls(InMatrices[arb_mat]):
         return angles(block, position)
 
     def normalized(self, rows: arb_mat, norm: Normalization) -> arb_mat:
-        """The normalized rows; an entry less well known than all numbers of at most sqrt(d) is given as all of them."""
+        """Return the normalized rows; an entry less well known than all numbers of at most sqrt(d) is given as all of
+        them.
+        """
         width = norm.width
         unknown = arb(0, math.isqrt(width - 1) + 1)
         gains = self.given(norm.w[None]).entries()
@@ -109,7 +111,8 @@ class InBalls(InMatrices[arb_mat]):
 
 
 def logits_in_balls(model: Model, inputs: Int64Array | Vectors | Prefixes, precision: int) -> arb_mat:
-    r"""The logits, or outputs, of any model as balls, in nats: the last row of the stream times $W_U$, plus $b_U$.
+    r"""Return the logits, or outputs, of any model as balls, in nats: the last row of the stream times $W_U$, plus
+    $b_U$.
 
     Rigorous by Lemma B5. The cost is written at the head of this module.
 
@@ -143,7 +146,7 @@ def logits_in_balls(model: Model, inputs: Int64Array | Vectors | Prefixes, preci
 def logit_chunks_in_balls(
     model: Model, inputs: Int64Array | Vectors | Prefixes, precision: int, *, rows: int
 ) -> Iterator[tuple[int, arb_mat]]:
-    """The same, of so many contexts at a time, with the first of each: all blocks are passed at once.
+    """Yield the same, of so many contexts at a time, with the first of each: all blocks are passed at once.
 
     Args:
         model: The weights.
@@ -167,7 +170,7 @@ def logit_chunks_in_balls(
 
 
 def bits_worth(stream: Stream[arb_mat]) -> int:
-    """The bits that operations on these rows are worth: those in which they are known, and 16; at least 128.
+    """Return the bits that operations on these rows are worth: those in which they are known, and 16; at least 128.
 
     Balls lose bits with each block, so that the last ones of a deep model need far fewer than the first. A row is known
     as well as its best entry, a context as well as its worst row, which all that it computes will read, and all of them
@@ -185,7 +188,7 @@ def bits_worth(stream: Stream[arb_mat]) -> int:
 
 
 def rounded_outwards(balls: arb_mat) -> Enclosure:
-    r"""The float64 enclosure of a matrix of balls: every number of a ball is within the radius of its midpoint.
+    r"""Return the float64 enclosure of a matrix of balls: every number of a ball is within the radius of its midpoint.
 
     With the float64 $m$ nearest to the middle of the ball, the radius is an upper bound of $|x - m|$ over the ball,
     about half a unit in the last place of $m$ where the ball is narrow, and 0 where the ball is one float64 number. The
@@ -211,7 +214,7 @@ def rounded_outwards(balls: arb_mat) -> Enclosure:
 
 
 def checked_precision(precision: int) -> int:
-    """The number of bits, or an `InputError` where balls cannot have it."""
+    """Return the number of bits, or an `InputError` where balls cannot have it."""
     # True and False are integers, and too few bits.
     if not (isinstance(precision, (int, np.integer)) and _FEWEST_BITS <= precision <= _MOST_BITS):
         raise InputError("precision", f"= {precision!r}", f"an integer from {_FEWEST_BITS} to {_MOST_BITS}, in bits")
@@ -219,7 +222,7 @@ def checked_precision(precision: int) -> int:
 
 
 def _softmax(scores: list[arb]) -> list[arb]:
-    """The softmax of balls; a share that is less well known than any number from 0 to 1 is given as all of them."""
+    """Return the softmax of balls; a share that is less well known than any number from 0 to 1 is given as all of them."""
     top = max(score.mid() for score in scores)
     powers = [(score - top).exp() for score in scores]
     mass = sum(powers[1:], powers[0])
@@ -228,7 +231,7 @@ def _softmax(scores: list[arb]) -> list[arb]:
 
 
 def _sigmoid(u: arb) -> arb:
-    """The first share of the softmax of u and 0."""
+    """Return the first share of the softmax of u and 0."""
     if u.mid() > 0:
         return _known(1 / (1 + (-u).exp()), _SHARE)
     power = u.exp()
@@ -256,14 +259,16 @@ _ACTIVATIONS: dict[Activation, Callable[[arb], arb]] = {
 
 
 def _known(x: arb, unknown: arb) -> arb:
-    """The ball, or the one that holds all numbers that are possible, where that says more."""
+    """Return the ball, or the one that holds all numbers that are possible, where that says more."""
     if x.rel_accuracy_bits() > _SURELY_KNOWN:
         return x
     return x if x.is_finite() and x.rad() <= unknown.rad() else unknown
 
 
 def _float_above(x: arb) -> float:
-    """The first of two neighbouring float64 that is surely at least every number of the ball, otherwise infinity."""
+    """Return the first of two neighbouring float64 that is surely at least every number of the ball, otherwise
+    infinity.
+    """
     nearest = float(x.upper())
     for bound in (nearest, math.nextafter(nearest, math.inf)):
         if arb(bound) >= x:

@@ -59,7 +59,7 @@ class InRationals(InMatrices[fmpq_mat]):
 
 
 def exact_outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
-    r"""The last embeddings and the features of every context, exactly: $[x_S \mid Y]$, `[T, d + H d_h]`.
+    r"""Return the last embeddings and the features of every context, exactly: $[x_S \mid Y]$, `[T, d + H d_h]`.
 
     The attention of a head to position s is $2^{k_s - k} / \sum_r 2^{k_r - k}$ with the least score k of the context: a
     quotient of integers.
@@ -97,7 +97,7 @@ def exact_outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
 
 
 def exact_network_logits(model: Model, inputs: Int64Array | Vectors) -> fmpq_mat:
-    r"""The logits of a rational model, exactly: `[T, d_vocab_out]`, in nats.
+    r"""Return the logits of a rational model, exactly: `[T, d_vocab_out]`, in nats.
 
     Its scores $\frac{1}{\sqrt m} \langle q, k \rangle$ are in units of $\ln 2$ and have to be integers where they are
     looked at.
@@ -140,7 +140,7 @@ def exact_network_logits(model: Model, inputs: Int64Array | Vectors) -> fmpq_mat
 
 
 def exponent_of(score: fmpq, root: int) -> int:
-    """The integer that a score in units of ln 2 over the square root of `root` is, or a `HypothesisError`."""
+    """Return the integer that a score in units of ln 2 over the square root of `root` is, or a `HypothesisError`."""
     if root == 1 and score.q == 1:
         return int(score.p)
     square = score * score / root
@@ -152,7 +152,7 @@ def exponent_of(score: fmpq, root: int) -> int:
 
 
 def tokens_of(front_end: ExactFrontEnd, contexts: Int64Array) -> list[list[int]]:
-    """The contexts as lists, or an `InputError` where they are not tokens of this front end."""
+    """Return the contexts as lists, or an `InputError` where they are not tokens of this front end."""
     return checked_contexts(contexts, d_vocab=front_end.d_vocab, n_ctx=front_end.n_ctx).tolist()
 
 

@@ -188,7 +188,7 @@ def rising_of_parts(
     most_bits: int = _MOST_BALL_BITS,
     norms: Norms | None = None,
 ) -> Iterator[tuple[Precision, int, int, Int64Array, Enclosure]]:
-    """The same, of contexts of several lengths: all lengths in one precision, and then in the next.
+    """Yield the same, of contexts of several lengths: all lengths in one precision, and then in the next.
 
     Balls of contexts that begin alike, whatever their lengths, share the rows of what they begin with, and few contexts
     come first, so that the first answer does not wait for all.
@@ -299,7 +299,7 @@ def _bits_unused(balls: arb_mat, radius: float) -> int:
 def _together(
     model: Model, parts: Sequence[Int64Array | Vectors], is_open: Sequence[BoolArray]
 ) -> Iterator[list[tuple[int, int]]]:
-    """The contexts that are open, by part and row, in groups that are walked together.
+    """Yield the contexts that are open, by part and row, in groups that are walked together.
 
     Prefixes are shared within a group, so that contexts that begin alike stand together, and groups grow; contexts of
     one token, whose balls are known better than others (`verify.forward.in_balls.bits_worth`), are a group of theirs.
@@ -402,7 +402,7 @@ def decide_argmax(
 
 
 def leads(logits: Enclosure) -> tuple[Int64Array, Floats]:
-    """The place of the logit with the largest lower end, `[T]`, and a lower bound of its lead over all others.
+    """Return the place of the logit with the largest lower end, `[T]`, and a lower bound of its lead over all others.
 
     The bound is above 0 if and only if the enclosure says that the place leads: floats that differ do so by the least
     number above 0 at least.
@@ -433,7 +433,7 @@ def _gaps(values: Floats) -> Floats:
 
 
 def _less_largest(value: DoubleDouble, radius: Floats, absolute: bool) -> Enclosure:
-    """What these values with these radii are less the largest value of their row, as float64."""
+    """Return what these values with these radii are less the largest value of their row, as float64."""
     with np.errstate(all="ignore"):
         if not absolute:
             # Of equal high words the low ones decide.

@@ -82,7 +82,7 @@ class Norms:
         return self._once("columns", matrix, norm, _of_columns)
 
     def side_by_side(self, maps: Floats) -> Floats:
-        """The maps `[maps, n, p]` as one, `[n, maps * p]`."""
+        """Return the maps `[maps, n, p]` as one, `[n, maps * p]`."""
         return self._once("side by side", maps, None, _side_by_side)
 
     def rows_of(self, maps: Floats) -> Floats:
@@ -125,7 +125,7 @@ def _spectral(maps: Floats, norm: Normalization | None) -> MapNorms:
 
 @lru_cache(maxsize=2**13)
 def _known(shape: tuple[int, ...], entries: bytes, kind: str | None, gain: bytes) -> tuple[float, float, float, float]:
-    """The norms of a small map, by its entries: every walk over a model shares them, and over the same weights."""
+    """Return the norms of a small map, by its entries: every walk over a model shares them, and over the same weights."""
     return _norms_of(np.frombuffer(entries).reshape(shape), kind, np.frombuffer(gain))
 
 

@@ -29,19 +29,19 @@ class InMatrices(ABC, Generic[M]):
 
     @abstractmethod
     def weights(self, scores: list[Any], root: int) -> list[Any]:
-        """The softmax of scores that are still to be divided by the square root of `root`."""
+        """Return the softmax of scores that are still to be divided by the square root of `root`."""
 
     @abstractmethod
     def scaled(self, score: Any, root: int) -> Any:
-        """A score divided by the square root of `root`."""
+        """Return a score divided by the square root of `root`."""
 
     @abstractmethod
     def normalized(self, rows: M, norm: Normalization) -> M:
-        """The rows after a normalization."""
+        """Return the rows after a normalization."""
 
     @abstractmethod
     def activated(self, rows: M, activation: Activation) -> M:
-        """The activation of each entry."""
+        """Return the activation of each entry."""
 
     def embedded(self, a: Tensor, b: Tensor) -> M:
         return self.given(a) + self.given(b)
@@ -80,7 +80,7 @@ class InMatrices(ABC, Generic[M]):
 
     @abstractmethod
     def clipped(self, heads: list[M], c: float) -> list[M]:
-        """The rows of heads with every entry cut off at -c and c."""
+        """Return the rows of heads with every entry cut off at -c and c."""
 
     @abstractmethod
     def angles(self, block: Attention, position: int) -> list[tuple[Any, Any]]:
@@ -128,7 +128,7 @@ class InMatrices(ABC, Generic[M]):
         return self.kind(outputs.nrows(), outputs.ncols(), entries)
 
     def product(self, rows: M, W: Tensor) -> M:
-        """The rows times an exact matrix."""
+        """Return the rows times an exact matrix."""
         return rows * self.given(W)
 
     def mapped(self, rows: M, W: Tensor, b: Tensor | None) -> M:
@@ -164,13 +164,13 @@ class InMatrices(ABC, Generic[M]):
         return self.product(self.side_by_side(mixed), W_O.reshape(len(W_O) * block.d_head, block.d_out))
 
     def side_by_side(self, heads: list[M]) -> M:
-        """The rows of all heads, `[P, heads * n]`."""
+        """Return the rows of all heads, `[P, heads * n]`."""
         tables = [head.tolist() for head in heads]
         entries = [entry for rows in zip(*tables, strict=True) for row in rows for entry in row]
         return self.kind(heads[0].nrows(), sum(head.ncols() for head in heads), entries)
 
     def patterns(self, block: Attention, query: M, key: M, pairs: AttentionPairs, head: int = 0) -> list[list[Any]]:
-        """The attention weights of one head, for each pair those of the rows that it reads, in their order."""
+        """Return the attention weights of one head, for each pair those of the rows that it reads, in their order."""
         queries, keys = query.tolist(), key.tolist()
         slope = None if block.slopes is None else self.given(block.slopes[head, None, None])[0, 0]
         found: dict[int, list[Any]] = {}
@@ -198,12 +198,12 @@ class InMatrices(ABC, Generic[M]):
         return heads
 
     def _chosen(self, table: list[list[Any]], chosen: Sequence[int], columns: int) -> M:
-        """The chosen rows of a matrix that is given as lists."""
+        """Return the chosen rows of a matrix that is given as lists."""
         return self.kind(len(chosen), columns, [entry for i in chosen for entry in table[i]])
 
 
 def norm_parts(norm: Normalization, width: int) -> list[Normalization]:
-    """The normalization of each head, where the gains of all lie side by side."""
+    """Return the normalization of each head, where the gains of all lie side by side."""
     count = norm.width // width
     gains = norm.w.reshape(count, width)
     shifts = [None] * count if norm.b is None else list(norm.b.reshape(count, width))
@@ -211,7 +211,7 @@ def norm_parts(norm: Normalization, width: int) -> list[Normalization]:
 
 
 def _groups(pairs: AttentionPairs) -> list[tuple[list[int], list[int], list[int]]]:
-    """The pairs that read the same rows: which rows ask, which are read, and which pairs these are."""
+    """Return the pairs that read the same rows: which rows ask, which are read, and which pairs these are."""
     positions = pairs.asking.shape[1]
     alike = bool(pairs.allowed.all())
     groups: dict[tuple[int, int], list[int]] = {}

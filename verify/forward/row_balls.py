@@ -60,12 +60,12 @@ class Sum:
     rounded: Floats
 
     def taken(self, chosen: Int64Array | slice) -> "Sum":
-        """The sums of some of the rows."""
+        """Return the sums of some of the rows."""
         return Sum(self.terms, self.sizes[chosen], self.rounded[chosen])
 
     @classmethod
     def joined(cls, parts: "Sequence[Sum | None]") -> "Sum | None":
-        """The sums of the rows of one part after those of the other."""
+        """Return the sums of the rows of one part after those of the other."""
         known = [part for part in parts if part is not None]
         if not known or len(known) < len(parts):
             return None
@@ -73,15 +73,15 @@ class Sum:
         return cls(max(part.terms for part in known), sizes, rounded)
 
     def mean(self, read: Int64Array) -> "Sum":
-        """The sums of the means of the rows `read`, `[L, S]`."""
+        """Return the sums of the means of the rows `read`, `[L, S]`."""
         return Sum(self.terms, self.sizes[read].mean(axis=1), self.rounded[read].mean(axis=1))
 
     def less(self, other: "Sum") -> "Sum":
-        """What is left of the terms without those of the other sum, whose sizes are counted on."""
+        """Return what is left of the terms without those of the other sum, whose sizes are counted on."""
         return Sum(self.terms - other.terms, self.sizes, self.rounded)
 
     def beside(self, other: "Sum") -> "Sum":
-        """The terms of both sums, with what is counted already of the rounding of each."""
+        """Return the terms of both sums, with what is counted already of the rounding of each."""
         return Sum(self.terms + other.terms, self.sizes + other.sizes, self.rounded + other.rounded)
 
 
@@ -112,7 +112,7 @@ class RowBalls:
     sum: Sum | None = None
 
     def taken(self, chosen: Int64Array | slice) -> "RowBalls":
-        """Some of the rows."""
+        """Return some of the rows."""
         moved, slipped = (None if part is None else part[chosen] for part in (self.moved, self.slipped))
         nonzero = None if self.nonzero is None else self.nonzero[chosen]
         of_rows = None if self.sum is None else self.sum.taken(chosen)
@@ -168,11 +168,11 @@ class InRowBalls:
             self.fits = self.fits and bool(np.all(sizes <= self.numbers.elsewhere.largest))
 
     def _raised(self, radius: Floats) -> Floats:
-        """`raised`, and more than underflow takes elsewhere."""
+        """Return `raised`, and more than underflow takes elsewhere."""
         return raised(radius) if self.numbers.elsewhere is None else raised(radius + self.numbers.elsewhere.floor)
 
     def _summed(self, rows: RowBalls, maps: Floats, norms: MapNorms, terms: int, chosen: Floats | None) -> Sum:
-        """The sums of a product of rows with each of the maps, `[P, maps]`, and what they round by (Lemma T1).
+        """Return the sums of a product of rows with each of the maps, `[P, maps]`, and what they round by (Lemma T1).
 
         Args:
             rows: The rows.
@@ -249,7 +249,7 @@ class InRowBalls:
         return RowBalls(total, self._raised(radius + rounded), sum=whole)
 
     def less(self, rows: RowBalls, others: RowBalls) -> RowBalls:
-        """The difference, which is formed here alone: elsewhere the terms of the others were never added."""
+        """Return the difference, which is formed here alone: elsewhere the terms of the others were never added."""
         total, radius = self.numbers.add(rows.value, -others.value), rows.whole() + others.whole()
         rest = None if rows.sum is None or others.sum is None else rows.sum.less(others.sum)
         radius = self._raised(radius + growth(self.numbers.unit, 2) * self._sizes(total, radius))
@@ -275,7 +275,7 @@ class InRowBalls:
         return RowBalls(value, self._raised(rows.whole() + rounded), sum=whole)
 
     def _with_shift(self, sums: Sum, value: Values, shifts: Floats) -> tuple[Sum | None, Floats]:
-        """The sums with shifts of these sizes, and what is not counted yet of their rounding.
+        """Return the sums with shifts of these sizes, and what is not counted yet of their rounding.
 
         Here half a unit of what is seen; elsewhere a shift is one more term, that is converted, in any place.
         """
@@ -289,7 +289,7 @@ class InRowBalls:
         return RowBalls(images.value[:, 0], images.radius[:, 0], sum=of_rows)
 
     def _mapped(self, rows: RowBalls, maps: Floats, shifts: Floats | None) -> tuple[HeadBalls, Sum | None]:
-        """The images under maps `[maps, n, p]` (Lemma T1), and the sums that they are elsewhere, `[P, maps]`."""
+        """Return the images under maps `[maps, n, p]` (Lemma T1), and the sums that they are elsewhere, `[P, maps]`."""
         count, inner, width = maps.shape
         norms = self.norms.of(maps, rows.norm)
         side_by_side = self.norms.side_by_side(maps)
@@ -303,7 +303,7 @@ class InRowBalls:
         return HeadBalls(y, row_norms(self.numbers.high(y)), self._raised(radius)), sums
 
     def read_out(self, rows: RowBalls, W: Floats, b: Floats | None) -> tuple[Values, Floats]:
-        """The outputs, and a radius for each (Lemma T5 (c))."""
+        """Return the outputs, and a radius for each (Lemma T5 (c))."""
         norms = self.norms.of_columns(W, rows.norm)
         outputs = self.numbers.mapped(rows.value, W, b)
         sizes = self._sizes(rows.value, rows.whole())
@@ -509,7 +509,7 @@ class InRowBalls:
         return HeadBalls(mixed, row_norms(self.numbers.high(mixed)), radius)
 
     def patterns(self, block: Attention, query: HeadBalls, key: HeadBalls, pairs: AttentionPairs) -> Enclosure:
-        """The attention weights of the last position in float64, `[L, H, S]` (Lemma F3)."""
+        """Return the attention weights of the last position in float64, `[L, H, S]` (Lemma F3)."""
         table, count = self._score_table(block, query, key, pairs), len(pairs.asking)
         shape = (count, query.radius.shape[1], pairs.read.shape[1])
         midpoint, radius = np.empty(shape), np.empty(shape)
@@ -522,7 +522,7 @@ class InRowBalls:
         return Enclosure(midpoint, radius)
 
     def repeated(self, rows: RowBalls, heads: int) -> HeadBalls:
-        """The rows themselves, for each head."""
+        """Return the rows themselves, for each head."""
         value, radius = rows.value, np.repeat(rows.whole()[:, None], heads, axis=1)
         sizes = np.repeat(row_norms(self.numbers.high(value))[:, None], heads, axis=1)
         return HeadBalls(np.broadcast_to(value[:, None], (len(value), heads, value.shape[1])), sizes, radius)
@@ -601,7 +601,9 @@ class InRowBalls:
     def _score_table(
         self, block: Attention, query: HeadBalls, key: HeadBalls, pairs: AttentionPairs
     ) -> tuple[Values, Int64Array, Int64Array] | None:
-        """The scores of all rows that ask with all that are read, `[Q, P, H]`, and which is where; if they are few."""
+        """Return the scores of all rows that ask with all that are read, `[Q, P, H]`, and which is where; if they are
+        few.
+        """
         if pairs.asking.shape[1] != 1:
             return None
         asked, asking = np.unique(pairs.asking[:, 0], return_inverse=True)
@@ -621,7 +623,7 @@ class InRowBalls:
         part: slice,
         table: tuple[Values, Int64Array, Int64Array] | None,
     ) -> tuple[Values, Floats]:
-        """The scores in some contexts and how far they are off, `[C, H, i, S]` (Lemma T3)."""
+        """Return the scores in some contexts and how far they are off, `[C, H, i, S]` (Lemma T3)."""
         numbers, asking, read = self.numbers, pairs.asking[part], pairs.read[part]
         if table is None:
             asks, has = (x.value[rows].transpose(0, 2, 1, 3) for x, rows in ((query, asking), (key, read)))
@@ -669,7 +671,7 @@ class InRowBalls:
         part: slice,
         table: tuple[Values, Int64Array, Int64Array] | None,
     ) -> tuple[Values, Floats]:
-        """What the heads mix in some contexts, `[C, H, i, n]`, and its radii `[C, H, i]` (Lemma T3)."""
+        """Return what the heads mix in some contexts, `[C, H, i, n]`, and its radii `[C, H, i]` (Lemma T3)."""
         numbers, allowed = self.numbers, pairs.allowed
         scores, doubt = self._scores(block, query, key, pairs, part, table)
         scores = numbers.below_largest(scores, allowed)
@@ -764,7 +766,7 @@ def _chunks(
 def _last_rows(
     model: Model, inputs: Int64Array | Vectors, norms: Norms, numbers: Numbers | None, chunk: int
 ) -> Iterator[tuple[int, int, RowBalls, InRowBalls]]:
-    """The last rows behind all blocks, of many contexts at a time: a row for each."""
+    """Yield the last rows behind all blocks, of many contexts at a time: a row for each."""
     places = [i for i, block in enumerate(model.blocks) if isinstance(block, Attention)]
     last = places[-1] if places else 0
     count = len(inputs)
@@ -831,12 +833,12 @@ def rescalings(length: int) -> float:
 
 
 def not_counted(rounded: Floats, already: Floats) -> Floats:
-    """What is left of a rounding, of which a part is counted; infinite where nothing is known."""
+    """Return what is left of a rounding, of which a part is counted; infinite where nothing is known."""
     return np.where(np.isfinite(rounded), np.maximum(rounded - already, 0.0), np.inf)
 
 
 def _widened(x: Values, shape: tuple[int, ...]) -> Values:
-    """The numbers repeated along the axes of length 1."""
+    """Return the numbers repeated along the axes of length 1."""
     if isinstance(x, np.ndarray):
         return np.broadcast_to(x, shape)
     return DoubleDouble(np.broadcast_to(x.high, shape), np.broadcast_to(x.low, shape))

@@ -55,11 +55,11 @@ class Spread:
     sum: Sum | None = None
 
     def made(self, value: Floats, linear: Floats, rest: Floats, each: Floats | None = None) -> "Spread":
-        """What an operation makes of the rows, with their symbols."""
+        """Return what an operation makes of the rows, with their symbols."""
         return Spread(value, linear, rest, self.own, self.age, self.width, each)
 
     def taken(self, chosen: Int64Array | slice) -> "Spread":
-        """Some of the rows."""
+        """Return some of the rows."""
         value, linear, rest = (x[chosen] for x in (self.value, self.linear, self.rest))
         each = None if self.each is None else self.each[chosen]
         sums = None if self.sum is None else self.sum.taken(chosen)
@@ -149,7 +149,7 @@ class InRowEllipsoids:
         return np.ones(rows.value.shape, dtype=bool)
 
     def added(self, rows: Spread, others: Spread) -> Spread:
-        """The sums, in one ellipsoid each; what both have of the same symbols is added before."""
+        """Return the sums, in one ellipsoid each; what both have of the same symbols is added before."""
         total, own = rows.value + others.value, rows.linear.shape[1]
         if rows.age == others.age >= 0 and np.array_equal(rows.own, others.own):
             linear = others.linear.copy()
@@ -182,7 +182,7 @@ class InRowEllipsoids:
         return growth(unit, 1) * (1.0 + 2.0 * growth(unit, terms + 8)) * (nodes + 3.0 * sizes)
 
     def _renewed(self, x: Spread) -> Spread:
-        """The same rows in one ellipsoid each, with symbols of their own (Lemma R15 (e))."""
+        """Return the same rows in one ellipsoid each, with symbols of their own (Lemma R15 (e))."""
         (count, width), symbols = x.value.shape, x.linear.shape[1]
         if symbols:
             blocks = x.linear.reshape(count, -1, x.width, width)
@@ -206,7 +206,9 @@ class InRowEllipsoids:
         return Spread(x.value, linear, np.where(known, 0.0, np.inf), np.arange(count), self._age, width)
 
     def _product(self, x: Spread, W: Floats, b: Floats | None) -> tuple[Floats, Sum]:
-        """The values of x W + b, and the sums that they are, with all their rounding in any order (Lemma R15 (a))."""
+        """Return the values of x W + b, and the sums that they are, with all their rounding in any order (Lemma R15
+        (a)).
+        """
         terms, columns = len(W), row_norms(W.T) + self.elsewhere.floor
         y = self.numbers.mapped(x.value, W, b)
         moved = x.whole()[:, None] * columns
@@ -259,7 +261,9 @@ class InRowEllipsoids:
         return rows.made(z, linear, np.where(known, self._raised(rest), ball))
 
     def _bent(self, x: Spread, y: Floats, slope: Floats, off: Floats) -> Spread:
-        """A function of each entry with these slopes; `off` is how far it is from the linear one, rounding included."""
+        """Return a function of each entry with these slopes; `off` is how far it is from the linear one, rounding
+        included.
+        """
         steepest, fine = np.abs(slope).max(axis=-1, initial=0.0), _FINE * x.whole()
         entries = np.abs(slope) * (x.beyond() + fine[:, None])
         rest = np.fmin(steepest * (x.rest + fine), row_norms(entries)) + row_norms(off)
@@ -296,7 +300,7 @@ class InRowEllipsoids:
         return rows.made(y, linear, self._raised(rest), self._raised(entries + off))
 
     def shifted(self, rows: Spread, b: Floats) -> Spread:
-        """A shift is one more term of the sum, in any place."""
+        """Add a shift as one more term of the sum, in any place."""
         sums, y = rows.sum or self._one(rows), rows.value + b
         shifts = np.broadcast_to(np.abs(b), y.shape)
         sums, off = self._together(sums, Sum(1, shifts, np.zeros_like(y)), y, rows.whole())
@@ -439,8 +443,9 @@ class InRowEllipsoids:
         return Spread(mean, linear, rest, q.own, query.age, max(query.width, key.width))
 
     def _scores(self, block: Attention, q: Spread, k: "_Read") -> tuple[Floats, Floats, Floats, Floats]:
-        """The scores `[L, H, S]`, their generators of what asks `[L, g, H, S]` and of each row that is read
-        `[L, S, g, H]`, and what is beyond these, but for the exponential."""
+        """Return the scores `[L, H, S]`, their generators of what asks `[L, g, H, S]` and of each row that is read
+        `[L, S, g, H]`, and what is beyond these, but for the exponential.
+        """
         unit, root = self.numbers.unit, np.sqrt(float(block.score_root))
         asks, has = row_norms(q.value)[..., None], row_norms(k.value)
         q_whole, q_rest = q.whole()[..., None], q.rest[..., None]
@@ -497,7 +502,7 @@ def _of_pairs(x: Spread, read: Int64Array) -> _Read:
 
 
 def _over_blocks(linear: Floats, width: int) -> Floats:
-    """The sums over blocks of symbols, the second axis, of the norms along symbols and the last axis."""
+    """Return the sums over blocks of symbols, the second axis, of the norms along symbols and the last axis."""
     blocks = linear.reshape(len(linear), linear.shape[1] // width, width, *linear.shape[2:])
     sizes = np.sqrt(np.einsum("pbs...i,pbs...i->pb...", blocks, blocks)).sum(axis=1)
     return sizes * (1.0 + 2.0 * growth(UNIT, width * linear.shape[-1] + 8.0))
@@ -526,7 +531,7 @@ def _ball(x: Spread) -> RowBalls:
 
 
 def _side_by_side(heads: Spread) -> Spread:
-    """The rows of all heads as one row."""
+    """Return the rows of all heads as one row."""
     count, symbols, width = len(heads.value), heads.linear.shape[1], heads.value.shape[1] * heads.value.shape[2]
     value, linear = heads.value.reshape(count, width), heads.linear.reshape(count, symbols, width)
     return heads.made(value, linear, row_norms(heads.rest))

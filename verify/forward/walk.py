@@ -45,7 +45,7 @@ class Stream(Generic[R]):
     before: tuple[R, Int64Array] | None = None
 
     def last(self, arithmetic: Arithmetic[R, Any, Any]) -> "Stream[R]":
-        """The rows at the last position alone."""
+        """Return the rows at the last position alone."""
         chosen, cells = np.unique(self.cells[:, -1], return_inverse=True)
         before = None if self.before is None else (self.before[0], self.before[1][chosen])
         rows = arithmetic.taken(self.rows, chosen)
@@ -68,7 +68,7 @@ class Prefixes:
 
     @classmethod
     def of(cls, parts: Sequence[Int64Array]) -> "Prefixes":
-        """The contexts of each length, one part after the other."""
+        """Return the contexts of each length, one part after the other."""
         longest = max(part.shape[1] for part in parts)
         rows = [np.pad(part, ((0, 0), (0, longest - part.shape[1])), constant_values=-1) for part in parts]
         return cls(np.concatenate(rows))
@@ -84,7 +84,7 @@ def shares_prefixes(model: Model) -> bool:
 
 
 def stream_of(arithmetic: Arithmetic[R, Any, Any], model: Model, inputs: Int64Array | Vectors | Prefixes) -> Stream[R]:
-    """The stream before any block.
+    """Return the stream before any block.
 
     Args:
         arithmetic: What evaluates it.
@@ -119,7 +119,7 @@ def stream_of(arithmetic: Arithmetic[R, Any, Any], model: Model, inputs: Int64Ar
 def passed(
     arithmetic: Arithmetic[R, Any, Any], model: Model, stream: Stream[R], places: Sequence[int] | None = None
 ) -> Stream[R]:
-    """The stream after all blocks, or after those at these places."""
+    """Return the stream after all blocks, or after those at these places."""
     for place in range(len(model.blocks)) if places is None else places:
         block = model.blocks[place]
         stream = BLOCKS[type(block)](arithmetic, block, stream, only_last_is_read(model.blocks, place))
@@ -127,7 +127,7 @@ def passed(
 
 
 def read_out(arithmetic: Arithmetic[R, Any, Any], model: Model, stream: Stream[R]) -> tuple[Any, Int64Array]:
-    """The outputs of the distinct last rows, and which of them each context has, `[T]`."""
+    """Return the outputs of the distinct last rows, and which of them each context has, `[T]`."""
     last = stream.last(arithmetic)
     outputs = arithmetic.read_out(last.rows, model.W_U, model.b_U)
     return arithmetic.bent(outputs, model.logit_divisor, model.logit_cap), last.cells[:, 0]
@@ -229,15 +229,15 @@ class Heads(Generic[R]):
         return cls(arithmetic, block, stream, asking, read, query, key, value)
 
     def pairs(self, cells: Int64Array, *, only_last: bool, first: int = 0) -> AttentionPairs:
-        """What is looked at in contexts with these cells, the first of them the example `first`."""
+        """Return what is looked at in contexts with these cells, the first of them the example `first`."""
         return pairs_of(self.block, cells, only_last=only_last, first=first)
 
     def mixed(self, pairs: AttentionPairs) -> Any:
-        """What the heads read, a row for each pair."""
+        """Return what the heads read, a row for each pair."""
         return self.arithmetic.mixed(self.block, self.query, self.key, self.value, pairs)
 
     def attended(self, cells: Int64Array, *, only_last: bool, first: int = 0) -> Stream[R]:
-        """The stream behind the attention, for contexts with these cells."""
+        """Return the stream behind the attention, for contexts with these cells."""
         arithmetic, block = self.arithmetic, self.block
         if only_last and (cells < 0).any():
             return self._attended_by_lengths(cells)
@@ -256,7 +256,7 @@ class Heads(Generic[R]):
         return Stream(y, pairs.cells, self.stream.positions[pairs.asked], self.stream.queries, before)
 
     def _attended_by_lengths(self, cells: Int64Array) -> Stream[R]:
-        """The last rows of contexts of several lengths, each asking for its own."""
+        """Return the last rows of contexts of several lengths, each asking for its own."""
         lengths = (cells >= 0).sum(axis=1)
         rows, places, asked, found = list[R](), np.empty((len(cells), 1), dtype=np.int64), list[Int64Array](), 0
         for length in np.unique(lengths).tolist():
@@ -272,7 +272,7 @@ class Heads(Generic[R]):
         return Stream(self.arithmetic.joined(rows), places, self.stream.positions[every], None, before)
 
     def leave(self, y: R, asked: Int64Array) -> R:
-        """The rows behind the attention, of what the heads write for the rows `asked`."""
+        """Return the rows behind the attention, of what the heads write for the rows `asked`."""
         arithmetic, block = self.arithmetic, self.block
         if block.b_O is not None:
             y = arithmetic.shifted(y, block.b_O)
@@ -297,7 +297,7 @@ class Heads(Generic[R]):
         return (idle, row_of.reshape(-1)) if worth else None
 
     def _written_together(self, pairs: AttentionPairs, idle: BoolArray, row_of: Int64Array) -> R:
-        """What the heads write, `[L, d_out]`: those that are idle together, as one mean (Lemma B7)."""
+        """Return what the heads write, `[L, d_out]`: those that are idle together, as one mean (Lemma B7)."""
         arithmetic, block = self.arithmetic, self.block
         groups = alike(idle, row_of)
         parts = []
@@ -315,7 +315,7 @@ class Heads(Generic[R]):
         return arithmetic.taken(arithmetic.joined(parts), np.argsort(np.concatenate(groups), kind="stable"))
 
     def _rest(self, busy: list[int], length: int) -> R:
-        """What all heads but some write of each row, where they attend equally to so many."""
+        """Return what all heads but some write of each row, where they attend equally to so many."""
         if tuple(busy) not in self._rests:
             arithmetic, heads = self.arithmetic, busy or None
             value = self.value if heads is None else arithmetic.chosen_heads(self.value, busy)
@@ -331,7 +331,7 @@ def _placed(
     norm: Normalization | None,
     positions: Int64Array,
 ) -> Any:
-    """Queries or keys after all that is done to them: cut off, normalized, turned."""
+    """Return queries or keys after all that is done to them: cut off, normalized, turned."""
     if block.clip is not None:
         heads = arithmetic.clipped(heads, block.clip)
     if norm is not None:
@@ -340,12 +340,12 @@ def _placed(
 
 
 def part_of(inputs: Int64Array | Vectors, chosen: Int64Array) -> Int64Array | Vectors:
-    """Some of the contexts, or examples."""
+    """Return some of the contexts, or examples."""
     return inputs.taken(chosen) if isinstance(inputs, Vectors) else np.asarray(inputs)[chosen]
 
 
 def checked_inputs(model: Model, inputs: Int64Array | Vectors) -> Int64Array | Vectors:
-    """What the model can read, contexts as int64 `[T, S]`; or an `InputError`."""
+    """Return what the model can read, contexts as int64 `[T, S]`; or an `InputError`."""
     if model.reads_tokens:
         return contexts_of(model, inputs)
     if not isinstance(inputs, Vectors):
@@ -356,7 +356,7 @@ def checked_inputs(model: Model, inputs: Int64Array | Vectors) -> Int64Array | V
 
 
 def contexts_of(model: Model, contexts: Int64Array | Vectors) -> Int64Array:
-    """The contexts as int64 `[T, S]`, or an `InputError` where the model cannot read them."""
+    """Return the contexts as int64 `[T, S]`, or an `InputError` where the model cannot read them."""
     if not model.reads_tokens:
         raise InputError("the model", "reads vectors", "a task that brings them in the place of contexts of tokens")
     if isinstance(contexts, Vectors):

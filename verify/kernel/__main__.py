@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _sizes() -> str:
-    """The syntax nodes (expressions and statements) of each file: of the kinds, and of what all kinds share."""
+    """Return the syntax nodes (expressions and statements) of each file: of the kinds, and of what all kinds share."""
     trees = {
         path.stem: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(Path(__file__).parent.glob("*.py"))
     }

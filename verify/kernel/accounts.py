@@ -99,7 +99,7 @@ class Reals:
         return True
 
     def weighs(self, looked: Looked, account: int) -> int | None:
-        r"""The 1-norm of the difference between the weights and the average over k top rows.
+        r"""Return the 1-norm of the difference between the weights and the average over k top rows.
 
         Let real scores be within $\delta \le 1/2$ of nominal ones, and the S - k other rows lie lower by g. Their share
         is at most $\rho = (S - k) e^{-g + \delta} / (k e^{-\delta}) \le S e^{1 - g}$; what they take is missing at the
@@ -218,7 +218,9 @@ class Runs:
         return self._summed(sizes, drift, fits=True, may_be_long=not looked.ties)
 
     def anything(self, reach: int, scale: int, length: int) -> int:
-        r"""The weights are not negative and sum to 1, but for $4 S + 12$ roundings: $\gamma_{4 S + 12} V + \dots$."""
+        r"""Take weights that are not negative and sum to 1, but for $4 S + 12$ roundings: $\gamma_{4 S + 12} V +
+        \dots$.
+        """
         if length * reach > 1 << max(0, scale + self.most - 3):
             self.overflow = self.overflow or "the sum of a softmax may overflow"
             return 0

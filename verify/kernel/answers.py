@@ -46,7 +46,7 @@ class Statement:
 
 
 def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
-    """The data of a statement in its one form."""
+    """Return the data of a statement in its one form."""
     values, labels = record["values"], certificate.target == "labels"
     require_fields(FILE, f"{field}.values", values, ["contexts", "held", "wrong"], [*_BOUNDS, "guess_held"])
     count = certificate.sizes["contexts"]
@@ -67,7 +67,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
-    """The statement in words; decimals are rounded so that it stays true."""
+    """Return the statement in words; decimals are rounded so that it stays true."""
     count, held = statement.held.contexts, statement.held.count
     of_values = certificate.target == "values"
     unit, name = ("", "distance from the values") if of_values else (" nats", "divergence of the prediction")
@@ -91,7 +91,7 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
 
 
 def stated(statement: Statement) -> Stated:
-    """The numbers that answer the question."""
+    """Return the numbers that answer the question."""
     held, bounds = statement.held, (statement.mean_upper, statement.guess_lower)
     return Stated(held.contexts, held.count, statement.wrong, statement.guess_held, *bounds)
 
@@ -120,7 +120,7 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
 
 
 def _of_facts(known: dict[int, Found | None], facts: Sequence[tuple[int, ...]]) -> Iterator[Found | None]:
-    """What is known of each fact: nothing, unless it is of all the contexts that are asked for it."""
+    """Yield what is known of each fact: nothing, unless it is of all the contexts that are asked for it."""
     for fact in facts:
         parts = [each for i in fact if (each := known[i]) is not None]
         yield whole(parts) if len(parts) == len(fact) else None
@@ -149,7 +149,7 @@ def _follows(statement: Statement, certificate: Certificate, i: int, found: Foun
 
 
 def _mean_is_open(statement: Statement, found: dict[int, Found | None]) -> list[int]:
-    """The contexts that have to be known better for the mean loss; none if its bound is proved."""
+    """Return the contexts that have to be known better for the mean loss; none if its bound is proved."""
     if statement.mean_upper is None:
         return []
     mean = sum((each.loss for each in found.values() if each is not None), arb(0)) / len(found)
@@ -182,6 +182,6 @@ def _check_guess(statement: Statement, evaluation: Evaluation) -> None:
 
 
 def ball(number: Number) -> arb:
-    """A ball that contains the number."""
+    """Return a ball that contains the number."""
     numerator, denominator = number.as_integer_ratio()
     return arb(numerator) / arb(denominator)

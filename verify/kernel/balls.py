@@ -24,7 +24,7 @@ Cell = tuple[int, ...]  # of a context the numbers of its rows, position by posi
 
 
 def batches(contexts: Sequence[Context], few: int = TOGETHER) -> Iterator[Sequence[Context]]:
-    """The contexts in their order, so many together that what is computed of them needs little memory.
+    """Yield the contexts in their order, so many together that what is computed of them needs little memory.
 
     Args:
         contexts: All of them.
@@ -43,13 +43,13 @@ def batches(contexts: Sequence[Context], few: int = TOGETHER) -> Iterator[Sequen
 
 
 def all_logits(model: Model, contexts: Sequence[Context], bits: int) -> Iterator[Row]:
-    """The logits after each context of tokens, in balls of so many bits, some contexts together."""
+    """Yield the logits after each context of tokens, in balls of so many bits, some contexts together."""
     for some in batches(contexts):
         yield from logits(model, some, bits)
 
 
 def logits(model: Model, contexts: Sequence[Context], bits: int, vectors: Vectors | None = None) -> list[Row]:
-    """The logits after each context, in balls of so many bits, all together; of contexts of vectors, with these."""
+    """Return the logits after each context, in balls of so many bits, all together; of contexts of vectors, with these."""
     with ctx.workprec(bits):
         rows, cells, queries = embedded(model, contexts, vectors)
         before: list[Row] = []  # what the attention in front of parallel neurons read
@@ -74,7 +74,9 @@ def logits(model: Model, contexts: Sequence[Context], bits: int, vectors: Vector
 def embedded(
     model: Model, contexts: Sequence[Context], vectors: Vectors | None
 ) -> tuple[list[Row], list[Cell], list[int]]:
-    """A row for each token at each position, or each vector; where each context has its rows, and its query if any."""
+    """Return a row for each token at each position, or each vector; where each context has its rows, and its query if
+    any.
+    """
     if vectors is not None:
         numbers = {number: i for i, number in enumerate(dict.fromkeys(n for context in contexts for n in context))}
         cells = [tuple([numbers[n] for n in context]) for context in contexts]
@@ -153,7 +155,7 @@ ACTIVATIONS: dict[str, Callable[[arb], arb]] = {
 
 
 def _fed(block: Block, rows: list[Row], before: list[Row]) -> list[Row]:
-    """The rows behind neurons."""
+    """Return the rows behind neurons."""
     read = before if block.options.get("parallel") else rows
     read = read if block.norm is None else _normalized(block.norm, read)
     fire = ACTIVATIONS[block.options["activation"]]
@@ -175,7 +177,7 @@ def _fed(block: Block, rows: list[Row], before: list[Row]) -> list[Row]:
 def _attended(
     block: Block, rows: list[Row], cells: list[Cell], asking: list[int]
 ) -> tuple[list[Row], list[Cell], list[Row]]:
-    """The rows behind an attention, where each context has them, and the rows that asked.
+    """Return the rows behind an attention, where each context has them, and the rows that asked.
 
     A row is known by what asks and by the rows that it reads; where one row alone is left, it is `asking`.
     """
@@ -254,7 +256,7 @@ def _scores(block: Block, head: int, query: Row, keys: list[Row], seen: Cell, po
 
 
 def _softmax(scores: Row) -> Row:
-    """The weights; a constant taken from all scores changes none, so the middle of about the largest may be."""
+    """Return the weights; a constant taken from all scores changes none, so the middle of about the largest may be."""
     top = max(scores, key=lambda x: x.mid()).mid()
     powers = [(x - top).exp() for x in scores]
     total = sum(powers[1:], powers[0])
@@ -262,7 +264,7 @@ def _softmax(scores: Row) -> Row:
 
 
 def _asked(block: Block, rows: list[Row], name: str, position: dict[int, int]) -> list[list[Row]]:
-    """Queries or keys of each head: mapped, cut off, normalized, turned, in this order; queries over the root."""
+    """Return queries or keys of each head: mapped, cut off, normalized, turned, in this order; queries over the root."""
     tensor, shift = block.tensors[f"W_{name}"], block.tensors.get(f"b_{name}")
     count, _, width = tensor.shape
     heads = [_clipped(block, _affine(rows, tensor, shift, head)) for head in range(count)]
@@ -280,7 +282,7 @@ def _asked(block: Block, rows: list[Row], name: str, position: dict[int, int]) -
 
 
 def _turned(block: Block, rows: list[Row], position: dict[int, int]) -> list[Row]:
-    """The complex number of each pair of entries times exp(i s f), s the position of the row."""
+    """Return the complex number of each pair of entries times exp(i s f), s the position of the row."""
     frequencies, found = [arb(f) for f in block.tensors["frequencies"].values], []
     for number, row in enumerate(rows):
         row = list(row)

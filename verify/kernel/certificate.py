@@ -30,7 +30,7 @@ class Criterion:
     bound: float | None
 
     def said(self, target: str) -> str:
-        """What is asked, in words; of laws and values a context is held as far as the tolerance says."""
+        """Return what is asked, in words; of laws and values a context is held as far as the tolerance says."""
         loss, unit = ("distance from the values", "") if target == "values" else ("divergence", " nats")
         if self.asked == "at-most":
             return f"the mean {loss} is at most {self.bound!r}{unit}"
@@ -124,7 +124,9 @@ def _criterion(data: Any) -> Criterion:
 
 
 def _statements(data: Any) -> list[dict[str, Any]]:
-    """The records, each with the fields that all kinds have; more fields and the values are for its kind to read."""
+    """Return the records, each with the fields that all kinds have; more fields and the values are for its kind to
+    read.
+    """
     if not isinstance(data, list) or not data:
         raise BadInputError(FILE, "statements", "are no list, or an empty one")
     for place, each in enumerate(data):
@@ -149,7 +151,7 @@ def _witness(data: Any) -> str | None:
 
 
 def require_texts(field: str, data: Any) -> None:
-    """An object of texts that are not too long."""
+    """Require an object of texts that are not too long."""
     if not isinstance(data, dict):
         raise BadInputError(FILE, field, "is no object")
     for name, text in data.items():
@@ -163,7 +165,7 @@ def _require_text(field: str, text: Any) -> None:
 
 
 def require_hash(field: str, text: Any) -> None:
-    """The hexadecimal digits of a SHA-256."""
+    """Require the hexadecimal digits of a SHA-256."""
     if not isinstance(text, str) or not _HASH.fullmatch(text):
         raise BadInputError(FILE, field, "is no hash of 64 hexadecimal digits")
 
@@ -171,7 +173,7 @@ def require_hash(field: str, text: Any) -> None:
 def read_values(
     field: str, record: dict[str, Any], counts: Sequence[str], bounds: Sequence[str], optional: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """The numbers of a statement that has no names and no mask: counts, bounds, and bounds that may be absent."""
+    """Return the numbers of a statement that has no names and no mask: counts, bounds, and bounds that may be absent."""
     if "named" in record or record["held"]:
         raise BadInputError(FILE, field, "has names or a mask, which no statement of this kind has")
     values = record["values"]
@@ -201,7 +203,7 @@ class Mask:
 
 
 def read_mask(field: str, text: str, contexts: int, held: int) -> Mask:
-    """The mask of a statement, which is there where some but not all contexts are held, and only then."""
+    """Return the mask of a statement, which is there where some but not all contexts are held, and only then."""
     if held in (0, contexts):
         if text:
             raise BadInputError(FILE, field, "is given, though all or no contexts are held")

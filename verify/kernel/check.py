@@ -90,7 +90,7 @@ def _require_own_files(folder: Path, certificate: Certificate) -> None:
 
 
 def _require_subject(certificate: Certificate, model: Model, task: Task) -> None:
-    """The files are those that the certificate is about, and the model reads and answers the task."""
+    """Require that the files are those of the certificate, and that the model reads and answers the task."""
     for file, stated, real in (
         (MODEL_FILE, certificate.model, model.sha256),
         (TASK_FILE, certificate.task, task.sha256),
@@ -121,7 +121,7 @@ def _formats(certificate: Certificate) -> list[str]:
 def outcome(
     folder: Path, kinds: Sequence[Any] = (), tell: Callable[[str], None] = lambda text: None
 ) -> tuple[int, str]:
-    """The exit code of a check, and what it prints: the first line is the answer.
+    """Return the exit code of a check, and what it prints: the first line is the answer.
 
     Args:
         folder: The folder.
@@ -140,5 +140,5 @@ def outcome(
 
 
 def _on_one_line(text: str) -> str:
-    """The text with what does not print escaped: no name in a file begins a line or moves the cursor."""
+    """Return the text with what does not print escaped: no name in a file begins a line or moves the cursor."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -75,7 +75,7 @@ class Column:
 
 
 def column_of(numbers: list[int], scale: int, off: tuple[int, ...]) -> Column:
-    """A column with these numbers; one number alone if all are the same."""
+    """Return a column with these numbers; one number alone if all are the same."""
     low, high = min(numbers), max(numbers)
     return Column(numbers[:1] if low == high else numbers, scale, low, high, off)
 
@@ -108,7 +108,7 @@ class Term:
 
 
 def product(weight: int, scale: int, column: Column) -> Term:
-    r"""A column times the weight $weight / 2^{scale}$."""
+    r"""Return a column times the weight $weight / 2^{scale}$."""
     ends = weight * column.low, weight * column.high
     size = abs(weight)
     drift = tuple([-(-size * r >> scale) if r else 0 for r in column.off])
@@ -146,7 +146,7 @@ class Sizes:
 
 
 def added(terms: Sequence[Term], shift: int, shift_scale: int) -> tuple[Column, Sizes]:
-    """The sum of terms and an integer over 2^shift_scale, nothing off yet, and what accounts have to know of it.
+    """Return the sum of terms and an integer over 2^shift_scale, nothing off yet, and what accounts have to know of it.
 
     Its numbers are known where those of all terms are, and otherwise its ends.
     """
@@ -205,7 +205,7 @@ def added(terms: Sequence[Term], shift: int, shift_scale: int) -> tuple[Column, 
 
 
 def _weighted_sum(terms: list[tuple[int, list[int]]], shift: int) -> list[int]:
-    """The sum of multiples of columns and a number, context by context."""
+    """Return the sum of multiples of columns and a number, context by context."""
     constant = shift + sum(times * numbers[0] for times, numbers in terms if len(numbers) == 1)
     terms = [(times, numbers) for times, numbers in terms if len(numbers) > 1]
     if not terms:

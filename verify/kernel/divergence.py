@@ -38,7 +38,7 @@ class Statement:
 
 
 def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
-    """The data of a statement in its one form."""
+    """Return the data of a statement in its one form."""
     ends = ("max_lower", "max_upper", "mean_lower", "mean_upper")
     values = read_values(field, record, ("contexts", "occurrences"), ends)
     most_lower, most_upper, mean_lower, mean_upper = (values[name] for name in ends)
@@ -50,7 +50,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
-    """The statement in words."""
+    """Return the statement in words."""
     worst, mean = (
         f"from {decimal_below(lower, _DIGITS)} to {decimal_above(upper, _DIGITS)} nats"
         for lower, upper in (statement.largest, statement.mean)

@@ -45,7 +45,7 @@ class Statement:
 
 
 def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
-    """The data of a statement in its one form."""
+    """Return the data of a statement in its one form."""
     values, count = record["values"], certificate.sizes["contexts"]
     token_by_token = certificate.origin.startswith(TOKEN_BY_TOKEN)
     best = "guess_most" if token_by_token else "guess_held"
@@ -65,7 +65,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
-    """The statement in words."""
+    """Return the statement in words."""
     wrong = f", and at least {statement.wrong} are not" if statement.wrong else ""
     text = f"Of all {statement.contexts} inputs of the domain at least {statement.held} are answered by the rule{wrong}"
     if statement.token_by_token:
@@ -74,7 +74,9 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
 
 
 def prover_alone(statement: Statement, certificate: Certificate) -> str:
-    """What the kernel has no proof of: answers said token by token, and more inputs than it looks at; else nothing."""
+    """Return what the kernel has no proof of: answers said token by token, and more inputs than it looks at; else
+    nothing.
+    """
     if statement.token_by_token:
         return "token by token"
     is_drawn = any(record["id"] == sample.ID for record in certificate.statements)
@@ -82,7 +84,7 @@ def prover_alone(statement: Statement, certificate: Certificate) -> str:
 
 
 def stated(statement: Statement) -> Stated:
-    """The numbers that answer the question."""
+    """Return the numbers that answer the question."""
     return Stated(statement.contexts, statement.held, statement.wrong, statement.guess, None, None)
 
 

@@ -144,7 +144,7 @@ def prove_edit(folder: Path, tell: Callable[[str], None]) -> Edit:
 
 
 def _read_edit(folder: Path) -> tuple[Edit, Any]:
-    """The certificate without its contexts, and the data of these."""
+    """Return the certificate without its contexts, and the data of these."""
     found = _canonical(folder, FILE)
     names = ["format", "version", *_HASHES, "edits", "layer", "everywhere", "values", "provenance", "digest"]
     require_fields(FILE, "the file", found, names, ["runs"])
@@ -179,7 +179,7 @@ def _read_edit(folder: Path) -> tuple[Edit, Any]:
 
 
 def _read_runs(runs: Any, counts: dict[str, int]) -> str:
-    """The format of which runs are stated, in the one form of such a statement."""
+    """Return the format of which runs are stated, in the one form of such a statement."""
     require_fields(FILE, "runs", runs, ["format", "hypotheses", "statement", "exp_ulps", "edits", "kept"])
     name, ulps = runs["format"], read_number(FILE, "runs.exp_ulps", runs["exp_ulps"])
     if name not in tuple(FORMATS) or runs["hypotheses"] != _HYPOTHESES:
@@ -196,7 +196,7 @@ def _read_runs(runs: Any, counts: dict[str, int]) -> str:
 
 
 def sentence_of_runs(name: str, exp_ulps: float, edits: int, kept: int) -> str:
-    """What is stated of every run in a format, in words."""
+    """Return what is stated of every run in a format, in words."""
     return (
         f"In every {name} run ({run_is(name, exp_ulps)}) {counted(edits, 'edited context')} are answered as asked, and "
         f"{counted(kept, 'kept context')} as the original answers them in real arithmetic; this rests on H1, H2, H3 "
@@ -205,7 +205,7 @@ def sentence_of_runs(name: str, exp_ulps: float, edits: int, kept: int) -> str:
 
 
 def _canonical(folder: Path, file: str) -> Any:
-    """What a file of canonical JSON and a newline says."""
+    """Return what a file of canonical JSON and a newline says."""
     try:
         text = read_bytes(folder, file, _LARGEST_FILE).decode("ascii")
     except UnicodeDecodeError as error:
@@ -217,7 +217,7 @@ def _canonical(folder: Path, file: str) -> Any:
 
 
 def _with_contexts(edit: Edit, data: Any, model: Model) -> Edit:
-    """The edit with its contexts, which the model reads, and answers, which it has."""
+    """Return the edit with its contexts, which the model reads, and answers, which it has."""
     require_fields(CONTEXTS_FILE, "the file", data, ["contexts", "answers", "kept", "domain"])
     contexts, kept = (_contexts(name, data[name], model.vocabulary) for name in ("contexts", "kept"))
     answers, domain = data["answers"], data["domain"]
@@ -247,7 +247,9 @@ def _contexts(name: str, rows: Any, vocabulary: int) -> list[Context]:
 
 
 def _site(edit: Edit, model: Model) -> int:
-    """The place of the block whose last neurons are new: the proofs need it behind a norm, with a skip connection."""
+    """Return the place of the block whose last neurons are new: the proofs need it behind a norm, with a skip
+    connection.
+    """
     places = [place for place, block in enumerate(model.blocks) if block.kind == "feed-forward"]
     ends = model.reads_tokens and bool(places) and model.blocks[-1].kind in ("layer", "rms")
     if not ends or set(model.ends) - {"positions"} or (edit.layer or 0) >= len(places):
@@ -267,12 +269,12 @@ def _site(edit: Edit, model: Model) -> int:
 
 
 def _reads(block: Block) -> tuple[str, str]:
-    """The map and the shift of what the activation takes."""
+    """Return the map and the shift of what the activation takes."""
     return ("W_gate", "b_gate") if "W_gate" in block.tensors else ("W_in", "b_in")
 
 
 def _cut(edit: Edit, model: Model, site: int, words: dict[str, Any], tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors of the model without its new neurons."""
+    """Return the tensors of the model without its new neurons."""
     found = dict(tensors)
     for place, (prefix, block) in enumerate(zip(block_prefixes(words), model.blocks, strict=True)):
         if block.kind != "feed-forward" or not (place == site or edit.everywhere):
@@ -293,7 +295,7 @@ def _cut(edit: Edit, model: Model, site: int, words: dict[str, Any], tensors: di
 
 
 def _columns(tensor: Tensor, start: int, stop: int | None = None) -> Tensor:
-    """Some columns of a matrix, or entries of a vector."""
+    """Return some columns of a matrix, or entries of a vector."""
     rows = [tensor.values] if len(tensor.shape) == 1 else [tensor.row(i) for i in range(tensor.shape[0])]
     values = array("d", [x for row in rows for x in row[slice(start, stop)]])
     width = len(range(tensor.shape[-1])[slice(start, stop)])
@@ -310,7 +312,9 @@ def _end(tensor: Tensor, count: int) -> array:
 
 
 def _other_original(folder: Path, words: dict[str, Any], cut: dict[str, Tensor]) -> Model:
-    """The original of an edit that rounded weights: it differs from the model without new neurons in numbers alone."""
+    """Return the original of an edit that rounded weights: it differs from the model without new neurons in numbers
+    alone.
+    """
     own, tensors = read_tensors(folder, ORIGINAL_FILE)
     if own != words or {n: x.shape for n, x in tensors.items()} != {n: x.shape for n, x in cut.items()}:
         raise BadInputError(
@@ -320,7 +324,7 @@ def _other_original(folder: Path, words: dict[str, Any], cut: dict[str, Tensor])
 
 
 def _reader(edit: Edit, model: Model, site: int) -> Model:
-    """The model whose outputs are what the new neurons read."""
+    """Return the model whose outputs are what the new neurons read."""
     block = model.blocks[site]
     assert block.norm is not None
     weight, shift = (_columns(block.tensors[name], -edit.edits) for name in _reads(block))
@@ -407,7 +411,7 @@ class _Proof:
             raise UndecidedError(f"edit: before is {stated}, but of others it is open how they were answered")
 
     def _spread(self) -> None:
-        """The logits of each flat context lie so close together."""
+        """Check that the logits of each flat context lie as close together as stated."""
         most = ball(self.edit.bounds["spread"])
 
         def close(_: int, row: Row) -> bool | None:
@@ -528,7 +532,7 @@ class _Proof:
 def _rising(
     model: Model, contexts: list[Context], decide: Callable[[int, Row], bool | None], precisions: Sequence[int] = ()
 ) -> list[bool | None]:
-    """What the logits of each context decide, by balls of more and more bits; none where they do not."""
+    """Return what the logits of each context decide, by balls of more and more bits; none where they do not."""
     found: list[bool | None] = [None] * len(contexts)
     for bits in precisions or balls.PRECISIONS:
         left = [i for i, each in enumerate(found) if each is None]
@@ -552,13 +556,13 @@ def _require_all(found: list[bool | None], what: str) -> None:
 
 
 def _leader(row: Row, by: arb) -> int:
-    """The place that leads all others by more, or -1."""
+    """Return the place that leads all others by more, or -1."""
     best = max(range(len(row)), key=lambda place: row[place].mid())
     return best if all(row[best] - x > by for place, x in enumerate(row) if place != best) else -1
 
 
 def _sentences(edit: Edit) -> list[str]:
-    """What is proved, if it is what was asked.
+    """Return what is proved, if it is what was asked.
 
     Raises:
         NotProvedError: A kept context changes its answer.

@@ -97,7 +97,7 @@ class Evaluation:
         return reals
 
     def parts(self) -> Iterator["Evaluation"]:
-        """The same model on each part of the task, where it has several."""
+        """Yield the same model on each part of the task, where it has several."""
         begun, first = time.process_time(), True
         for part in self.task.parts():
             yield self if part is self.task else Evaluation(self.model, part, self.formats)
@@ -124,7 +124,7 @@ class Evaluation:
                 done += len(chunk)
 
     def _chunk(self, walk: Walk, numbers: Sequence[int]) -> Iterator[tuple[int, list[Found], bool]]:
-        """What `_walked` says of some contexts of one length."""
+        """Yield what `_walked` says of some contexts of one length."""
         rows, places = _distinct_rows(walk.run([self.task.contexts[i] for i in numbers]), len(numbers))
         read = [walk.mapped(walk.out, j, rows) for j in range(self.model.outputs)]
         off = [max(column.off[a] for column in read) for a in range(len(walk.accounts))]
@@ -145,13 +145,13 @@ class Evaluation:
         tell_if_long(self.tell, seconds)
 
     def in_balls(self, contexts: Sequence[int], bits: int) -> Iterator[tuple[int, Found]]:
-        """What balls say of some contexts."""
+        """Yield what balls say of some contexts."""
         with ctx.workprec(bits):
             for i, row in zip(contexts, self.logits([self.task.contexts[i] for i in contexts], bits), strict=True):
                 yield i, judged(self.task, i, row, arb(0))
 
     def logits(self, contexts: Sequence[Context], bits: int) -> Iterator[list[arb]]:
-        """The logits after some contexts, in balls."""
+        """Yield the logits after some contexts, in balls."""
         begun, first = time.process_time(), True
         for some in balls.batches(contexts, _FEW):
             yield from balls.logits(self.model, some, bits, self.task.vectors)
@@ -173,7 +173,7 @@ class _Logits:
         self.columns, self.last, self.row = columns, -1, list[arb]()
 
     def of(self, place: int) -> list[arb]:
-        """The logits of a row, exact."""
+        """Return the logits of a row, exact."""
         if place != self.last:
             numbers = [(c.numbers or [])[place if len(c.numbers or []) > 1 else 0] for c in self.columns]
             self.row = [arb((n, -c.scale)) for n, c in zip(numbers, self.columns, strict=True)]
@@ -182,7 +182,7 @@ class _Logits:
 
 
 def _by_length(contexts: Sequence[Context]) -> list[list[int]]:
-    """The numbers of the contexts of each length."""
+    """Return the numbers of the contexts of each length."""
     found: dict[int, list[int]] = {}
     for i, context in enumerate(contexts):
         found.setdefault(len(context), []).append(i)
@@ -190,7 +190,7 @@ def _by_length(contexts: Sequence[Context]) -> list[list[int]]:
 
 
 def _distinct_rows(row: list[Column], count: int) -> tuple[list[Column], list[int]]:
-    """The different last rows of some contexts by columns, and which of them each context has."""
+    """Return the different last rows of some contexts by columns, and which of them each context has."""
     long = [column for column in row if not column.is_constant and column.numbers is not None]
     if not long:
         return row, [0] * count
@@ -201,7 +201,7 @@ def _distinct_rows(row: list[Column], count: int) -> tuple[list[Column], list[in
 
 
 def judged(task: Task, i: int, logits: list[arb], error: arb, *, is_run: bool = False) -> Found:
-    r"""The gap and the loss of a context whose logits are within an error of these balls.
+    r"""Return the gap and the loss of a context whose logits are within an error of these balls.
 
     An error $\varepsilon$ moves a gap by at most $2 \varepsilon$, and a distance from a value by at most $\varepsilon$.
     Of a label in runs no loss is asked.
@@ -219,13 +219,13 @@ def judged(task: Task, i: int, logits: list[arb], error: arb, *, is_run: bool = 
 
 
 def whole(parts: Sequence[Found]) -> Found:
-    """What the contexts that are asked for a fact say of it: the least of their gaps, the sum of their losses."""
+    """Return what the contexts that are asked for a fact say of it: the least of their gaps, the sum of their losses."""
     gaps = [each.gap for each in parts if each.gap is not None]
     return Found(reduce(_least, gaps) if gaps else None, sum((each.loss for each in parts[1:]), parts[0].loss))
 
 
 def divergence(masses: Mapping[int, float], logits: list[arb], error: arb) -> arb:
-    r"""The divergence of the law with these positive masses, of any common unit, from the prediction, nats.
+    r"""Return the divergence of the law with these positive masses, of any common unit, from the prediction, nats.
 
     The logits are within an error $\varepsilon$ of these balls. Of one label $l$ it is
     $\log(1 + \sum_{j \ne l} e^{z_j - z_l})$, where the error multiplies the sum by at most $e^{2 \varepsilon}$; of a
@@ -244,7 +244,7 @@ def divergence(masses: Mapping[int, float], logits: list[arb], error: arb) -> ar
 
 
 def _least(a: arb, b: arb) -> arb:
-    """The smaller of two; one that surely is so is taken as it is, so that exact numbers are compared exactly."""
+    """Return the smaller of two; one that surely is so is taken as it is, so that exact numbers are compared exactly."""
     return a if a <= b else b if b <= a else a.min(b)
 
 
@@ -253,13 +253,14 @@ def _largest(a: arb, b: arb) -> arb:
 
 
 def entropy(masses: list[arb]) -> arb:
-    """The entropy of the law with these positive masses, of any common unit, nats."""
+    """Return the entropy of the law with these positive masses, of any common unit, nats."""
     total = sum(masses, arb(0))
     return total.log() - sum((mass * mass.log() for mass in masses), arb(0)) / total
 
 
 def guess(task: Task) -> tuple[arb, int | None]:
-    r"""The least mean loss of a guess that does not look at the context, and how many the most frequent label holds.
+    r"""Return the least mean loss of a guess that does not look at the context, and how many the most frequent label
+    holds.
 
     The mean of $d_{KL}(\pi_t \| q)$ over the contexts is $h(\bar\pi) - \frac1T \sum_t h(\pi_t) + d_{KL}(\bar\pi \| q)$,
     so it is least for the mean $\bar\pi$ of the laws; a label is a law without entropy. A row c of values is further

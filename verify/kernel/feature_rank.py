@@ -43,7 +43,7 @@ class Statement:
 
 
 def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
-    """The data of a statement in its one form."""
+    """Return the data of a statement in its one form."""
     values = read_values(field, record, ("rows", "columns"), (), _BOUNDS)
     smallest, condition = (values.get(name) for name in _BOUNDS)
     if (smallest is None) != (condition is None) or 0 in (smallest, condition):
@@ -54,7 +54,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
-    """The statement in words."""
+    """Return the statement in words."""
     size = f"{statement.rows} x {statement.columns}"
     text = f"The {size} matrix of the features of the contexts has full row rank"
     if statement.smallest is None or statement.condition is None:

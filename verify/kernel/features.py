@@ -49,7 +49,7 @@ def columns(model: Model, *, with_skip: bool) -> int:
 
 
 def features(model: Model, task: Task, bits: int, *, with_skip: bool) -> list[Row]:
-    """The rows of the features in balls of so many bits, one for each context."""
+    """Return the rows of the features in balls of so many bits, one for each context."""
     with ctx.workprec(bits):
         rows, cells, places = _places(model, task)
         found = [list(rows[cell[-1]]) if with_skip else [] for cell in cells]
@@ -61,7 +61,7 @@ def features(model: Model, task: Task, bits: int, *, with_skip: bool) -> list[Ro
 
 
 def largest_weights(model: Model, task: Task, bits: int) -> list[arb]:
-    """The largest attention weight of each pair of a head and a context, in balls of so many bits."""
+    """Return the largest attention weight of each pair of a head and a context, in balls of so many bits."""
     with ctx.workprec(bits):
         rows, cells, places = _places(model, task)
         position = {row: s for cell in cells for s, row in enumerate(cell)}
@@ -72,7 +72,7 @@ def largest_weights(model: Model, task: Task, bits: int) -> list[arb]:
 
 
 def _places(model: Model, task: Task) -> tuple[list[Row], list[balls.Cell], list[tuple[int, balls.Cell]]]:
-    """The rows that are read, where each context has them, and what asks in each."""
+    """Return the rows that are read, where each context has them, and what asks in each."""
     rows, cells, queries = balls.embedded(model, task.contexts, task.vectors)
     asking = [cell[-1] for cell in cells] if model.reads_tokens else queries
     return rows, cells, list(zip(asking, cells, strict=True))

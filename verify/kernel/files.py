@@ -44,7 +44,7 @@ class Tensor:
 
 
 def read_bytes(folder: Path, name: str, most: int = _LARGEST_FILE) -> bytes:
-    """The bytes of a regular file of the folder: no pipe or device, which might never end."""
+    """Return the bytes of a regular file of the folder: no pipe or device, which might never end."""
     path = folder / name
     try:
         status = os.stat(path)
@@ -62,7 +62,7 @@ def read_bytes(folder: Path, name: str, most: int = _LARGEST_FILE) -> bytes:
 
 
 def parse_json(file: str, field: str, text: str) -> Any:
-    """What a JSON text says: integers and texts, no name twice in an object, nothing nested more than 32 deep."""
+    """Return what a JSON text says: integers and texts, no name twice in an object, nothing nested more than 32 deep."""
 
     def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -98,7 +98,7 @@ def _depth(value: Any) -> int:
 
 
 def canonical(value: Any) -> str:
-    """The one JSON text of a value: names sorted, no spaces, ASCII."""
+    """Return the one JSON text of a value: names sorted, no spaces, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
@@ -113,7 +113,7 @@ def require_fields(file: str, field: str, value: Any, needed: Iterable[str], opt
 
 
 def read_tensors(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """A safetensors file: what it says about itself, which is canonical JSON, and its tensors, all of its bytes."""
+    """Return a safetensors file: what it says about itself, which is canonical JSON, and its tensors, all of its bytes."""
     data = read_bytes(folder, name)
     start = 8 + int.from_bytes(data[:8], "little")
     if len(data) < 8 or not start <= min(len(data), 8 + _LARGEST_HEADER):
@@ -136,7 +136,7 @@ def read_tensors(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Ten
 
 
 def _words(name: str, metadata: Any) -> dict[str, Any]:
-    """The object whose canonical text stands in the header."""
+    """Return the object whose canonical text stands in the header."""
     require_fields(name, "__metadata__", metadata, [_METADATA])
     text = metadata[_METADATA]
     if not isinstance(text, str):
@@ -174,7 +174,7 @@ def _are_sizes(values: Any, most: int) -> bool:
 
 
 def sha256_of(words: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
-    """The hash of words and tensors, in this order, as certificates name them."""
+    """Return the hash of words and tensors, in this order, as certificates name them."""
     found = hashlib.sha256(canonical(words).encode("ascii"))
     for name, tensor in tensors.items():
         values = tensor.values

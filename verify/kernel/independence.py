@@ -71,7 +71,7 @@ def has_rank(rows: Sequence[Row], rank: int, bits: int, tell: Callable[[str], No
 
 
 def _exponent(row: Row) -> int | None:
-    """The least k such that no entry exceeds 2^k; none where a row is 0 or not known to be below anything."""
+    """Return the least k such that no entry exceeds 2^k; none where a row is 0 or not known to be below anything."""
     top = max([x.abs_upper() for x in row], default=arb(0))
     if not top.is_finite() or top == 0:
         return None
@@ -137,7 +137,7 @@ def _root(matrix: arb_mat) -> arb_mat | int:
 
 
 def _small_root(given: list[Row]) -> arb_mat | int:
-    """The same by Cholesky's formulas, row by row."""
+    """Return the same by Cholesky's formulas, row by row."""
     found: list[Row] = []
     for i, wanted in enumerate(given):
         row: Row = []

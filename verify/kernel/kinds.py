@@ -18,17 +18,17 @@ from verify.kernel.verdicts import BadInputError
 
 
 def find_statement(id: str) -> Any | None:
-    """The module of a kind of statement, or none."""
+    """Return the module of a kind of statement, or none."""
     return _find(id, "ID")
 
 
 def find_task(name: str) -> Any | None:
-    """The module of a kind of task, or none."""
+    """Return the module of a kind of task, or none."""
     return _find(name, "TASK")
 
 
 def kinds_in(folder: Path) -> list[Any]:
-    """The kinds of statements of another folder: each module in its folder `kernel`, which is run.
+    """Return the kinds of statements of another folder: each module in its folder `kernel`, which is run.
 
     Raises:
         BadInputError: There is no module, or one is no kind, has the name of another kind, or cannot be run.
@@ -48,7 +48,7 @@ def kinds_in(folder: Path) -> list[Any]:
 
 
 def load_module(path: Path) -> ModuleType:
-    """The module of a file, which is run once.
+    """Return the module of a file, which is run once.
 
     Raises:
         BadInputError: It cannot be run.
@@ -68,7 +68,7 @@ def load_module(path: Path) -> ModuleType:
 
 
 def _find(name: str, constant: str) -> Any | None:
-    """The module of this folder that is called so, hyphens read as underscores, and says so in a constant."""
+    """Return the module of this folder that is called so, hyphens read as underscores, and says so in a constant."""
     stem = name.replace("-", "_")
     if stem not in {path.stem for path in Path(__file__).parent.glob("*.py")}:  # and not asked of the system as a path
         return None

@@ -84,7 +84,7 @@ class Block:
         return self.shape(name)[axis]
 
     def number(self, option: str) -> float:
-        """An option that is a float in hexadecimal."""
+        """Return an option that is a float in hexadecimal."""
         return float.fromhex(self.options[option])
 
 
@@ -141,7 +141,7 @@ def block_prefixes(words: dict[str, Any]) -> list[str]:
 
 
 def make_model(words: dict[str, Any], tensors: dict[str, Tensor]) -> Model:
-    """The model of these words and tensors of a file.
+    """Return the model of these words and tensors of a file.
 
     Raises:
         BadInputError: They are anything but a model in its one form.
@@ -235,7 +235,7 @@ def _require_ends(ends: dict[str, Any], reads: str) -> None:
 
 
 def _placed(blocks: list[dict[str, Any]]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """The beginnings of the names of each block's tensors and of those of its norm.
+    """Yield the beginnings of the names of each block's tensors and of those of its norm.
 
     An attention opens a layer; neurons go into the layer of the attention before them unless it has some; a
     normalization at the end is `ln_final`, any other is named by its place.
@@ -253,7 +253,7 @@ def _placed(blocks: list[dict[str, Any]]) -> Iterator[tuple[str, str, dict[str, 
 
 
 def _block(named: _Named, prefix: str, norm_prefix: str, options: dict[str, Any]) -> Block:
-    """A block with its tensors; those of its norms come first in the hash."""
+    """Return a block with its tensors; those of its norms come first in the hash."""
     norm = None if options.get("norm") is None else _block(named, norm_prefix, "", options["norm"])
     norms = {name: _block(named, f"{prefix}.{name}", "", options[name]) for name in _NORMS if name in options}
     found = {}
@@ -268,7 +268,7 @@ def _block(named: _Named, prefix: str, norm_prefix: str, options: dict[str, Any]
 
 
 def _shapes(block: Block) -> dict[str, tuple[int, ...]]:
-    """The shapes that follow from those of the first tensors."""
+    """Return the shapes that follow from those of the first tensors."""
     if block.kind == "attention":
         (heads, width, d_qk), d_head, d_out = block.shape("W_Q"), block.shape("W_V")[2], block.shape("W_O")[2]
         keys = block.options.get("key_heads", heads)

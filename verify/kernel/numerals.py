@@ -20,7 +20,7 @@ _RATIONAL = re.compile(r"[0-9]{1,1300}/[1-9][0-9]{0,1299}")
 
 
 def read_number(file: str, field: str, value: Any) -> Number:
-    """A number that is at least 0: an integer, a float in hexadecimal, or a rational `p/q` in lowest terms."""
+    """Return a number that is at least 0: an integer, a float in hexadecimal, or a rational `p/q` in lowest terms."""
     if type(value) is int and 0 <= value < 2**_LARGEST_BITS:
         return value
     if isinstance(value, str) and _FLOAT.fullmatch(value):
@@ -39,7 +39,7 @@ def read_number(file: str, field: str, value: Any) -> Number:
 
 
 def read_count(file: str, field: str, value: Any, most: int = _LARGEST_COUNT) -> int:
-    """An integer from 0 to `most`, written as an integer."""
+    """Return an integer from 0 to `most`, written as an integer."""
     if type(value) is not int or not 0 <= value <= most:
         largest = most if most < 2**64 else f"2^{most.bit_length()} - 1"
         raise BadInputError(file, field, f"is {str(value)[:60]!r}, expected an integer from 0 to {largest}")
@@ -47,12 +47,12 @@ def read_count(file: str, field: str, value: Any, most: int = _LARGEST_COUNT) ->
 
 
 def decimal_below(value: Number, digits: int = 4) -> str:
-    """A few significant digits, rounded down."""
+    """Return a few significant digits, rounded down."""
     return _decimal(value, ROUND_FLOOR, digits)
 
 
 def decimal_above(value: Number, digits: int = 4) -> str:
-    """A few significant digits, rounded up."""
+    """Return a few significant digits, rounded up."""
     return _decimal(value, ROUND_CEILING, digits)
 
 
@@ -63,5 +63,5 @@ def _decimal(value: Number, rounding: str, digits: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """A count and what is counted: one context, two contexts."""
+    """Return a count and what is counted: one context, two contexts."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -15,7 +15,8 @@ _ARRAYS = {"prompts_indptr": 1, "prompts": 1, "completions_indptr": 1, "completi
 
 
 def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
-    """The task of these words and arrays: the contexts are the prompts, and what follows them with an answer begun.
+    """Return the task of these words and arrays: the contexts are the prompts, and what follows them with an answer
+    begun.
 
     Raises:
         BadInputError: They are anything but a task of prompts in its one form.

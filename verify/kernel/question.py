@@ -32,7 +32,7 @@ class Stated:
 
 
 def require_yes(certificate: Certificate, stated: Stated) -> None:
-    """The answer to the question is yes, by numbers that are proved, and the model does more than a guess.
+    """Require that the answer is yes, by numbers that are proved, and that the model does more than a guess.
 
     Raises:
         NotProvedError: The answer is no.

@@ -37,7 +37,7 @@ Rows = set[tuple[int, ...]]
 
 
 def upper_for_these_weights(model: Model, task: Task, *, with_skip: bool) -> int:
-    """The least of the bounds of Lemma C2."""
+    """Return the least of the bounds of Lemma C2."""
     read, last, apart = _rows(model, task)
     block = model.blocks[0]
     heads, width, _ = block.shape("W_Q")
@@ -57,7 +57,7 @@ def upper_for_these_weights(model: Model, task: Task, *, with_skip: bool) -> int
 
 
 def upper_for_all_weights(model: Model, task: Task, *, with_skip: bool) -> int:
-    r"""A bound for all weights of these sizes; for vectors that of Lemma C2, in which no weights occur.
+    r"""Return a bound for all weights of these sizes; for vectors that of Lemma C2, in which no weights occur.
 
     **Lemma S7.** Of tokens let j be the number of different last ones, $\ell$ the rank of the formal vectors
     $e_{t_s} - e_{t_S} + f_s - f_S$ over all contexts and positions, q that of $e_{t_s} + f_s$, and $\sigma_c$ that
@@ -115,7 +115,9 @@ def _rows(model: Model, task: Task) -> tuple[Rows, Rows, Rows]:
 
 
 def _rank(rows: Iterable[Sequence[int]], through: list[list[int]]) -> int:
-    """The rank of the rows times a matrix; its smaller side, which is no less, where that takes long to eliminate."""
+    """Return the rank of the rows times a matrix; its smaller side, which is no less, where that takes long to
+    eliminate.
+    """
     listed, width = list(map(list, rows)), len(through[0])
     smaller = min(len(listed), len(through), width)
     if smaller == 0 or len(listed) * width * smaller > _LARGEST:
@@ -124,12 +126,14 @@ def _rank(rows: Iterable[Sequence[int]], through: list[list[int]]) -> int:
 
 
 def _exact_rank(matrix: fmpz_mat, most: int) -> int:
-    """The rank, at most so much; it is that if it is so modulo a prime, where no minor appears that was 0."""
+    """Return the rank, at most so much; it is that if it is so modulo a prime, where no minor appears that was 0."""
     return most if nmod_mat(matrix, PRIME).rank() == most else matrix.rank()
 
 
 def _formal_rank(vectors: Sequence[Sequence[tuple[Hashable, int]]]) -> int:
-    """The rank of sums of basis vectors, each by its name and its coefficient; no less where there are very many."""
+    """Return the rank of sums of basis vectors, each by its name and its coefficient; no less where there are very
+    many.
+    """
     places: dict[Hashable, int] = {}
     for vector in vectors:
         for name, _ in vector:

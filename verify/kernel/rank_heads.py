@@ -39,7 +39,7 @@ class Statement:
 
 
 def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
-    """The data of a statement in its one form."""
+    """Return the data of a statement in its one form."""
     stated = Statement(**read_values(field, record, _NUMBERS, ()))
     smaller = min(stated.rows, stated.columns)
     if not stated.lower <= stated.upper <= stated.all_weights_upper <= smaller:
@@ -50,12 +50,12 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
-    """The statement in words."""
+    """Return the statement in words."""
     return said(statement, "what the heads alone read from the contexts, without the skip connection,")
 
 
 def said(statement: Statement, what: str) -> str:
-    """The statement in words, of a matrix that is named."""
+    """Return the statement in words, of a matrix that is named."""
     lower, upper = statement.lower, statement.upper
     rank = f"exactly {lower}" if lower == upper else f"at least {lower} and at most {upper}"
     return (
@@ -106,7 +106,7 @@ def proved(id: str, statement: Statement, evaluation: Evaluation, *, with_skip: 
 
 
 def _bits_that_prove(rank: int, evaluation: Evaluation, *, with_skip: bool) -> int | None:
-    """The bits of the balls by which the features are proved to have at least this rank."""
+    """Return the bits of the balls by which the features are proved to have at least this rank."""
     for bits in PRECISIONS:
         rows = features(evaluation.model, evaluation.task, bits, with_skip=with_skip)
         if has_rank(rows, rank, bits, evaluation.tell):

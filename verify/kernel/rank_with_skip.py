@@ -16,12 +16,12 @@ ID = "rank-with-skip"
 
 
 def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
-    """The data of a statement in its one form."""
+    """Return the data of a statement in its one form."""
     return rank_heads.read(field, record, certificate)
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
-    """The statement in words."""
+    """Return the statement in words."""
     return rank_heads.said(statement, "what the heads read from the contexts with the embedded last token beside it")
 
 

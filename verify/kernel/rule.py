@@ -73,7 +73,9 @@ class Rule:
         return (self.part(numbers) for numbers in some_at_a_time(self.size))
 
     def part(self, numbers: Iterable[int]) -> Task:
-        """The inputs of these numbers, with their labels, as a task; of a number the last position counts fastest."""
+        """Return the inputs of these numbers, with their labels, as a task; of a number the last position counts
+        fastest.
+        """
         inputs = [self._input(number) for number in numbers]
         labels = [self._label(each) for each in inputs]
         return Task(self.target, self.origin, max(self.answers) + 1, inputs, labels, None, [], [], self.sha256, None)
@@ -131,13 +133,13 @@ class Rule:
 
 
 def some_at_a_time(count: int) -> Iterator[range]:
-    """The numbers below a count, few of them at first and then some thousands at a time."""
+    """Yield the numbers below a count, few of them at first and then some thousands at a time."""
     ends = [0, *range(min(_FEW, count), count, _TOGETHER), count]
     return (range(start, end) for start, end in pairwise(ends))
 
 
 def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Rule:
-    """The rule of these words and arrays.
+    """Return the rule of these words and arrays.
 
     Raises:
         BadInputError: They are anything but a rule in its one form; or the automaton is not that of its name.
@@ -183,7 +185,9 @@ def _require_automaton(tokens: list[list[int]], steps: list[Steps], answers: lis
 
 
 def _named(name: str, tokens: list[list[int]], reads: set[int]) -> tuple[list[Steps], list[int]] | None:
-    """The automaton of a rule with a name, whose states are the values so far in increasing order; none of others."""
+    """Return the automaton of a rule with a name, whose states are the values so far in increasing order; none of
+    others.
+    """
     modulus = name.removeprefix("sum mod ")
     of_one: Callable[[int], int] = lambda token: token  # noqa: E731
     of_two: dict[str, Callable[[int, int], int]] = {

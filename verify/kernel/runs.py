@@ -44,7 +44,7 @@ class Statement:
 
 
 def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
-    """The data of a statement in its one form."""
+    """Return the data of a statement in its one form."""
     named, values = record.get("named"), record["values"]
     require_fields(FILE, f"{field}.named", named, ["format", "hypotheses"])
     assert isinstance(named, dict)
@@ -68,7 +68,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
-    """The statement in words."""
+    """Return the statement in words."""
     held, count = statement.held.count, statement.held.contexts
     *first, last = statement.hypotheses.split()
     ulps = 4.0 if statement.exp_ulps is None else float(statement.exp_ulps)
@@ -79,7 +79,7 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
 
 
 def run_is(name: str, exp_ulps: float) -> str:
-    """What a run is."""
+    """Return what a run is."""
     finer = f" or finer (up to {FINEST} bits)" if Runs(*FORMATS[name]).finest == FINEST else ""
     return (
         f"each operation in {name}{finer} and rounded to nearest, also in products (no TF32); sums in any order; "
@@ -90,7 +90,7 @@ def run_is(name: str, exp_ulps: float) -> str:
 
 
 def prover_alone(statement: Statement, certificate: Certificate) -> str:
-    """What the kernel has no proof of: runs by bounds of what they round; empty if they round nothing."""
+    """Return what the kernel has no proof of: runs by bounds of what they round; empty if they round nothing."""
     return "" if statement.hypotheses == EXACT_SUMS else f"every {statement.format} run"
 
 

@@ -44,7 +44,7 @@ class Statement:
 
 
 def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
-    """The data of a statement in its one form."""
+    """Return the data of a statement in its one form."""
     values = record["values"]
     require_fields(FILE, f"{field}.values", values, [*_VALUES, "seed"])
     if "named" in record or record["held"]:
@@ -60,7 +60,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
 
 
 def _seed(field: str, value: Any) -> str:
-    """The text whose bytes are a number, if it prints, and the number is the one of its bytes."""
+    """Return the text whose bytes are a number, if it prints, and the number is the one of its bytes."""
     number = read_count(FILE, field, value, 2 ** (8 * _LONGEST_SEED) - 1)
     data = number.to_bytes(-(-number.bit_length() // 8), "big")
     try:
@@ -73,7 +73,7 @@ def _seed(field: str, value: Any) -> str:
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
-    """The statement in words."""
+    """Return the statement in words."""
     return (
         f"Of {statement.drawn} inputs drawn from all {statement.contexts} by the hashes of model and rule with the "
         f"seed {statement.seed!r} at least {statement.right} are answered by the rule; at most {statement.wrong_upper} "
@@ -104,7 +104,7 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
 
 
 def drawn_numbers(model: Model, rule: Rule, statement: Statement) -> list[int]:
-    """The numbers of the inputs that are drawn, in increasing order.
+    """Return the numbers of the inputs that are drawn, in increasing order.
 
     The hash of the hash of model, rule, count and seed, and of 0, 1, ..., gives its leading bits, as many as a number
     of an input has; what is no number of an input, or was drawn already, is passed over.

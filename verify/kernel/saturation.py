@@ -35,7 +35,7 @@ class Statement:
 
 
 def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
-    """The data of a statement in its one form."""
+    """Return the data of a statement in its one form."""
     values = read_values(field, record, ("pairs", "saturated_lower"), ("delta",))
     if not (0 < values["delta"] < 1 and values["saturated_lower"] <= values["pairs"]):
         raise BadInputError(FILE, f"{field}.values", "has a delta out of range, or more pairs than there are")
@@ -43,7 +43,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
-    """The statement in words; a smaller delta would say more, so it is rounded up."""
+    """Return the statement in words; a smaller delta would say more, so it is rounded up."""
     return (
         f"Of the {statement.pairs} pairs of a head and a context at least {statement.saturated} have an attention "
         f"weight above 1 - {decimal_above(statement.delta)}."

@@ -39,7 +39,7 @@ class Known(NamedTuple):
 
 
 def find_kind(id: str, kinds: Sequence[Any]) -> Any | None:
-    """The module of a kind: of this folder, or else of those that are given."""
+    """Return the module of a kind: of this folder, or else of those that are given."""
     return find_statement(id) or next((kind for kind in kinds if kind.ID == id), None)
 
 

@@ -267,7 +267,9 @@ def _targets(
 
 
 def _smoothed(row: dict[int, int], width: int) -> Sequence[float]:
-    """The law of counts with half an observation more, spread over all: (2 K c + 1) / (K (2 n + 1)), rounded once."""
+    """Return the law of counts with half an observation more, spread over all: (2 K c + 1) / (K (2 n + 1)), rounded
+    once.
+    """
     total = sum(row.values())
     if 2 * total * width + width >= _LARGEST_COUNT:
         raise BadInputError(FILE, "counts_data", "are too large for exact laws")
@@ -278,7 +280,7 @@ def _smoothed(row: dict[int, int], width: int) -> Sequence[float]:
 
 
 def _first_most(row: dict[int, int]) -> int:
-    """The smallest of the most frequent answers."""
+    """Return the smallest of the most frequent answers."""
     most = max(row.values())
     return min(answer for answer, count in row.items() if count == most)
 

@@ -41,7 +41,7 @@ class Statement:
 
 
 def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
-    """The data of a statement in its one form."""
+    """Return the data of a statement in its one form."""
     named, values = record.get("named"), record["values"]
     require_fields(FILE, f"{field}.named", named, ["format", "texts"])
     assert isinstance(named, dict)
@@ -71,7 +71,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
 
 
 def _rests_on(format: str, certificate: Certificate) -> dict[str, Any] | None:
-    """The statement of the same certificate that every context is held, in real arithmetic or in every run."""
+    """Return the statement of the same certificate that every context is held, in real arithmetic or in every run."""
     wanted = ("answers", REAL) if format == REAL else (runs.ID, format)
     for record in certificate.statements:
         named = record.get("named", {"format": REAL})
@@ -82,7 +82,7 @@ def _rests_on(format: str, certificate: Certificate) -> dict[str, Any] | None:
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
-    """The statement in words."""
+    """Return the statement in words."""
     where = f"in every {statement.format} run" if statement.format in FORMATS else f"in {statement.format}"
     count, size = len(statement.texts), counted(sum(size for _, size, _ in statement.texts), "byte")
     size += "" if statement.characters is None else f" ({counted(statement.characters, 'character')})"
@@ -94,7 +94,7 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
 
 
 def prover_alone(statement: Statement, certificate: Certificate) -> str:
-    """What the kernel has no proof of: a text by runs of which it has none; empty if it has one."""
+    """Return what the kernel has no proof of: a text by runs of which it has none; empty if it has one."""
     record = _rests_on(statement.format, certificate)
     if statement.format == REAL or record is None:
         return ""
@@ -137,7 +137,8 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
 
 
 def texts_of(text: Text) -> list[tuple[str, bytes, int | None]]:
-    """The texts that tokens spell, with their titles, and how many characters they have where tokens are characters.
+    """Return the texts that tokens spell, with their titles, and how many characters they have where tokens are
+    characters.
 
     A token that is named `\\xNN` is that byte. Where the titles are 1/n ... n/n they are the parts of one text.
     """

@@ -38,7 +38,7 @@ class Statement:
 
 
 def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
-    """The data of a statement in its one form."""
+    """Return the data of a statement in its one form."""
     values = read_values(field, record, ("contexts", "occurrences"), ("lower", "upper"))
     if certificate.target == "values" or values["contexts"] != certificate.sizes["all_contexts"]:
         raise BadInputError(FILE, field, "is about tokens, and about all contexts of the text")
@@ -48,7 +48,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
-    """The statement in words."""
+    """Return the statement in words."""
     return (
         f"Over all {statement.contexts} contexts of the text, weighted by their {statement.occurrences} occurrences, "
         f"the mean divergence KL(empirical law || softmax(logits)) is at least "

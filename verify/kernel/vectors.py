@@ -14,7 +14,7 @@ _ARRAYS = {"contexts": 3, "queries": 2, "labels": 2}  # in the order of the hash
 
 
 def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
-    """The task of these words and arrays; of classes the label is the place of the largest number of a row.
+    """Return the task of these words and arrays; of classes the label is the place of the largest number of a row.
 
     Raises:
         BadInputError: They are anything but a task of vectors in its one form.
@@ -41,7 +41,7 @@ def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
 
 
 def _only_largest(row: Any) -> int:
-    """The place of the largest number, which stands there once, among at least two."""
+    """Return the place of the largest number, which stands there once, among at least two."""
     if len(row) < 2 or row.count(max(row)) != 1:
         raise BadInputError(FILE, "labels", "have a row without one class")
     return row.index(max(row))

@@ -62,14 +62,14 @@ class Map:
     fits: list[list[bool]]
 
     def shift(self, j: int) -> Fraction:
-        """The shift of a column."""
+        """Return the shift of a column."""
         return Fraction(self.shifts[j], 1 << self.shift_scale)
 
     @classmethod
     def of(
         cls, values: Sequence[float], shift: Sequence[float] | None, width: int, accounts: Sequence[Account]
     ) -> "Map":
-        """The map of a matrix with rows of so many floats."""
+        """Return the map of a matrix with rows of so many floats."""
         whole = Integers.of(values, width)
         shifts = Integers.of([0.0] * width if shift is None else shift, width)
         terms = [[(i, row[j]) for i, row in enumerate(whole.rows) if row[j]] for j in range(width)]
@@ -100,7 +100,7 @@ class Attention:
 
     @classmethod
     def of(cls, block: Block, accounts: Sequence[Account]) -> "Attention":
-        """The heads of a plain block, and one map for what they write together."""
+        """Return the heads of a plain block, and one map for what they write together."""
 
         def of_head(name: str, head: int) -> Map:
             width, shift = block.shape(f"W_{name}")[2], block.tensors.get(f"b_{name}")
@@ -113,11 +113,11 @@ class Attention:
         return cls(heads, out, block.options["attends"], block.options["skip"], block.options["score_root"])
 
     def asking(self, length: int) -> list[int]:
-        """The positions of the rows that are left."""
+        """Return the positions of the rows that are left."""
         return [length - 1] if self.attends == "last" else list(range(length))
 
     def reads(self, position: int, length: int) -> range:
-        """The positions that a row may read."""
+        """Return the positions that a row may read."""
         return range(position + 1 if self.attends == "causal" else length)
 
 
@@ -131,7 +131,7 @@ class Neurons:
 
     @classmethod
     def of(cls, block: Block, accounts: Sequence[Account]) -> "Neurons":
-        """The maps of a plain block."""
+        """Return the maps of a plain block."""
         shifts = (block.tensors.get(name) for name in ("b_in", "b_out"))
         maps = [
             Map.of(block.tensors[name].values, shift and shift.values, block.shape(name)[1], accounts)
@@ -178,7 +178,8 @@ def _ends(direction: tuple[tuple[int, int], ...], row: Row, account: int | None)
 
 
 def _alike(stream: list[Row], needed: Collection[int]) -> list[Row]:
-    """The stream with one column in the place of those at all positions that are not needed, between the ends of all.
+    """Return the stream with one column in the place of those at all positions that are not needed, between the ends of
+    all.
 
     Only for columns that depend on tokens: what depends on the position alone says where heads look.
     """
@@ -194,14 +195,14 @@ def _alike(stream: list[Row], needed: Collection[int]) -> list[Row]:
 
 
 def _upper(distance: int) -> Fraction:
-    """A distance as a fraction that is not less, of few bits."""
+    """Return a distance as a fraction that is not less, of few bits."""
     return Fraction(-(-distance >> RADIUS - 64), 1 << 64)
 
 
 def _range(
     neurons: list[tuple[Fraction, Fraction, Fraction]], low: Fraction, high: Fraction
 ) -> tuple[Fraction, Fraction]:
-    """The range of the sum of w max(0, c a + b), for neurons (c, b, w), over a between two ends."""
+    """Return the range of the sum of w max(0, c a + b), for neurons (c, b, w), over a between two ends."""
     kinks = [-b / c for c, b, _ in neurons if low < -b / c < high]
     values = [sum((w * max(0, c * a + b) for c, b, w in neurons), Fraction(0)) for a in (low, high, *kinks)]
     return min(values), max(values)
@@ -290,7 +291,7 @@ class Walk:
     # The stream.
 
     def run(self, contexts: Sequence[Context]) -> Row:
-        """The last row before the readout, in all of these contexts; `plan` has been called."""
+        """Return the last row before the readout, in all of these contexts; `plan` has been called."""
         stream = self.embedded(contexts)
         for place in range(len(self.blocks)):
             stream = self.stepped(place, stream)
@@ -299,7 +300,7 @@ class Walk:
         return stream[-1]
 
     def embedded(self, contexts: Sequence[Context]) -> list[Row]:
-        """The rows of tokens and positions: one sum of two given numbers."""
+        """Return the rows of tokens and positions: one sum of two given numbers."""
         scale = max(self.tokens.scale, self.places.scale)
         up, up_places = scale - self.tokens.scale, scale - self.places.scale
         columns = [[row[i] << up for row in self.tokens.rows] for i in range(self.width)]
@@ -318,7 +319,7 @@ class Walk:
         return stream
 
     def stepped(self, place: int, stream: list[Row]) -> list[Row]:
-        """The stream behind a block."""
+        """Return the stream behind a block."""
         block = self.blocks[place]
         if isinstance(block, Attention):
             return self._attended(place, block, stream)
@@ -336,7 +337,9 @@ class Walk:
     def _sum(
         self, terms: Sequence[Term], shift: int, shift_scale: int, fits: list[list[bool]], j: int, fires: bool = False
     ) -> Column:
-        """A sum that is column j of what its weights make, and how far it, or its positive part, is off by account."""
+        """Return a sum that is column j of what its weights make, and how far it, or its positive part, is off by
+        account.
+        """
         column, sizes = added(terms, shift, shift_scale)
         off = []
         for number, account in enumerate(self.accounts):
@@ -363,7 +366,7 @@ class Walk:
         *,
         exact: bool,
     ) -> Row:
-        """The row behind neurons; what is found of a neuron, or of a column, is kept by what it reads.
+        """Return the row behind neurons; what is found of a neuron, or of a column, is kept by what it reads.
 
         Of a row that is not needed exactly the ends are kept, unless a row that is needed has the same column.
         """
@@ -398,7 +401,7 @@ class Walk:
         return found
 
     def _looked_up(self, block: Neurons, reads: tuple[int, ...], neurons: list[int], row: Row) -> dict[int, Term]:
-        """What neurons that read the same columns write, evaluated once for each different reading.
+        """Return what neurons that read the same columns write, evaluated once for each different reading.
 
         Of a column that they write: the sum of their products for each context, and the largest sum of absolute values.
         """
@@ -431,7 +434,7 @@ class Walk:
         return found
 
     def _narrowed(self, block: Neurons, row: Row, j: int, column: Column, terms: Sequence[Term]) -> Column:
-        r"""The same column with closer bounds: neurons of one direction are a function of one number.
+        r"""Return the same column with closer bounds: neurons of one direction are a function of one number.
 
         $f(a) = \sum_n w_n \max(0, c_n a + b_n)$ is linear between its kinks $-b_n / c_n$, so over an interval of a it
         is largest and least at an end or at a kink. All neurons read the same finished numbers, nominal or of an
@@ -466,7 +469,7 @@ class Walk:
         return Column(None, column.scale, max(low, column.low), min(high, column.high), tuple(off))
 
     def _rounding(self, affine: Map, j: int, row: Row, account: int) -> Fraction:
-        """What the sum of column j of a map rounds at most, beside what its terms are off by."""
+        """Return what the sum of column j of a map rounds at most, beside what its terms are off by."""
         terms = [product(weight, affine.scale, row[i]) for i, weight in affine.terms[j]]
         _, sizes = added(terms, affine.shifts[j], affine.shift_scale)
         drift = sum([term.drift[account] for term in terms])
@@ -476,7 +479,7 @@ class Walk:
     # Heads.
 
     def _attended(self, place: int, block: Attention, stream: list[Row]) -> list[Row]:
-        """The stream behind an attention: the average over the rows with the largest score, head by head."""
+        """Return the stream behind an attention: the average over the rows with the largest score, head by head."""
         length = len(stream)
         asking = block.asking(length)
         values = [[self._map(head.value, row) for row in stream] for head in block.heads]
@@ -580,7 +583,7 @@ class _Looks:
         return [account.weighs(looked, number) for number, account in enumerate(self.walk.accounts)]
 
     def _look(self, asks: int) -> tuple[Tops | None, Looked | None]:
-        """The rows with the largest score; none where that is not needed, and depends on tokens."""
+        """Return the rows with the largest score; none where that is not needed, and depends on tokens."""
         reads = self.block.reads(asks, self.length)
         query, keys = self.queries[asks], [self.keys[r] for r in reads]
         known = all(column.numbers is not None for row in (query, *keys) for column in row)
@@ -601,7 +604,7 @@ class _Looks:
         return tops, Looked(gap, scale, ties, is_average, len(reads), root, query, self.key_ends, self.key_unit)
 
     def mixed(self, asks: int, values: list[Row]) -> Row:
-        """What the head reads from a position, entry by entry.
+        """Return what the head reads from a position, entry by entry.
 
         From positions where it reads the same rows it is the same column, as far off as from the worst of them.
         """
@@ -626,14 +629,16 @@ class _Looks:
         return row
 
     def _hulls(self, columns: list[tuple[Column, ...]]) -> Row:
-        """The ends of the values of all rows that are read, entry by entry; most often the same from each position."""
+        """Return the ends of the values of all rows that are read, entry by entry; most often the same from each
+        position.
+        """
         count = len(columns[0]) if columns else 0
         if count not in self.hulls:
             self.hulls[count] = [_hull(column) for column in columns]
         return self.hulls[count]
 
     def _any_of(self, hull: Column, length: int) -> Column:
-        """What a head may write that may read any of so many rows: something between the ends of all."""
+        """Return what a head may write that may read any of so many rows: something between the ends of all."""
         reach = hull.size + -(-max(hull.off, default=0) << hull.scale >> RADIUS)
         more = [account.anything(reach, hull.scale, length) for account in self.walk.accounts]
         return replace(hull, off=tuple([r + m for r, m in zip(hull.off, more, strict=True)]))
@@ -648,7 +653,7 @@ class _Looks:
         *,
         exact: bool,
     ) -> Column:
-        """The average over the top rows of one entry of the values, and how far it is off for each account."""
+        """Return the average over the top rows of one entry of the values, and how far it is off for each account."""
         power = max(len(top) for top in tops).bit_length() - 1
         scale = hull.scale + power
         read = {r for top in tops for r in top}
@@ -685,7 +690,7 @@ class _Looks:
 
 
 def _written(hidden: Row, columns: list[list[tuple[int, int]]], count: int) -> tuple[list[list[int]], list[list[int]]]:
-    """What neurons write for each of so many readings, and the sum of the absolute values, column by column.
+    """Return what neurons write for each of so many readings, and the sum of the absolute values, column by column.
 
     Of each reading only the neurons that fire are looked at.
     """
@@ -712,12 +717,12 @@ def _drift(terms: list[tuple[int, int]], scale: int, columns: Row, account: int)
 
 
 def _larger(a: int | None, b: int | None) -> int | None:
-    """The larger of two distances; none if one of them is not known."""
+    """Return the larger of two distances; none if one of them is not known."""
     return None if a is None or b is None else max(a, b)
 
 
 def _hull(columns: Sequence[Column]) -> Column:
-    """The ends and the largest distances of some columns."""
+    """Return the ends and the largest distances of some columns."""
     scale = max(column.scale for column in columns)
     low = min(column.low << scale - column.scale for column in columns)
     high = max(column.high << scale - column.scale for column in columns)
@@ -725,7 +730,7 @@ def _hull(columns: Sequence[Column]) -> Column:
 
 
 def _common(row: Sequence[Column]) -> list[list[int]]:
-    """The numbers of columns at one scale, the largest of theirs."""
+    """Return the numbers of columns at one scale, the largest of theirs."""
     scale = max([column.scale for column in row], default=0)
     return [[n << scale - column.scale for n in column.numbers or []] for column in row]
 
@@ -757,7 +762,7 @@ def _tops(query: Row, keys: list[Row]) -> tuple[Tops, int | None, int]:
 
 
 def _averages(column: Sequence[Column], tops: Tops, scale: int) -> list[int]:
-    """The averages over the top rows, at a scale that holds them all."""
+    """Return the averages over the top rows, at a scale that holds them all."""
 
     def up(r: int, count: int) -> int:
         return scale - column[r].scale + 1 - count.bit_length()

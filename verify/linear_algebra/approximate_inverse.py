@@ -128,7 +128,7 @@ def smallest_singular_value(residual: Residual, scaled: Balanced) -> float:
 
 
 def unscaled(w: Floats, scaled: Balanced) -> Floats:
-    """The right inverse of the given matrix that belongs to the right inverse `w` of the scaled one."""
+    """Return the right inverse of the given matrix that belongs to the right inverse `w` of the scaled one."""
     with np.errstate(all="ignore"):
         return np.ldexp(w, scaled.column_exponents[:, None] + scaled.row_exponents)
 
@@ -164,7 +164,9 @@ def exact_residual(b: Enclosure, w: Floats) -> Residual | None:
 
 
 def right_inverse(b: Floats) -> Floats | None:
-    r"""An approximate right inverse of `b`, `[T, P]` with $T \le P$, or `None` where LAPACK finds none; untrusted."""
+    r"""Return an approximate right inverse of `b`, `[T, P]` with $T \le P$, or `None` where LAPACK finds none;
+    untrusted.
+    """
     size, width = b.shape
     with np.errstate(all="ignore"):
         if size == width:

@@ -68,7 +68,7 @@ def balanced(a: Enclosure, *, columns: bool = True) -> Balanced:
 
 
 def _largest(x: Floats, axis: int) -> Floats:
-    """The largest absolute value along an axis."""
+    """Return the largest absolute value along an axis."""
     return np.maximum(x.max(axis=axis, initial=0.0), -x.min(axis=axis, initial=0.0))
 
 

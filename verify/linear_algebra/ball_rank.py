@@ -86,7 +86,7 @@ def ball_rank(matrix: Callable[[], arb_mat], *, target: int, fewest_bits: int = 
 def ball_outputs(
     W_E: arb_mat, W_pos: arb_mat, heads: Sequence[tuple[arb_mat, arb_mat, arb_mat]], contexts: Int64Array
 ) -> arb_mat:
-    r"""The last embeddings and the features of every context, in balls: $[x_S \mid Y]$, `[T, d + H d_h]`.
+    r"""Return the last embeddings and the features of every context, in balls: $[x_S \mid Y]$, `[T, d + H d_h]`.
 
     Works at the precision of the context. Each operation of Arb returns a ball that contains the exact result for all
     numbers in its operands.

@@ -48,7 +48,7 @@ def smallest_singular_value(given: GivenMatrix) -> tuple[float, int] | None:
 
 
 def matrix_of_balls(given: GivenMatrix) -> arb_mat:
-    """The set as a matrix of balls; fractions are rounded to balls of the working precision."""
+    """Return the set as a matrix of balls; fractions are rounded to balls of the working precision."""
     if given.exact and given.entries is not None:
         entries = [arb(fmpq(x.numerator, x.denominator)) for row in given.fractions for x in row]
     else:
@@ -59,6 +59,6 @@ def matrix_of_balls(given: GivenMatrix) -> arb_mat:
 
 
 def _row_space(midpoint: Floats) -> Floats:
-    """An approximately orthonormal basis of the row space, `[P, T]`; untrusted."""
+    """Return an approximately orthonormal basis of the row space, `[P, T]`; untrusted."""
     with np.errstate(all="ignore"):
         return np.linalg.qr(midpoint.T)[0]

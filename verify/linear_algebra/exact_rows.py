@@ -79,7 +79,7 @@ class Independence:
 
 
 def integer_rows(vectors: fmpz_mat | ArrayLike, *, name: str = "vectors") -> fmpz_mat:
-    r"""The vectors times one positive number that makes all of them integer: the same linear relations.
+    r"""Return the vectors times one positive number that makes all of them integer: the same linear relations.
 
     A float64 is an integer over a power of two, so nothing is rounded.
 
@@ -149,7 +149,7 @@ def decide_independence(vectors: fmpz_mat | ArrayLike, rows: Sequence[int] | Non
 
 
 def _integers(x: Floats) -> list[Any]:
-    """The entries times the power of two that makes all of them integer."""
+    """Return the entries times the power of two that makes all of them integer."""
     fractions, exponents = np.frexp(x.ravel())
     mantissas = np.ldexp(fractions, 53).astype(np.int64)
     trailing = np.frexp((mantissas & -mantissas).astype(np.float64))[1] - 1

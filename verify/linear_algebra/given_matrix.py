@@ -43,7 +43,7 @@ class GivenMatrix:
         return rows, columns
 
     def transposed(self) -> "GivenMatrix":
-        """The set of the transposes."""
+        """Return the set of the transposes."""
         return GivenMatrix(self.enclosure.T, self.exact, None if self.entries is None else self.entries.T)
 
     @cached_property
@@ -124,7 +124,7 @@ def _radii(radius: ArrayLike, shape: tuple[int, ...]) -> Floats:
 
 
 def _cleared(row: ObjectArray) -> list[int]:
-    """A row of rationals times the least common multiple of their denominators."""
+    """Return a row of rationals times the least common multiple of their denominators."""
     multiple = math.lcm(*(Fraction(entry).denominator for entry in row))
     return [int(entry * multiple) for entry in row]
 

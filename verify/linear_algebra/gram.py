@@ -56,7 +56,7 @@ class GramWitness:
     mantissa_exponents: Int32Array
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The fields as arrays, ready for a file."""
+        """Return the fields as arrays, ready for a file."""
         return {
             "row_exponents": self.row_exponents,
             "shift": np.array(self.shift),
@@ -124,7 +124,7 @@ def distance(k: Gram, shift: float, factor: Floats, *, sign: int = 1) -> arb:
 
 
 def factor(k: Gram, shift: float, *, sign: int = 1) -> Floats | None:
-    """The Cholesky factor of the computed `sign * (K - shift I)`, or `None`; untrusted."""
+    """Return the Cholesky factor of the computed `sign * (K - shift I)`, or `None`; untrusted."""
     work = k.lower.copy() if sign == 1 else -k.lower
     work.flat[:: len(work) + 1] -= sign * shift
     try:
@@ -134,7 +134,7 @@ def factor(k: Gram, shift: float, *, sign: int = 1) -> Floats | None:
 
 
 def smallest_eigenvalue_estimate(k: Gram) -> float:
-    """An estimate of the smallest eigenvalue by inverse iteration, 0 if the matrix seems singular; untrusted."""
+    """Return an estimate of the smallest eigenvalue by inverse iteration, 0 if the matrix seems singular; untrusted."""
     root = factor(k, 0.0)
     if root is None:
         return 0.0
@@ -184,7 +184,7 @@ def smallest_singular_value(b: Floats, row_exponents: Int64Array, *, witness: bo
 
 
 def _proved_with_integers(k: Gram, shift: float, root: Floats, row_exponents: Int64Array) -> tuple[arb, GramWitness]:
-    """The bound that a factor of 31 bits proves, or one of 53 bits where those lose most of it."""
+    """Return the bound that a factor of 31 bits proves, or one of 53 bits where those lose most of it."""
     for bits, kind in ((31, np.int32), (53, np.int64)):
         mantissas, exponents = quantized(root, bits)
         with np.errstate(invalid="ignore"):

@@ -87,7 +87,7 @@ def _as_column(b: Any) -> Any:
 
 
 def _enclose(matrix: GivenMatrix, right: GivenMatrix) -> Enclosure:
-    """The solutions for a matrix of any shape; the unknown ones have infinite radii."""
+    """Return the solutions for a matrix of any shape; the unknown ones have infinite radii."""
     rows, columns = matrix.shape
     if rows == columns:
         return _enclose_square(matrix, right)
@@ -113,7 +113,7 @@ def _enclose_square(matrix: GivenMatrix, right: GivenMatrix) -> Enclosure:
 
 
 def _by_an_inverse(a: Enclosure, b: Enclosure) -> Enclosure | None:
-    """The enclosure of the docstring of `enclose_solution`, for the balanced system."""
+    """Return the enclosure of the docstring of `enclose_solution`, for the balanced system."""
     scaled = balanced(a)
     inverse = right_inverse(scaled.scaled.midpoint)
     if inverse is None:
@@ -139,7 +139,8 @@ def _by_an_inverse(a: Enclosure, b: Enclosure) -> Enclosure | None:
 
 
 def _refined(a: Enclosure, b: Enclosure, inverse: Floats) -> tuple[Enclosure, Floats] | None:
-    r"""An approximate solution $\tilde x$, within its enclosure, and an upper bound of $|b - A x|$ for $x = \tilde x$.
+    r"""Return an approximate solution $\tilde x$, within its enclosure, and an upper bound of $|b - A x|$ for $x =
+    \tilde x$.
 
     The iterate is an integer matrix, and its residual for the midpoints is exact; Lemma M18.
     """
@@ -168,7 +169,7 @@ def _refined(a: Enclosure, b: Enclosure, inverse: Floats) -> tuple[Enclosure, Fl
 
 
 def _in_units(x: Floats, unit: Int64Array) -> fmpz_mat:
-    """The floats as integers in units of 2 to the `unit` of their column, cut off towards zero."""
+    """Return the floats as integers in units of 2 to the `unit` of their column, cut off towards zero."""
     fraction, exponent = np.frexp(x)
     mantissas = np.ldexp(fraction, 53).astype(np.int64).ravel().tolist()
     shifts = (exponent - 53 - unit).ravel().tolist()
@@ -182,13 +183,13 @@ def _shifted(n: int, shift: int) -> int:
 
 
 def _as_floats(x: fmpz_mat, unit: Int64Array) -> Floats:
-    """The nearest floats of integers in units of 2 to the `unit` of their column."""
+    """Return the nearest floats of integers in units of 2 to the `unit` of their column."""
     values = np.array([float(int(n)) for n in x.entries()]).reshape(x.nrows(), x.ncols())
     return np.ldexp(values, unit)
 
 
 def _exactly(matrix: GivenMatrix, right: GivenMatrix) -> Enclosure | None:
-    """The exact rational solution, rounded outwards."""
+    """Return the exact rational solution, rounded outwards."""
     try:
         solution = _rationals(matrix).solve(_rationals(right))
     except ZeroDivisionError:
@@ -202,7 +203,7 @@ def _rationals(given: GivenMatrix) -> fmpq_mat:
 
 
 def _by_balls(matrix: GivenMatrix, right: GivenMatrix) -> Enclosure | None:
-    """The solution by ball arithmetic of rising precision, rounded outwards; Lemma M13."""
+    """Return the solution by ball arithmetic of rising precision, rounded outwards; Lemma M13."""
     if len(matrix.enclosure) > balls.LARGEST:
         return None
     for bits in balls.PRECISIONS:
@@ -218,7 +219,7 @@ def _by_balls(matrix: GivenMatrix, right: GivenMatrix) -> Enclosure | None:
 
 
 def _near_smallest_singular_value(midpoint: Floats) -> float:
-    """A power of two near the smallest singular value of the midpoint; untrusted."""
+    """Return a power of two near the smallest singular value of the midpoint; untrusted."""
     try:
         smallest = float(np.linalg.svd(midpoint, compute_uv=False).min(initial=np.inf))
     except np.linalg.LinAlgError:
@@ -227,7 +228,7 @@ def _near_smallest_singular_value(midpoint: Floats) -> float:
 
 
 def _augmented(matrix: GivenMatrix, scale: float) -> GivenMatrix:
-    """The square matrix of the least-squares problem of a tall matrix."""
+    """Return the square matrix of the least-squares problem of a tall matrix."""
     rows, columns = matrix.shape
     size = rows + columns
     midpoint, radius = np.zeros((size, size)), np.zeros((size, size))
@@ -243,7 +244,7 @@ def _augmented(matrix: GivenMatrix, scale: float) -> GivenMatrix:
 
 
 def _stacked(right: GivenMatrix, zeros: int, *, zeros_first: bool) -> GivenMatrix:
-    """The right-hand side with rows of zeros before or after it."""
+    """Return the right-hand side with rows of zeros before or after it."""
 
     def stack(x: NDArray[Any]) -> NDArray[Any]:
         block = np.zeros((zeros, right.shape[1]), dtype=x.dtype)

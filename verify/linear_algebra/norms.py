@@ -52,7 +52,7 @@ def radius_norm(x: Enclosure) -> arb:
 
 
 def product(a: Floats, b: Floats) -> Floats:
-    r"""The product `a @ b` in float64, within `product_error` of the exact one; Lemma M1.
+    r"""Return the product `a @ b` in float64, within `product_error` of the exact one; Lemma M1.
 
     The inner dimension is cut into blocks that are added one after the other, so that a term goes through few
     roundings: $\gamma_{511 + \lceil n/512 \rceil}$ instead of $\gamma_n$ where $n > 512$.
@@ -62,7 +62,7 @@ def product(a: Floats, b: Floats) -> Floats:
 
 
 def roundings(inner: int) -> float:
-    r"""The factor $\gamma$ with $|\mathrm{product}(A, B) - AB| \le \gamma |A| |B|$ but for underflow; Lemma M1."""
+    r"""Return the factor $\gamma$ with $|\mathrm{product}(A, B) - AB| \le \gamma |A| |B|$ but for underflow; Lemma M1."""
     return gamma(min(inner, _INNER) + max(inner - 1, 0) // _INNER)
 
 
@@ -79,7 +79,7 @@ def times_positive(matrix: Floats, vector: Floats) -> Floats:
 
 
 def contraction(magnitude: Callable[[Floats], Floats], size: int) -> tuple[arb, Floats]:
-    r"""A number $\alpha$ and weights $v$ with $|E| v \le \alpha v$, $\alpha$ below 1/2 or small; Lemma M4.
+    r"""Return a number $\alpha$ and weights $v$ with $|E| v \le \alpha v$, $\alpha$ below 1/2 or small; Lemma M4.
 
     The weights are integers from 1 to $2^{40}$, the largest at most $2^{30}$ times the least.
 
@@ -104,7 +104,7 @@ def contraction(magnitude: Callable[[Floats], Floats], size: int) -> tuple[arb, 
 
 
 def float_below(x: arb) -> float:
-    """The largest convenient float64 that is surely at most `x` and at least 0; 0 when nothing is known.
+    """Return the largest convenient float64 that is surely at most `x` and at least 0; 0 when nothing is known.
 
     How the ball was converted to a float is not trusted: the float is compared with it.
     """
@@ -113,16 +113,18 @@ def float_below(x: arb) -> float:
 
 
 def float_above(x: arb) -> float:
-    """A float64 that is surely at least `x`, infinite when nothing is known; compared with the ball, as above."""
+    """Return a float64 that is surely at least `x`, infinite when nothing is known; compared with the ball, as above."""
     above = math.nextafter(float(x.upper()), math.inf)
     return above if arb(above) >= x else math.inf
 
 
 def exponents(x: Floats) -> Int64Array:
-    """The integers e with |x| < 2^e, smallest possible but at least -1000, so that 2^-e is a float; 0 for 0."""
+    """Return the integers e with |x| < 2^e, smallest possible but at least -1000, so that 2^-e is a float; 0 for 0."""
     return np.maximum(np.frexp(x)[1], -1000).astype(np.int64)
 
 
 def _flushed(inner: int) -> arb:
-    """What underflow can add to an inner product of `inner` terms, even if results are flushed to zero; Lemma M1."""
+    """Return what underflow can add to an inner product of `inner` terms, even if results are flushed to zero; Lemma
+    M1.
+    """
     return arb(4 * inner) * TINY

@@ -41,7 +41,7 @@ class Minor:
 
 
 def largest_minor(matrix: fmpz_mat, prime: int) -> Minor:
-    """A largest minor that is not zero modulo `prime`."""
+    """Return a largest minor that is not zero modulo `prime`."""
     columns = _pivots(nmod_mat(matrix, prime))
     every_row = tuple(range(matrix.nrows()))
     if len(columns) == matrix.nrows():
@@ -51,7 +51,7 @@ def largest_minor(matrix: fmpz_mat, prime: int) -> Minor:
 
 
 def submatrix(matrix: fmpz_mat, rows: tuple[int, ...], columns: tuple[int, ...]) -> fmpz_mat:
-    """The entries of `matrix` in the given rows and columns."""
+    """Return the entries of `matrix` in the given rows and columns."""
     if len(rows) == matrix.nrows() and len(columns) == matrix.ncols():
         return matrix
     table = matrix.tolist()
@@ -59,7 +59,7 @@ def submatrix(matrix: fmpz_mat, rows: tuple[int, ...], columns: tuple[int, ...])
 
 
 def _pivots(matrix: nmod_mat) -> tuple[int, ...]:
-    """The pivot columns of the reduced row echelon form."""
+    """Return the pivot columns of the reduced row echelon form."""
     if matrix.nrows() == 0 or matrix.ncols() == 0:
         return ()
     reduced, rank = matrix.rref()

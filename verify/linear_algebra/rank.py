@@ -181,7 +181,7 @@ def kernel_or_minor(matrix: fmpz_mat) -> tuple[int, ...] | Minor | None:
 
 
 def _dependency(matrix: fmpz_mat, minor: Minor) -> Dependency | None:
-    """The dependency of all columns, or rows if fewer are left over, on those of the minor, if it is one."""
+    """Return the dependency of all columns, or rows if fewer are left over, on those of the minor, if it is one."""
     axis = "columns"
     if matrix.nrows() < matrix.ncols():
         axis, matrix, minor = "rows", matrix.transpose(), Minor(minor.prime, minor.columns, minor.rows)
@@ -203,7 +203,7 @@ def _solve(matrix: fmpz_mat, minor: Minor, columns: tuple[int, ...]) -> tuple[fm
 
 
 def _compression(matrix: Enclosure) -> Compression | None:
-    """The largest compression by singular vectors, of the balanced midpoint, that proves its rank."""
+    """Return the largest compression by singular vectors, of the balanced midpoint, that proves its rank."""
     scaled = balanced(matrix)
     with np.errstate(all="ignore"):
         try:

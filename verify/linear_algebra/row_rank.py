@@ -54,7 +54,7 @@ class InverseWitness:
     weights: Int64Array
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The fields as arrays, ready for a file."""
+        """Return the fields as arrays, ready for a file."""
         return {
             "row_exponents": self.row_exponents,
             "column_exponents": self.column_exponents,
@@ -134,7 +134,7 @@ def certify_full_row_rank(a: Enclosure | ArrayLike, *, witness: bool = False) ->
 
 
 def prove_by_floats(given: GivenMatrix, *, witness: bool) -> RankCertificate | None:
-    """The methods that start from a floating-point witness; `None` if they prove nothing."""
+    """Return the methods that start from a floating-point witness; `None` if they prove nothing."""
     with ctx.workprec(_SCALAR_BITS):
         return _by_gram(given, witness) or _by_an_inverse(given, witness)
 
@@ -173,7 +173,7 @@ def _by_an_inverse(given: GivenMatrix, witness: bool) -> RankCertificate | None:
 
 
 def _exactly(given: GivenMatrix) -> RankCertificate | None:
-    """The exact methods, and balls, which alone serve sets and give a bound."""
+    """Return the exact methods, and balls, which alone serve sets and give a bound."""
     decided = kernel_or_minor(given.integers.transpose()) if given.exact else None
     if isinstance(decided, tuple):
         return RankCertificate(Verdict.REFUTED, 0.0, "exact rational")

@@ -172,7 +172,9 @@ def enclose_condition(a: Enclosure | ArrayLike) -> Enclosure:
 
 
 def _scaled(a: Enclosure) -> tuple[Enclosure, int]:
-    """The set times a power of two that brings the largest midpoint to [1/2, 1), and the exponent of what was lost."""
+    """Return the set times a power of two that brings the largest midpoint to [1/2, 1), and the exponent of what was
+    lost.
+    """
     exponent = int(exponents(np.abs(a.midpoint).max()))
     with np.errstate(all="ignore"):
         # A product that underflows is off by less than 2^-1074.
@@ -200,7 +202,7 @@ def _distance(a: Enclosure, left: Floats, values: Floats, right: Floats) -> arb:
 
 
 def _largest_eigenpair(k: gram.Gram) -> tuple[float, Floats]:
-    """The largest eigenvalue and its eigenvector of a computed Gram matrix; untrusted."""
+    """Return the largest eigenvalue and its eigenvector of a computed Gram matrix; untrusted."""
     last = len(k.lower) - 1
     try:
         values, vectors = scipy.linalg.eigh(k.lower, lower=True, subset_by_index=(last, last), check_finite=False)

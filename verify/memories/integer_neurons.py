@@ -60,7 +60,7 @@ def integer_margins(model: Model, task: Task) -> ObjectArray:
 
 
 def _after(attention: Attention, model: Model, task: Task) -> list[ObjectArray]:
-    """The stream at the last position after the attention, by coordinate."""
+    """Return the stream at the last position after the attention, by coordinate."""
     identity = np.array([[fmpq(int(i == j)) for j in range(attention.d_out)] for i in range(attention.d_out)])
     first = Model(blocks=(attention,), W_U=identity, W_E=model.W_E, W_pos=model.W_pos)
     rows: list[list[int]] = []
@@ -71,7 +71,7 @@ def _after(attention: Attention, model: Model, task: Task) -> list[ObjectArray]:
 
 
 def _mapped(columns: list[ObjectArray], matrix: Tensor, shift: Tensor | None, count: int) -> list[ObjectArray]:
-    """The product of so many rows, given by coordinate, with a matrix, plus a shift."""
+    """Return the product of so many rows, given by coordinate, with a matrix, plus a shift."""
     results = []
     for j in range(matrix.shape[1]):
         total: ObjectArray = np.full(count, 0 if shift is None else _integer(shift[j], "a shift"), dtype=object)
@@ -89,7 +89,7 @@ def _integer(x: fmpq, where: str) -> int:
 
 
 def _ahead(logits: Iterable[ObjectArray], labels: Int64Array) -> ObjectArray:
-    """The logit of the label less the largest of the others."""
+    """Return the logit of the label less the largest of the others."""
     right: ObjectArray = np.zeros(len(labels), dtype=object)
     others: list[ObjectArray] = []
     least = None

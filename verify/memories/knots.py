@@ -201,13 +201,13 @@ class _Pieces:
     unit: int
 
     def at(self, z: int, passed: int) -> int:
-        """The output times the unit, at a number that so many knots are not above."""
+        """Return the output times the unit, at a number that so many knots are not above."""
         near = max(passed - 1, 0)
         return self.values[near] + self.slopes[passed] * (z - self.knots[near])
 
 
 def _pieces(neurons: FeedForward, scale: int) -> tuple[list[int], list[_Pieces]]:
-    """The knots, sorted, and the outputs. A neuron to the left is a line and a jump, $(b - z) + (z - b)_+$."""
+    """Return the knots, sorted, and the outputs. A neuron to the left is a line and a jump, $(b - z) + (z - b)_+$."""
     signs = [int(w) for w in neurons.W_in[0].tolist()]
     shifts = [0.0] * neurons.d_mlp if neurons.b_in is None else neurons.b_in.tolist()
     places = [-sign * Fraction(b) for sign, b in zip(signs, shifts, strict=True)]

@@ -68,7 +68,7 @@ class LeftOutBound:
         return sqrt(2.0) * self.probability * self.row * self.norm
 
     def printed(self, epsilon: Fraction) -> Enclosure:
-        r"""The last line of the paper's equation (15), in nats.
+        r"""Return the last line of the paper's equation (15), in nats.
 
         $$ \varepsilon \sqrt{1 + \lVert V_{11}^{-1} \rVert_2^2} \, \lVert E W \rVert_2 $$
 
@@ -217,7 +217,7 @@ class _Floats:
         self._precision = precision
 
     def combinations(self, kept: int, witnesses: int | None) -> tuple[Enclosure, bool]:
-        """The z of the left-out contexts, or of those that seem to have the longest ones; whether that is all."""
+        """Return the z of the left-out contexts, or of those that seem to have the longest ones; whether that is all."""
         chosen = np.arange(kept, len(self.outputs))
         if witnesses is not None and witnesses < len(chosen):
             middle = self.outputs.midpoint
@@ -260,7 +260,9 @@ class _Rationals:
 
 
 def _in_balls(first: list[list[arb]], others: list[list[arb]], precision: int) -> Enclosure:
-    """The rows of G_2 G_1^+, by the normal equations; unknown if the rows of G_1 are not proved to be independent."""
+    """Return the rows of G_2 G_1^+, by the normal equations; unknown if the rows of G_1 are not proved to be
+    independent.
+    """
     with ctx.workprec(precision):
         held = arb_mat(first)
         gram, right = held * held.transpose(), held * arb_mat(others).transpose()
@@ -275,7 +277,7 @@ def _unknown(rows: int, columns: int) -> Enclosure:
 
 
 def _combinations(outputs: fmpq_mat, kept: int) -> fmpq_mat | None:
-    """The rows of G_2 G_1^+, exactly; nothing if the rows of G_1 are dependent."""
+    """Return the rows of G_2 G_1^+, exactly; nothing if the rows of G_1 are dependent."""
     first, others = _split(outputs, kept)
     gram = first * first.transpose()
     if gram.det() == 0:
@@ -328,7 +330,7 @@ def _absolute(x: Enclosure) -> Enclosure:
 
 
 def _norm(matrix: Enclosure) -> Enclosure:
-    """The spectral norm; unknown where an entry is."""
+    """Return the spectral norm; unknown where an entry is."""
     return enclose_spectral_norm(matrix) if np.isfinite(matrix.radius).all() else Enclosure(0.0, np.inf)
 
 

@@ -110,7 +110,7 @@ def is_sum_of_outer_products(outputs: Array, inputs: Array, labels: Array, memor
 
 
 def exact_product(a: Array, b: Array) -> Array:
-    r"""The product of two integer matrices, exactly.
+    r"""Return the product of two integer matrices, exactly.
 
     Why it is rigorous: if $\sum_k \max_i |a_{ik}| \max_j |b_{kj}| < 2^{53}$, then every partial sum of every entry is
     an integer below $2^{53}$ in absolute value, so that nothing is rounded in float64, in any order and with or

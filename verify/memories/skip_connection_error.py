@@ -114,7 +114,7 @@ class _CopyingHeads:
 
 
 def _copying_heads(network: Model, model: Model) -> _CopyingHeads:
-    """The heads behind those of the network; refused unless the rest is the network without its skip connection."""
+    """Return the heads behind those of the network; refused unless the rest is the network without its skip connection."""
     own, block = dana_tensors(network), model.attention
     if network.is_rational or model.is_rational:
         raise InputError("the network", "has rational weights", "float64 weights; rational logits can be compared")
@@ -152,7 +152,7 @@ def _copying_heads(network: Model, model: Model) -> _CopyingHeads:
 
 
 def _parts(network: Model, heads: _CopyingHeads) -> list[list[list[arb]]]:
-    """What each token adds at each position to the difference of each logit, `[S][N][outputs]`."""
+    """Return what each token adds at each position to the difference of each logit, `[S][N][outputs]`."""
     width, length = network.d_model, network.n_ctx
     at_last = arb_mat(width, width, [-int(i == j) for i in range(width) for j in range(width)])
     at_others = arb_mat(width, width)
@@ -176,7 +176,7 @@ def _sum_of_rows(rows: list[list[arb]]) -> list[arb]:
 
 
 def _largest(values: list[arb]) -> arb:
-    """A ball that holds the largest of some numbers."""
+    """Return a ball that holds the largest of some numbers."""
     largest = values[0]
     for value in values[1:]:
         largest = largest.max(value)

@@ -203,7 +203,7 @@ class _Bounds:
         self.precisions[rows[place >= 0]] = _BEYOND
 
     def answers(self) -> Answers:
-        """What is known now."""
+        """Return what is known now."""
         return Answers(
             margin_lower=self.margins[0],
             margin_upper=self.margins[1],
@@ -225,7 +225,7 @@ def _of_parts(
     judged: Callable[[int, str, "list[_Bounds]"], None] | None,
     progress: Progress,
 ) -> list[Answers]:
-    """The bounds of contexts that stand in one list for each length; `judged` is called after each step."""
+    """Return the bounds of contexts that stand in one list for each length; `judged` is called after each step."""
     parts = [_Bounds(model, task, criterion, keep_outputs, two_sided) for task in tasks]
     size = sum(task.n_contexts for task in tasks)
     for precision, number, contexts, like, outputs in _enclosures(model, parts):
@@ -256,7 +256,7 @@ def _whole_answers(
     decided: Decided | None,
     progress: Progress,
 ) -> Answers:
-    """The bounds of each fact: the least margin of the tokens of its answer, and the sum of their losses.
+    """Return the bounds of each fact: the least margin of the tokens of its answer, and the sum of their losses.
 
     The sum is the divergence of the law of whole answers from the answer: minus the logarithm of its probability.
     """
@@ -300,7 +300,9 @@ class _Telling:
 
 
 def _enclosures(model: Model, parts: Sequence[_Bounds]) -> Iterator[tuple[str, int, Int64Array, Int64Array, Enclosure]]:
-    """The precision, part, contexts, which outputs each has, and their enclosure; of all, then of those still open."""
+    """Yield the precision, part, contexts, which outputs each has, and their enclosure; of all, then of those still
+    open.
+    """
     if model.reads_tokens:
         for number, part in enumerate(parts):
             for known in known_logits(model, contexts_of(model, part.task.inputs), InReals()):
@@ -358,7 +360,7 @@ def margin_upper(outputs: Enclosure, modes: BoolArray) -> Float64Array:
 
 
 def guess_loss(task: AnyTask) -> Enclosure:
-    r"""The mean loss of the best guess that does not look at the context; for values no more than that.
+    r"""Return the mean loss of the best guess that does not look at the context; for values no more than that.
 
     Over all laws q the mean of $d_{KL}(\pi_t \Vert q)$ is least for $q = \bar\pi$, the mean of the $\pi_t$, where it is
     $h(\bar\pi) - \frac1T \sum_t h(\pi_t)$; for labels the second term is 0. For values the largest distance from one

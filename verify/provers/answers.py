@@ -26,7 +26,7 @@ _LARGEST = 2.0**1000  # what is larger is no bound worth storing
 
 
 def figures(task: AnyTask, criterion: Criterion, answers: Answers) -> dict[str, Number]:
-    """What was proved about the answers, without slack."""
+    """Return what was proved about the answers, without slack."""
     held, wrong = answers.held(task.target, criterion.tolerance), answers.wrong(task.target, criterion.tolerance)
     values: dict[str, Number] = {"contexts": len(held), "held": int(held.sum()), "wrong": int(wrong.sum())}
     if held.any() and task.target != "values":
@@ -50,7 +50,7 @@ def figures(task: AnyTask, criterion: Criterion, answers: Answers) -> dict[str, 
 
 
 def prove(task: AnyTask, criterion: Criterion, answers: Answers) -> Statement:
-    """The statement of what was proved, with a slack that nobody sees.
+    """Return the statement of what was proved, with a slack that nobody sees.
 
     Args:
         task: The contexts and their targets.
@@ -80,7 +80,7 @@ def prove(task: AnyTask, criterion: Criterion, answers: Answers) -> Statement:
 
 
 def _margin_elsewhere(lower: Float64Array, upper: Float64Array) -> float:
-    """What another order of summation proves too of the least margin, but at least half of what is proved here.
+    """Return what another order of summation proves too of the least margin, but at least half of what is proved here.
 
     Its bounds hold the same margin and are as far apart as these, so its lower one is below ours by that at most.
     """
@@ -93,7 +93,7 @@ def _loss_above(bound: float, target: str) -> float:
 
 
 def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
-    """The stored numbers follow from the enclosures; the checker's own numbers are returned for the question asked."""
+    """Require that the stored numbers follow from the enclosures, and return the checker's own for the question asked."""
     certificate, asked, answers, task = evaluation.certificate, evaluation.asked, evaluation.answers, evaluation.task
     stored, own = statement.values, figures(task, certificate.criterion, answers)
     target, tolerance = task.target, certificate.criterion.tolerance

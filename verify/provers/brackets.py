@@ -13,7 +13,7 @@ from verify.verdict import Verdict
 
 
 def compare_ranks(statement: Statement, lower: int, upper: int, all_weights: int, method: str) -> StatementCheck:
-    """The verdict on a statement about a rank of who has proved these bounds of it.
+    """Return the verdict on a statement about a rank of who has proved these bounds of it.
 
     Args:
         statement: The statement.
@@ -49,7 +49,7 @@ def compare_ranks(statement: Statement, lower: int, upper: int, all_weights: int
 
 
 def compare_divergences(statement: Statement, found: Mapping[str, Number]) -> StatementCheck:
-    """The verdict on a statement about divergences of who has proved these bounds of them.
+    """Return the verdict on a statement about divergences of who has proved these bounds of them.
 
     Args:
         statement: The statement.

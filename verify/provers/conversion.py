@@ -110,7 +110,7 @@ def convert(folder: Path, out: Path, *, overwrite: bool = False, progress: Progr
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The fields of a certificate of this version, whose words may be other ones than today's."""
+    """Return the fields of a certificate of this version, whose words may be other ones than today's."""
     data = parse_object(CERTIFICATE_FILE, read_regular_file(path).decode("ascii", "replace"))
     if data.get("format") != FORMAT or data.get("version") != VERSION:
         found = f"{data.get('format')!r} version {data.get('version')!r}"
@@ -128,7 +128,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _proved(kind: str, model: Model, task: Any, stated: dict[str, Any], progress: Progress) -> Any:
-    """What the prover proves of the kinds that are stated, but for runs and texts."""
+    """Return what the prover proves of the kinds that are stated, but for runs and texts."""
     asked, by_id = parse_criterion(stated["criterion"]), {each["id"]: each for each in stated["statements"]}
     if kind == "fold":
         runs = by_id.get(RUNS)
@@ -154,7 +154,7 @@ def _proved(kind: str, model: Model, task: Any, stated: dict[str, Any], progress
 def _with_runs(
     kind: str, found: Certificate, model: Model, task: Any, stated: list[Any], progress: Progress
 ) -> Certificate:
-    """The certificate with what is proved of runs and texts, in the formats that are stated."""
+    """Return the certificate with what is proved of runs and texts, in the formats that are stated."""
     listed = task
     formats = [_format(each) for each in stated if each["id"] == RUNS]
     if kind == "rule" and formats:

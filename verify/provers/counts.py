@@ -9,7 +9,7 @@ from verify.verdict import Verdict
 
 
 def check_counts(statement: Statement, right: int, wrong: int, guess: int, method: str) -> StatementCheck:
-    """The verdict on a ``domain`` statement of who has proved these counts.
+    """Return the verdict on a ``domain`` statement of who has proved these counts.
 
     Args:
         statement: The statement.
@@ -44,7 +44,7 @@ def check_counts(statement: Statement, right: int, wrong: int, guess: int, metho
 
 
 def check_sample(statement: Statement, right: int, most_wrong: int, seed: str, method: str) -> StatementCheck:
-    """The verdict on a ``sample`` statement of who has drawn again and judged what was drawn.
+    """Return the verdict on a ``sample`` statement of who has drawn again and judged what was drawn.
 
     Args:
         statement: The statement.

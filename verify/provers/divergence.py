@@ -23,7 +23,7 @@ _LARGEST = 2.0**1000  # what is larger is no bound worth storing
 
 
 def prove_divergence(task: Task, answers: Answers) -> Statement | None:
-    r"""The statement between which ends $d_{KL}(\pi_t \Vert \mathrm{softmax}(z_t))$ lies, if they are finite.
+    r"""Return the statement between which ends $d_{KL}(\pi_t \Vert \mathrm{softmax}(z_t))$ lies, if they are finite.
 
     Args:
         task: The contexts, with laws.
@@ -60,7 +60,7 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
 
 
 def widened(lower: float, upper: float) -> tuple[float, float]:
-    """The interval with its own width added on either side and its ends on a coarse grid, cut off at 0."""
+    """Return the interval with its own width added on either side and its ends on a coarse grid, cut off at 0."""
     width = upper - lower
     if not 0.0 < width < math.inf:
         return lower, upper

@@ -130,7 +130,7 @@ def certify_domain(
 
 
 def kept_domain(path: Path, model: Model, task: RuleTask) -> Journal:
-    """The finished pieces of the domain of a rule in a file, of this model, judged by this program.
+    """Return the finished pieces of the domain of a rule in a file, of this model, judged by this program.
 
     Raises:
         InputError: The key of this user cannot be written, or others can read it.
@@ -144,7 +144,7 @@ def check(statement: Statement, evaluation: OnDomain | OnFold) -> StatementCheck
 
 
 def sampled_seed(certificate: Certificate, given: str | None) -> str:
-    """The seed of a sample: the one that is given, or the certificate's own.
+    """Return the seed of a sample: the one that is given, or the certificate's own.
 
     Raises:
         InputError: One is given, but nothing was drawn.
@@ -156,7 +156,7 @@ def sampled_seed(certificate: Certificate, given: str | None) -> str:
 
 
 def subject_of_rule(model: Model, task: RuleTask) -> Subject:
-    """What a certificate about this model and this rule is about."""
+    """Return what a certificate about this model and this rule is about."""
     sizes = {
         "contexts": task.n_contexts,
         "context_length": task.n_ctx,
@@ -168,7 +168,7 @@ def subject_of_rule(model: Model, task: RuleTask) -> Subject:
 
 
 def load_rule(folder: Path, certificate: Certificate) -> tuple[Model, RuleTask]:
-    """The model and the rule in `folder`, if they are those that the certificate is about.
+    """Return the model and the rule in `folder`, if they are those that the certificate is about.
 
     Raises:
         FileFormatError: A file is missing, is not what it should be, or asks for more memory than there is; or the two
@@ -185,7 +185,7 @@ def load_rule(folder: Path, certificate: Certificate) -> tuple[Model, RuleTask]:
 
 
 def require_counted(criterion: Criterion) -> Criterion:
-    """The question, if it counts inputs; raises `InputError` where a mean is asked for."""
+    """Return the question, if it counts inputs; raises `InputError` where a mean is asked for."""
     if criterion.asked == "at-most":
         raise InputError(f"a mean of at most {criterion.bound}", "is asked for, a domain is judged by its labels alone")
     return criterion
@@ -234,7 +234,7 @@ def certify_fold(
 
 
 def subject_of_fold(model: Model, fold: Fold) -> Subject:
-    """What a certificate about this model and this rule is about."""
+    """Return what a certificate about this model and this rule is about."""
     sizes = {
         "contexts": fold.inputs,
         "context_length": fold.longest,
@@ -246,7 +246,7 @@ def subject_of_fold(model: Model, fold: Fold) -> Subject:
 
 
 def load_fold(folder: Path, certificate: Certificate) -> tuple[Model, Fold]:
-    """The model and the rule in `folder`, if they are those that the certificate is about.
+    """Return the model and the rule in `folder`, if they are those that the certificate is about.
 
     Raises:
         FileFormatError: A file is missing, is not what it should be, or asks for more memory than there is; or the two

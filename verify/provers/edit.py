@@ -58,13 +58,13 @@ class Edit:
     domain: int | None = None
 
     def asked(self) -> Asked:
-        """The same as plain lists."""
+        """Return the same as plain lists."""
         kept = self.kept.tolist() if self.domain is None else []
         return Asked(self.contexts.tolist(), self.answers.tolist(), kept, self.domain)
 
     @classmethod
     def of(cls, asked: Asked, d_vocab: int) -> "Edit":
-        """The arrays of plain lists."""
+        """Return the arrays of plain lists."""
         contexts = np.array(asked.contexts, dtype=np.int64)
         if asked.domain is not None:
             return cls(contexts, np.array(asked.answers), whole_domain(d_vocab, asked.domain, contexts), asked.domain)
@@ -226,7 +226,7 @@ def edit_in_every_run(
     exp_ulps: float = EXP_ULPS,
     progress: Progress = silent,
 ) -> EditRuns | None:
-    """What is proved of every run of an edited model, to be stated; none where that is nothing.
+    """Return what is proved of every run of an edited model, to be stated; none where that is nothing.
 
     Args:
         edited: The model after the edit.
@@ -314,12 +314,12 @@ def check_edit(folder: Path, *, progress: Progress = silent) -> EditCheck:
 
 
 def _without_neurons(edited: Model, edit: Edit, certificate: EditCertificate) -> Model:
-    """The edited model without the neurons that its certificate speaks of."""
+    """Return the edited model without the neurons that its certificate speaks of."""
     return without_neurons(edited, len(edit.answers), layer=certificate.layer, everywhere=certificate.everywhere)
 
 
 def _loaded_original(folder: Path, *, like: Model) -> Model:
-    """The original of an edit that rounded weights, which differs from `like` in its numbers only."""
+    """Return the original of an edit that rounded weights, which differs from `like` in its numbers only."""
     original = Model.load(folder / ORIGINAL_FILE)
     shapes, expected = ({name: x.shape for name, x in each.tensors().items()} for each in (original, like))
     if original.options() != like.options() or shapes != expected:

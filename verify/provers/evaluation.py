@@ -195,7 +195,7 @@ def has_features(model: Model) -> bool:
 
 
 def attended(model: Model, task: AnyTask, progress: Progress) -> AttendedVectors | None:
-    """What the heads of a layer make of the vectors they read; none of other models."""
+    """Return what the heads of a layer make of the vectors they read; none of other models."""
     listing = task.listing
     if listing is None or model.reads_tokens or not has_features(model):
         return None
@@ -203,7 +203,9 @@ def attended(model: Model, task: AnyTask, progress: Progress) -> AttendedVectors
 
 
 def features(model: Model, task: AnyTask, progress: Progress) -> Enclosure | None:
-    """What the heads of a model of one attention read from contexts of tokens, `[T, columns]`; none of other models."""
+    """Return what the heads of a model of one attention read from contexts of tokens, `[T, columns]`; none of other
+    models.
+    """
     listing = task.listing
     if listing is None or not model.reads_tokens or not has_features(model):
         return None

@@ -41,7 +41,9 @@ _MOST_BITS = 2048  # of these balls
 
 
 def largest_rank(model: Model, task: Listing, columns: int) -> int:
-    r"""What the rank of the features cannot exceed: the columns; with vectors and one shared context also Lemma Y1."""
+    r"""Return what the rank of the features cannot exceed: the columns; with vectors and one shared context also Lemma
+    Y1.
+    """
     if isinstance(task.inputs, Vectors) and task.inputs.shared:
         return min(columns, model.n_heads * (task.n_ctx - 1) + 1)
     return columns
@@ -50,7 +52,7 @@ def largest_rank(model: Model, task: Listing, columns: int) -> int:
 def prove_feature_rank(
     model: Model, task: Listing, features: Enclosure, *, witness: bool, progress: Progress
 ) -> tuple[Statement | None, dict[str, NDArray] | None]:
-    """The statement that the features have full row rank, if it can be proved, with the arrays of its witness.
+    """Return the statement that the features have full row rank, if it can be proved, with the arrays of its witness.
 
     Args:
         model: The weights.
@@ -124,7 +126,7 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
 
 
 def _matrix(model: Model, task: Listing, features: Enclosure, columns: int) -> Enclosure:
-    """The features, or the embedded last token beside them, as `columns` says."""
+    """Return the features, or the embedded last token beside them, as `columns` says."""
     if columns == features.shape[1] or not model.reads_tokens:
         return features
     return beside_last(model, contexts_of(model, task.inputs), features)
@@ -139,7 +141,7 @@ def _bounds(matrix: Enclosure, found: RankCertificate) -> tuple[float, float]:
 
 
 def _bits_of_balls(model: Model, task: Listing, rows: int, columns: int, progress: Progress) -> int | None:
-    """The precision at which balls prove full row rank, `None` if none does or the matrix is too large for them."""
+    """Return the precision at which balls prove full row rank, `None` if none does or the matrix is too large for them."""
     if model.reads_tokens or rows * rows * columns > _LARGEST_BALLS:
         return None
     progress("feature rank", None, f"{rows} x {columns} in balls")
@@ -148,7 +150,7 @@ def _bits_of_balls(model: Model, task: Listing, rows: int, columns: int, progres
 
 
 def _witness_arrays(found: RankCertificate) -> dict[str, NDArray] | None:
-    """The arrays of the witness, a triangular factor packed row after row without its zeros."""
+    """Return the arrays of the witness, a triangular factor packed row after row without its zeros."""
     if found.witness is None:
         return None
     arrays: dict[str, NDArray] = dict(found.witness.arrays())
@@ -159,7 +161,8 @@ def _witness_arrays(found: RankCertificate) -> dict[str, NDArray] | None:
 
 def _is_beyond(matrix: Enclosure, stored: Mapping[str, Number]) -> bool:
     r"""Whether a vector v shows a stored bound false: $\sigma_{\min} \le \Vert v^T A \Vert / \Vert v \Vert \le
-    \sigma_{\max}$."""
+    \sigma_{\max}$.
+    """
     try:
         with np.errstate(all="ignore"):
             _, vectors = np.linalg.eigh(multiply(matrix.midpoint, matrix.midpoint.T))

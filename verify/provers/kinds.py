@@ -26,7 +26,7 @@ class Prover(Protocol):
 
 
 def read_kinds(folder: Path | None) -> list[Any]:
-    """The kernel's side of kinds of statement that lie elsewhere; none where no folder is named.
+    """Return the kernel's side of kinds of statement that lie elsewhere; none where no folder is named.
 
     Args:
         folder: In its folder ``kernel`` lie files like those of `verify/kernel/`, one for each kind.
@@ -43,7 +43,7 @@ def read_kinds(folder: Path | None) -> list[Any]:
 
 
 def find_prover(id: str, folder: Path | None = None) -> Any | None:
-    """The module that proves statements of a kind; none where there is none.
+    """Return the module that proves statements of a kind; none where there is none.
 
     Args:
         id: The kind.

@@ -286,7 +286,7 @@ def check_memorization(
 
 
 def subject_of(model: Model, task: AnyTask) -> Subject:
-    """What a certificate about this model and this task is about."""
+    """Return what a certificate about this model and this task is about."""
     sizes = {
         "contexts": task.n_contexts,
         "context_length": task.n_ctx,
@@ -298,7 +298,7 @@ def subject_of(model: Model, task: AnyTask) -> Subject:
 
 
 def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, AnyTask]:
-    """The model and the task in `folder`, if they are those that the certificate is about.
+    """Return the model and the task in `folder`, if they are those that the certificate is about.
 
     Raises:
         FileFormatError: A file is missing, is not what it should be, or asks for more memory than there is; or the two

@@ -23,7 +23,7 @@ _WIDENED = 4.0  # radii, so that an arithmetic whose roundings differ proves wha
 
 
 def prove_rank(model: Model, task: Listing, features: Enclosure, *, with_skip: bool, progress: Progress) -> Statement:
-    """The bounds of the rank of the features that are proved.
+    """Return the bounds of the rank of the features that are proved.
 
     Args:
         model: The weights.

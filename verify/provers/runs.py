@@ -39,7 +39,7 @@ _METHODS = {
 
 
 def state_runs(dtype: str, found: HeldInRuns, *, exp_ulps: float = EXP_ULPS) -> Statement | None:
-    """The statement of what was proved of every run in a type; none where that is nothing.
+    """Return the statement of what was proved of every run in a type; none where that is nothing.
 
     Args:
         dtype: A key of `verify.runs.formats.FORMATS`.
@@ -92,7 +92,7 @@ def check(statement: Statement, evaluation: OnContexts | OnDomain | OnFold) -> S
 
 
 def _check_domain(statement: Statement, evaluation: OnDomain) -> StatementCheck:
-    """The same of the inputs of a domain, some at a time."""
+    """Return the same of the inputs of a domain, some at a time."""
     model, rule = evaluation.model, evaluation.task
     if rule.n_contexts > MOST_INPUTS:
         reason = f"not attempted: runs of more than {MOST_INPUTS} inputs take long"
@@ -108,7 +108,7 @@ def _check_domain(statement: Statement, evaluation: OnDomain) -> StatementCheck:
 
 
 def _check_fold(statement: Statement, evaluation: OnFold) -> StatementCheck:
-    """The same of all inputs of a rule whose answers are said token by token."""
+    """Return the same of all inputs of a rule whose answers are said token by token."""
     if statement.named["hypotheses"] != OF_BOUNDS:
         return StatementCheck(statement.label, Verdict.UNDECIDED, "not attempted: nothing here proves it", {})
     found = judge_fold(
@@ -130,7 +130,7 @@ def _check_fold(statement: Statement, evaluation: OnFold) -> StatementCheck:
 def _proved_again(
     statement: Statement, evaluation: OnContexts | OnDomain, task: AnyTask, wanted: BoolArray
 ) -> HeldInRuns:
-    """What every run holds of the wanted contexts, by the proofs that the statement allows."""
+    """Return what every run holds of the wanted contexts, by the proofs that the statement allows."""
     model, given = (
         evaluation.model,
         {
@@ -150,7 +150,9 @@ def _proved_again(
 
 
 def _judged(statement: Statement, held: BoolArray, lost: BoolArray) -> StatementCheck:
-    """The verdict on the statement, from the contexts that every run is proved to hold, and those that none holds."""
+    """Return the verdict on the statement, from the contexts that every run is proved to hold, and those that none
+    holds.
+    """
     named = _named_contexts(statement)
     values: dict[str, Number] = {"contexts": len(held), "held": int((held & named).sum())}
 

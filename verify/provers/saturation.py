@@ -21,7 +21,7 @@ _SLACK = Fraction(1, 1024)  # counted are weights above 1 - delta (1 - slack), s
 
 
 def prove_saturation(found: AttendedVectors, delta: Fraction) -> Statement:
-    """The statement that so many pairs have an attention weight above $1 - \\delta$.
+    """Return the statement that so many pairs have an attention weight above $1 - \\delta$.
 
     Args:
         found: The largest attention weight of each context and head, enclosed.
@@ -38,7 +38,7 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
 
 
 def check_saturation(statement: Statement, found: AttendedVectors | None) -> StatementCheck:
-    """The verdict on the statement, from the attention weights."""
+    """Return the verdict on the statement, from the attention weights."""
     stored = statement.values
     if found is None or stored["pairs"] != found.top.size:
         return StatementCheck(SATURATION, Verdict.REFUTED, "the model has another number of pairs", {})

@@ -19,7 +19,7 @@ ID = TEXT
 
 
 def state_text(task: Task, statements: Sequence[Statement]) -> Statement | None:
-    """The statement of which texts a model says, by the strongest statement that holds all of their windows.
+    """Return the statement of which texts a model says, by the strongest statement that holds all of their windows.
 
     By induction: if the last tokens are those before a place of a text, they are a context of the task, and the largest
     logit is at the token of that place. Where a window goes on in two ways, no model is right about both.
@@ -64,7 +64,7 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
 
 
 def _of_texts(task: Task) -> tuple[dict[str, Number], list[dict[str, Any]]]:
-    """The numbers and the names of the texts of a task."""
+    """Return the numbers and the names of the texts of a task."""
     assert task.windows is not None
     texts = recited_texts(task)
     values: dict[str, Number] = {

@@ -27,7 +27,7 @@ _LARGEST = 2.0**1000  # what is larger is no bound worth storing
 
 
 def of_all_contexts(model: Model, task: Task, memorized: Enclosure, *, progress: Progress) -> Enclosure:
-    """The divergence of each context of a text from its counts, nats, `[M]`.
+    """Return the divergence of each context of a text from its counts, nats, `[M]`.
 
     Args:
         model: The weights.
@@ -42,7 +42,7 @@ def of_all_contexts(model: Model, task: Task, memorized: Enclosure, *, progress:
 
 
 def prove(task: Task, empirical: Enclosure) -> Statement | None:
-    """The statement between which ends the mean lies; none where it is not known, or nothing was left out.
+    """Return the statement between which ends the mean lies; none where it is not known, or nothing was left out.
 
     Args:
         task: The text.

@@ -27,7 +27,7 @@ class DeviceError(ByheartError):
 
 
 def select_device(name: str) -> torch.device:
-    """The device of that name.
+    """Return the device of that name.
 
     Args:
         name: ``"cpu"``, ``"cuda"`` or ``"cuda:i"``.
@@ -82,7 +82,7 @@ def on_threads(count: int | None) -> Iterator[None]:
 
 
 def device_name(device: torch.device) -> str:
-    """The device as its maker calls it, or ``"cpu"``."""
+    """Return the device as its maker calls it, or ``"cpu"``."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
 
 

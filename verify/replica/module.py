@@ -82,7 +82,7 @@ class Replica(nn.Module):
     def from_model(
         cls, model: Model, *, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu"
     ) -> "Replica":
-        """A replica whose parameters are the weights rounded to nearest in `dtype`.
+        """Return a replica whose parameters are the weights rounded to nearest in `dtype`.
 
         Args:
             model: The exact weights, in float64.
@@ -104,7 +104,7 @@ class Replica(nn.Module):
         return cls(model, {name: torch.tensor(array).to(dtype).to(device) for name, array in given.items()})
 
     def forward(self, inputs: Tensor, queries: Tensor | None = None) -> Tensor:
-        """The logits, or outputs, at the last position of each context.
+        """Return the logits, or outputs, at the last position of each context.
 
         Args:
             inputs: Tokens, integers `[B, S]` with `S <= n_ctx`; or vectors, `[B, S, d]` in the type of the parameters,
@@ -158,7 +158,7 @@ class Replica(nn.Module):
             return y if self._cap is None else _capped(y, self._cap)
 
     def _tensors(self) -> dict[str, Tensor]:
-        """The tensors in the type that is computed in."""
+        """Return the tensors in the type that is computed in."""
         if self._dtype is None:
             return dict(self.named_parameters())
         return {name: tensor.to(self._dtype) for name, tensor in self.named_buffers()}
@@ -173,7 +173,7 @@ class Replica(nn.Module):
         return cos, sin, *turned_entries(block)
 
     def _read(self, inputs: Tensor, queries: Tensor | None, tensors: Tensors) -> tuple[Tensor, Tensor]:
-        """The rows that occur, `[P, d]`, and which of them each context has, `[B, S]`."""
+        """Return the rows that occur, `[P, d]`, and which of them each context has, `[B, S]`."""
         length = inputs.shape[1]
         if self._reads_tokens:
             places = torch.arange(length, device=inputs.device)
@@ -219,7 +219,7 @@ class Replica(nn.Module):
 
 
 def _under(prefix: str, tensors: Tensors) -> Tensors:
-    """The tensors of one block by their own names."""
+    """Return the tensors of one block by their own names."""
     return {name.rpartition(".")[2]: tensor for name, tensor in tensors.items() if name.rpartition(".")[0] == prefix}
 
 
@@ -238,13 +238,13 @@ ROW_BLOCKS: dict[str, Callable[[Tensor, dict[str, Any], Tensors], Tensor]] = {"l
 
 
 def _projected(x: Tensor, maps: Tensor, shifts: Tensor | None) -> Tensor:
-    """The images of rows under the maps of the heads, `[H, P, n]`."""
+    """Return the images of rows under the maps of the heads, `[H, P, n]`."""
     y = torch.matmul(x, maps)
     return y if shifts is None else y + shifts[:, None]
 
 
 def _of_each(x: Tensor, where: Tensor) -> Tensor:
-    """The rows `[H, P, n]` of each context, `[H, B, S, n]`; nothing is copied where they lie in that order."""
+    """Return the rows `[H, P, n]` of each context, `[H, B, S, n]`; nothing is copied where they lie in that order."""
     first = int(where[0, 0]) if where.numel() else 0
     in_order = torch.arange(first, first + where.numel(), device=where.device).view(where.shape)
     if torch.equal(where, in_order):
@@ -283,7 +283,7 @@ def bag_sums(weights: Tensor, where: Tensor, rows: Tensor) -> Tensor:
 def _attention_from_last(
     rows: Tensor, read: Tensor, where: Tensor, queries: Tensor | None, option: dict[str, Any], own: Tensors
 ) -> tuple[Tensor, Tensor]:
-    """The stream after an attention that the last position alone asks, or the task; each row is projected once."""
+    """Return the stream after an attention that the last position alone asks, or the task; each row is projected once."""
     (count, length), device = where.shape, where.device
     in_order = torch.arange(count, device=device)
     if option["queries"] == "task":
@@ -322,7 +322,7 @@ def _attention_from_last(
 
 
 def _mixed(query: Tensor, keys: Tensor, values: Tensor, asked: Tensor, where: Tensor, root: int) -> Tensor:
-    """What heads read of each context, `[B, H n]`.
+    """Return what heads read of each context, `[B, H n]`.
 
     Args:
         query: `[H, Q, e]`.
@@ -353,7 +353,7 @@ def _mixed(query: Tensor, keys: Tensor, values: Tensor, asked: Tensor, where: Te
 def _attention_from_all(
     rows: Tensor, read: Tensor, where: Tensor, option: dict[str, Any], own: Tensors
 ) -> tuple[Tensor, Tensor]:
-    """The stream after an attention that every position asks."""
+    """Return the stream after an attention that every position asks."""
     count, length = where.shape
     query, keys, values = (_of_each(_projected(read, own[f"W_{of}"], own.get(f"b_{of}")), where) for of in "QKV")
     scores = query @ keys.transpose(-1, -2)
@@ -377,7 +377,8 @@ def _attention_of_hosts(
     *,
     last: bool,
 ) -> tuple[Tensor, Tensor]:
-    """The stream after an attention with what other hosts do beside; `before` are the rows that its output is added to.
+    """Return the stream after an attention with what other hosts do beside; `before` are the rows that its output is
+    added to.
 
     Args:
         before: `[B, d]` where only the last position asks, otherwise `[B S, d]`.

@@ -91,7 +91,7 @@ class RunResult:
     proved: BoolArray | None = field(compare=False, repr=False)
 
     def summary(self) -> dict[str, object]:
-        """The fields for JSON, without those of other tasks: figures that are not finite become `None`."""
+        """Return the fields for JSON, without those of other tasks: figures that are not finite become `None`."""
         return {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in vars(self).items()
@@ -168,7 +168,7 @@ def run_all(
     logits: Chunks | None = None,
     exp_ulps: float = EXP_ULPS,
 ) -> dict[str, RunResult]:
-    """What `run` returns in several types, by type; the outputs are enclosed once for all of them.
+    """Return what `run` returns in several types, by type; the outputs are enclosed once for all of them.
 
     Args, errors: those of `run`.
 
@@ -348,7 +348,7 @@ def _run(
 
 
 def _of_whole_answers(task: AnyTask, found: Sequence[RunResult]) -> RunResult:
-    """The results of the contexts of each length, put together: a fact is right if all tokens of its answer are."""
+    """Return the results of the contexts of each length, put together: a fact is right if all tokens of its answer are."""
     right, proved = np.ones((2, task.n_contexts), dtype=bool)
     for part, each in zip(task.parts, found, strict=True):
         right[part.facts] &= each.right[part.places]
@@ -376,7 +376,7 @@ def _of_whole_answers(task: AnyTask, found: Sequence[RunResult]) -> RunResult:
 
 
 def _covering(chunks: Chunks, count: int, width: int) -> Iterator[tuple[int, Enclosure]]:
-    """The chunks, which must follow one another and cover all contexts."""
+    """Yield the chunks, which must follow one another and cover all contexts."""
     expected = 0
     for start, enclosure in chunks:
         if start != expected or enclosure.shape[1:] != (width,):

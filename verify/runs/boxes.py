@@ -35,7 +35,7 @@ class Boxes:
 
     @classmethod
     def of(cls, model: Model, length: int, number_format: FloatFormat | None) -> "Boxes":
-        r"""The boxes of the rows of all contexts of `length` tokens.
+        r"""Return the boxes of the rows of all contexts of `length` tokens.
 
         A box is mapped by a matrix term by term. Neurons that read the same direction of the stream are a function of
         one number that is linear between its kinks, so that its range is that of its values there. What rounding adds
@@ -93,7 +93,7 @@ class _Walk:
         return self._wider(ends, self._error(size, unit, 2), unit)
 
     def mapped(self, box: _Box, matrix: Floats, shift: Floats | None) -> tuple[_Box, Floats]:
-        """The box of the images, and what rounding adds to them."""
+        """Return the box of the images, and what rounding adds to them."""
         total, unit = box.size @ np.abs(matrix), _unit(box.unit, matrix)
         ends = _image((box.low, box.high), matrix)
         if shift is not None:
@@ -161,7 +161,9 @@ class _Walk:
         return self._wider(ends, error, unit), sizes
 
     def _error(self, total: Floats, unit: Floats, count: int) -> Floats:
-        """What rounding adds to sums whose terms are multiples of a unit: nothing where the format holds them all."""
+        """Return what rounding adds to sums whose terms are multiples of a unit: nothing where the format holds them
+        all.
+        """
         self._note(total)
         share = self._share(count + 4)
         rounded = total * share + 16.0 * (count + 1) * self.least * (1.0 + share)
@@ -177,7 +179,7 @@ class _Walk:
         self.largest = max(self.largest, float(np.max(np.where(np.isnan(sizes), np.inf, sizes), initial=0.0)))
 
     def _flushed(self, size: Floats, matrix: Floats) -> Floats:
-        """What a product loses by weights that are so small that they may be taken for 0."""
+        """Return what a product loses by weights that are so small that they may be taken for 0."""
         return 2.0 * self.least * (size @ ((matrix != 0.0) & (np.abs(matrix) < self.least)))
 
     def _wider(self, ends: tuple[Floats, Floats], error: Floats, unit: Floats) -> _Box:
@@ -191,12 +193,12 @@ def _image(ends: tuple[Floats, Floats], matrix: Floats) -> tuple[Floats, Floats]
 
 
 def _unit(unit: Floats, matrix: Floats) -> Floats:
-    """A power of two of which the terms of products with a matrix are multiples; 0 if none is known."""
+    """Return a power of two of which the terms of products with a matrix are multiples; 0 if none is known."""
     return np.where(matrix != 0.0, unit[:, None] * low(matrix), np.inf).min(axis=0, initial=np.inf)
 
 
 def _directions(matrix: Floats) -> Iterator[tuple[Int64Array, Floats]]:
-    """The neurons of one direction, and that direction, for all columns that are multiples of others or of few."""
+    """Yield the neurons of one direction, and that direction, for all columns that are multiples of others or of few."""
     top = np.abs(matrix).max(axis=0, initial=0.0)
     lead = np.where(matrix != 0.0, matrix, 0.0)[np.argmax(matrix != 0.0, axis=0), np.arange(matrix.shape[1])]
     some = np.flatnonzero(top > 0.0)

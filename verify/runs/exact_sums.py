@@ -38,14 +38,14 @@ class Rows:
     off: Floats
 
     def take(self, rows: Int64Array) -> "Rows":
-        """These rows, in this order."""
+        """Return these rows, in this order."""
         return Rows(self.value.T[:, rows].T, self.off if len(self.off) == 1 else self.off[rows])
 
     def __getitem__(self, part: slice) -> "Rows":
         return Rows(self.value[part], self.off if len(self.off) == 1 else self.off[part])
 
     def columns(self, chosen: Int64Array) -> "Rows":
-        """These columns, in this order."""
+        """Return these columns, in this order."""
         return Rows(self.value.T[chosen].T, self.off[:, chosen])
 
     def size(self) -> Floats:
@@ -88,7 +88,7 @@ class Layer:
 
 
 def joined(parts: list[Rows]) -> Rows:
-    """The rows of all parts, one part after the other."""
+    """Return the rows of all parts, one part after the other."""
     if len(parts) == 1:
         return parts[0]
     offs = [part.off for part in parts]
@@ -100,7 +100,7 @@ def joined(parts: list[Rows]) -> Rows:
 
 
 def low(x: Floats) -> Floats:
-    """The largest power of two of which each entry is a multiple; infinity for 0."""
+    """Return the largest power of two of which each entry is a multiple; infinity for 0."""
     mantissa, exponent = np.frexp(x)
     whole = np.ldexp(np.abs(mantissa), 53).astype(np.int64)
     return np.where(whole > 0, np.ldexp((whole & -whole).astype(np.float64), exponent - 53), np.inf)
@@ -178,7 +178,7 @@ class EveryRun:
         self.stopped = self.stopped or why
 
     def given(self, x: Floats, y: Floats) -> Rows:
-        """The sums of two given numbers, entry by entry."""
+        """Return the sums of two given numbers, entry by entry."""
         unit, value = np.minimum(units(x), units(y)), np.asfortranarray(x + y)
         size = np.abs(x).max(axis=0, initial=0.0) + np.abs(y).max(axis=0, initial=0.0)
         need = np.abs(value).max(axis=0, initial=0.0) / _finite(unit)
@@ -187,7 +187,7 @@ class EveryRun:
         return Rows(value, np.where(exact, 0.0, self._rounded(size, np.full(len(size), 2)))[None])
 
     def read_out(self, x: Rows, matrix: Floats, shift: Floats | None) -> Rows:
-        """The product of the rows with a matrix, plus a shift."""
+        """Return the product of the rows with a matrix, plus a shift."""
         result = self.mapped(x, matrix, shift, where="the readout")
         if result.off.any():
             self.stop("the readout is rounded")
@@ -203,7 +203,7 @@ class EveryRun:
         fires: bool = False,
         where: str = "",
     ) -> Rows:
-        """The product of the rows with a matrix, plus a shift and the skip rows.
+        """Return the product of the rows with a matrix, plus a shift and the skip rows.
 
         Args:
             x: `[P, n]`.
@@ -299,7 +299,7 @@ class EveryRun:
         return Rows(value, np.where(exact, dust, drift + self._rounded(total + drift, count)) * _SLACK)
 
     def averaged(self, x: Rows, reads: Int64Array, dust: Floats, length: int) -> Rows:
-        """The averages of rows, `[Q, d]`.
+        """Return the averages of rows, `[Q, d]`.
 
         Args:
             x: `[P, d]`.
@@ -322,13 +322,13 @@ class EveryRun:
         return Rows(value, np.where(exact, exact_off, drift + self._rounded(top + drift, terms)))
 
     def neurons(self, x: Rows, layer: Layer, where: str) -> Rows:
-        """The rows after a layer of rectified neurons."""
+        """Return the rows after a layer of rectified neurons."""
         hidden = self.mapped(x, layer.W_in, layer.b_in, fires=True, where=where)
         skip = None if layer.skip is None else x.columns(layer.skip)
         return self.mapped(hidden, layer.W_out, layer.b_out, skip=skip, where=where)
 
     def grouped(self, groups: list[Group], shift: Floats | None, where: str) -> Rows | None:
-        """The rows after neurons that are evaluated group by group; none unless all sums are exact.
+        """Return the rows after neurons that are evaluated group by group; none unless all sums are exact.
 
         No sum of the terms of a row is larger than the largest ones of all groups together.
         """
@@ -426,7 +426,7 @@ class EveryRun:
         return (drift == 0.0) | (enough & (drift < finest / 8.0 * unit))
 
     def _dust(self, drift: Floats, count: Int64Array) -> Floats:
-        """What is computed at most where the exact value is 0 and the terms are off by `drift` together."""
+        """Return what is computed at most where the exact value is 0 and the terms are off by `drift` together."""
         least = 2.0 * self.unit * self.format.smallest_normal
         return np.where(drift > 0.0, drift * (1.0 + _gamma(self.unit, count + 2)) + (count + 1) * least, 0.0) * _SLACK
 
@@ -459,14 +459,14 @@ class InReals:
         self.stopped = self.stopped or why
 
     def given(self, x: Floats, y: Floats) -> Rows:
-        """The sums of two given numbers, entry by entry."""
+        """Return the sums of two given numbers, entry by entry."""
         terms = _Terms.of(x, np.eye(x.shape[1]), None, y)
         return Rows(np.asfortranarray(x + y), self._rounded(terms)[None])
 
     def mapped(
         self, x: Rows, matrix: Floats, shift: Floats | None, *, skip: Rows | None = None, where: str = ""
     ) -> Rows:
-        """The product of the rows `[P, n]` with a matrix `[n, m]`, plus a shift and the skip rows, `[P, m]`."""
+        """Return the product of the rows `[P, n]` with a matrix `[n, m]`, plus a shift and the skip rows, `[P, m]`."""
         del where
         value = (matrix.T @ x.value.T).T
         value += 0.0 if shift is None else shift
@@ -478,7 +478,7 @@ class InReals:
     read_out = mapped
 
     def averaged(self, x: Rows, reads: Int64Array, dust: Floats, length: int) -> Rows:
-        """The averages of rows, as `EveryRun.averaged`."""
+        """Return the averages of rows, as `EveryRun.averaged`."""
         count = reads.shape[1]
         value = x.value.T[:, reads[:, 0]].T if count == 1 else (x.value.T[:, reads].sum(axis=2) / count).T
         off = x.off if len(x.off) == 1 else x.off[reads].max(axis=1)
@@ -509,7 +509,7 @@ class InReals:
         return (2.0 * length * tail + (5.0 * error if (count > 1).any() else 0.0)) * _SLACK
 
     def neurons(self, x: Rows, layer: Layer, where: str) -> Rows:
-        """The rows after a layer of rectified neurons: distances pass those that surely fire, with their signs."""
+        """Return the rows after a layer of rectified neurons: distances pass those that surely fire, with their signs."""
         hidden = self.mapped(x, layer.W_in, layer.b_in)
         before, away = hidden.value.copy(order="F"), hidden.off
         np.maximum(hidden.value, 0.0, out=hidden.value)
@@ -541,7 +541,7 @@ class InReals:
         return off
 
     def _passed_by_any(self, x_off: Floats, fires: BoolArray, layer: Layer) -> Floats:
-        """The same of the rows in which each column moves most, without what the neurons round, `[1, m]`.
+        """Return the same of the rows in which each column moves most, without what the neurons round, `[1, m]`.
 
         What a column moves depends on which of the neurons fire that read it: one row of each pattern is looked at.
         """
@@ -568,7 +568,7 @@ class InReals:
         return slope
 
     def grouped(self, groups: list[Group], shift: Floats | None, where: str) -> Rows | None:
-        """The rows after neurons that are evaluated group by group."""
+        """Return the rows after neurons that are evaluated group by group."""
         value, off = np.zeros((groups[0].layer.W_out.shape[1], len(groups[0].which))), np.zeros((1, 1))
         unit, total = np.full(len(value), np.inf), np.zeros(len(value))
         if shift is not None:
@@ -592,7 +592,7 @@ class InReals:
 
 
 def _score_terms(query: Rows, key: Rows) -> tuple[float, float, float, float, Floats]:
-    """What distances change a score by, and of its terms the largest sum, that of the sizes of all factors, ...
+    """Return what distances change a score by, and of its terms the largest sum, that of the sizes of all factors, ...
 
     ... how many units the largest sum needs, and a power of two of which all terms and all factors are multiples.
     """
@@ -618,12 +618,12 @@ def _dusty(x: Rows) -> BoolArray:
 
 
 def _finite(unit: Floats) -> Floats:
-    """The units, with 1 for columns of zeros."""
+    """Return the units, with 1 for columns of zeros."""
     return np.where(np.isfinite(unit), unit, 1.0)
 
 
 def _gamma(unit: float, count: int | Int64Array) -> Floats:
-    """An upper bound of count * unit / (1 - count * unit); infinite from a quarter on."""
+    """Return an upper bound of count * unit / (1 - count * unit); infinite from a quarter on."""
     share = np.asarray(count, dtype=np.float64) * unit
     return np.where(share < 0.25, share / (1.0 - np.minimum(share, 0.25)) * _SLACK, np.inf)
 

@@ -117,7 +117,7 @@ def held_in_every_run(
 
 
 def _named(used: set[str], allowed: str) -> str:
-    """The hypotheses as one text."""
+    """Return the hypotheses as one text."""
     return " ".join(sorted(used)) or allowed
 
 

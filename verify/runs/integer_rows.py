@@ -131,7 +131,7 @@ def refusal(model: Model) -> str:
 
 
 def _beyond(record: Model | Attention | FeedForward, known: frozenset[str]) -> str:
-    """The first field of a record that is not known and not as it is by default."""
+    """Return the first field of a record that is not known and not as it is by default."""
     given = (f.name for f in fields(record) if f.name not in known and getattr(record, f.name) is not f.default)
     return next(given, "")
 
@@ -171,7 +171,7 @@ class _NothingKnownError(Exception):
 
 
 def _nothing_known(model: Model, start: int, count: int) -> Shared:
-    """Some contexts whose logits may be anything."""
+    """Return some contexts whose logits may be anything."""
     everything = np.arange(start, start + count)
     unknown = Enclosure(np.zeros((1, model.d_vocab_out)), np.full((1, model.d_vocab_out), np.inf))
     return Shared(everything, np.zeros_like(everything), unknown)
@@ -238,7 +238,7 @@ class _Source:
         return column[positions]
 
     def at(self, positions: Int64Array) -> Int64Array:
-        """The cells at some positions; those of contexts that are all alike are not copied."""
+        """Return the cells at some positions; those of contexts that are all alike are not copied."""
         columns = self.column(positions)
         if self.cells.strides[0] == 0:
             return np.broadcast_to(self.cells[0][columns], (len(self.cells), len(columns)))
@@ -254,13 +254,13 @@ class _Chunk:
         self._known: dict[tuple[int, tuple[int, ...], Places], _Reads] = {}
 
     def last_rows(self) -> tuple[Rows, Int64Array]:
-        """The distinct last rows, as far as the logits read them, and which of them each context has, `[T]`."""
+        """Return the distinct last rows, as far as the logits read them, and which of them each context has, `[T]`."""
         rows, cells = self._stream(len(self.model.blocks), self._read_out, (self.length - 1,))
         rows, cells = _merged(rows, cells)
         return rows, cells[:, 0]
 
     def read_out(self, rows: Rows) -> Rows:
-        """The logits of last rows."""
+        """Return the logits of last rows."""
         return self.arithmetic.read_out(rows, self.model.W_U[self._read_out], self.model.b_U)
 
     @cached_property
@@ -268,7 +268,7 @@ class _Chunk:
         return np.flatnonzero((self.model.W_U != 0.0).any(axis=1) | self._is_whole(len(self.model.blocks)))
 
     def _stream(self, place: int, columns: Int64Array, positions: Places) -> tuple[Rows, Int64Array]:
-        """The distinct rows before a block, of some columns and at some positions, and which of them are where."""
+        """Return the distinct rows before a block, of some columns and at some positions, and which of them are where."""
         steps: list[_Step] = []
         sources: list[_Source] = []
         for before in reversed(range(place)):
@@ -291,7 +291,9 @@ class _Chunk:
         return sources[0].rows, sources[0].cells
 
     def _apart(self, step: _Step) -> list[tuple[Int64Array, Places]]:
-        """The columns and positions that each head reads, if no two heads depend on the same column of any block."""
+        """Return the columns and positions that each head reads, if no two heads depend on the same column of any
+        block.
+        """
         block = self.model.blocks[step.place]
         if not isinstance(block, Attention) or block.skip or len(step.chosen) < 2:
             return []
@@ -314,7 +316,7 @@ class _Chunk:
         return max((b.d_model for b in self.model.blocks if isinstance(b, Attention | FeedForward)), default=0)
 
     def _step(self, place: int, columns: Int64Array, positions: Places) -> _Step:
-        """What a block has to compute for some columns at some positions."""
+        """Return what a block has to compute for some columns at some positions."""
         block = self.model.blocks[place]
         if isinstance(block, FeedForward):
             whole, reads = self._is_whole(place), None
@@ -340,7 +342,7 @@ class _Chunk:
         return self.boxes.first_overflow <= len(self.model.blocks) and place > _last_attention(self.model)
 
     def _needed(self, step: _Step) -> Places:
-        """The positions of the rows that a block reads."""
+        """Return the positions of the rows that a block reads."""
         if step.reads is None:
             return step.positions
         block = self.model.blocks[step.place]
@@ -389,7 +391,7 @@ class _Chunk:
         return joined(parts), cells
 
     def _attention(self, step: _Step, block: Attention, sources: list["_Source"]) -> tuple[Rows, Int64Array]:
-        """The rows after an attention; each head reads a source of its own, or all and the skip read one."""
+        """Return the rows after an attention; each head reads a source of its own, or all and the skip read one."""
         reads, chosen, source = step.reads, step.chosen, sources[0]
         assert reads is not None and isinstance(chosen, dict)
         own = source.at(np.array(step.positions)) if block.skip or not chosen else None
@@ -432,7 +434,7 @@ class _Chunk:
         return result, after
 
     def _passed(self, step: _Step, block: Attention, rows: Rows) -> Rows:
-        """The rows after an attention of which no head writes what is read."""
+        """Return the rows after an attention of which no head writes what is read."""
         nothing = Rows(np.zeros((len(rows.value), 0)), np.zeros((1, 0)))
         skip = rows.columns(np.searchsorted(step.read, step.written)) if block.skip else None
         shift = None if block.b_O is None else block.b_O[step.written]
@@ -440,7 +442,7 @@ class _Chunk:
         return self.arithmetic.mapped(nothing, matrix, shift, skip=skip, where=f"block {step.place}")
 
     def _reads(self, place: int, block: Attention, heads: list[int], positions: Places) -> _Reads:
-        """What some heads read from some positions: one row, or a power of two of rows with equal scores."""
+        """Return what some heads read from some positions: one row, or a power of two of rows with equal scores."""
         if not heads:
             none = np.zeros(len(self.contexts), dtype=np.int64)
             return _Reads(none, [], [], np.zeros((1, len(positions)), dtype=bool))
@@ -550,7 +552,7 @@ def _distinct_rows(table: Int64Array) -> tuple[Int64Array, Int64Array]:
 
 
 def _merged(rows: Rows, cells: Int64Array) -> tuple[Rows, Int64Array]:
-    """The rows with those of equal values worked on once."""
+    """Return the rows with those of equal values worked on once."""
     if not rows.value.shape[1]:
         return rows[:1], np.broadcast_to(np.zeros(1, dtype=np.int64), cells.shape)
     # -0.0 is 0.0 in all that is read of a row; one that is far off is not to spoil others.
@@ -569,7 +571,7 @@ def _merged(rows: Rows, cells: Int64Array) -> tuple[Rows, Int64Array]:
 
 
 def _groups(rows: Rows, layer: Layer) -> list[Group]:
-    """The neurons in groups no two of which read the same column, with the distinct rows of what each reads."""
+    """Return the neurons in groups no two of which read the same column, with the distinct rows of what each reads."""
     reads = layer.W_in != 0.0
     group = np.arange(reads.shape[1])  # the first neuron of the group of each
     for column in reads:
@@ -589,7 +591,7 @@ def _groups(rows: Rows, layer: Layer) -> list[Group]:
 
 
 def _beside(parts: list[Rows]) -> Rows:
-    """The columns of all parts, side by side."""
+    """Return the columns of all parts, side by side."""
     count = max(len(part.off) for part in parts)
     off = np.hstack([np.broadcast_to(part.off, (count, part.off.shape[1])) for part in parts])
     return Rows(np.concatenate([part.value.T for part in parts]).T, off)

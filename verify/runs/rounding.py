@@ -87,7 +87,7 @@ def rounding_bound(
 def run_chunks(
     model: Model, inputs: Int64Array | Vectors, *, number_format: FloatFormat, exp_ulps: float = EXP_ULPS
 ) -> Iterator[tuple[int, Float64Array, Float64Array]]:
-    r"""What float64 computes, a few contexts at a time, and how far the outputs of a run in a format are from it.
+    r"""Yield what float64 computes, a few contexts at a time, and how far the outputs of a run in a format are from it.
 
     Args:
         model: The exact weights.

@@ -126,14 +126,14 @@ def relu_barrier(points: Int64Array, labels: Int64Array, *, neurons: int) -> Rel
 
 
 def _ranks(blocks: list[list[list[int]]], labels: list[int], neurons: int) -> Iterator[tuple[int, int]]:
-    """The dimension of each subspace, and that of its sum with the labels."""
+    """Yield the dimension of each subspace, and that of its sum with the labels."""
     for chosen in combinations_with_replacement(blocks, neurons):
         rows = [row for block in chosen for row in block] + [[1] * len(labels)]
         yield fmpz_mat(rows).rank(), fmpz_mat([*rows, labels]).rank()
 
 
 def _affine_on(points: Int64Array, active: frozenset[int]) -> list[list[int]]:
-    """The coordinate functions and 1 on the active points, 0 elsewhere, as rows."""
+    """Return the coordinate functions and 1 on the active points, 0 elsewhere, as rows."""
     rows = [*points.T.tolist(), [1] * len(points)]
     return [[value if t in active else 0 for t, value in enumerate(row)] for row in rows]
 

@@ -34,7 +34,7 @@ class TokenHull:
         return self.span == self.dimension
 
     def ceiling(self, n_heads: int, n_examples: int) -> int:
-        r"""What the rank of $Z$ is at most, whatever the weights, their widths and the queries are.
+        r"""Return what the rank of $Z$ is at most, whatever the weights, their widths and the queries are.
 
         Attention mixes tokens with weights that sum to 1, so a row of $Z$ is in $A^H$; the linear span of $A^H$ has
         dimension $H a$ if $0 \in A$, and $H a + 1$ otherwise. If n = 1, all heads mix the same vector, and the rows
@@ -64,7 +64,8 @@ class TokenHull:
 
 
 def token_hull(contexts: NDArray) -> TokenHull:
-    r"""The affine hull of all tokens, by exact ranks of rational matrices: floats are the rationals that they are.
+    r"""Return the affine hull of all tokens, by exact ranks of rational matrices: floats are the rationals that they
+    are.
 
     That contexts are shared, or that their tokens sum to a constant, is not said but found: tokens that occur again add
     nothing, and a linear equation that all of them satisfy takes a dimension.
@@ -101,7 +102,7 @@ def _differences(tokens: fmpq_mat) -> fmpq_mat:
 
 
 def mixed_rank_ceiling(contexts: NDArray, *, n_heads: int, n_examples: int) -> int:
-    r"""What the rank of $Z$ is at most on these contexts, for all weights of so many heads.
+    r"""Return what the rank of $Z$ is at most on these contexts, for all weights of so many heads.
 
     Args:
         contexts: Keys, as for `token_hull`.

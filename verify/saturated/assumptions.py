@@ -41,7 +41,7 @@ class SubsetTest:
         return self.certificate.verdict
 
     def summary(self) -> dict[str, Any]:
-        """The test as plain JSON data."""
+        """Return the test as plain JSON data."""
         relation = self.certificate.relation or (self.sample.relation if self.sample else None)
         result = {
             "size": self.certificate.size,

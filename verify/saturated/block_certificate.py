@@ -161,7 +161,7 @@ def find_blocks(queries: fmpz_mat | ArrayLike, *, n_heads: int, size: int, seed:
 
 
 def consecutive_blocks(count: int, size: int) -> Blocks:
-    """The first `size` of `count` queries, then `size` - 1 at a time; the last block may be shorter.
+    """Return the first `size` of `count` queries, then `size` - 1 at a time; the last block may be shorter.
 
     Args:
         count: T, at most `size` if `size` is 1.

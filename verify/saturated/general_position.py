@@ -15,7 +15,7 @@ from verify.saturated.kruskal_rank import SubsetCertificate, certify_subsets
 
 
 def shifted_queries(contexts: Float64Array, queries: Float64Array) -> fmpz_mat:
-    r"""The vectors $e^{(t)} + \frac1n \sum_i E^{(t)}_i$ times one positive number that makes them integer.
+    r"""Return the vectors $e^{(t)} + \frac1n \sum_i E^{(t)}_i$ times one positive number that makes them integer.
 
     No sum is rounded: $n\, e^{(t)} + \sum_i E^{(t)}_i$ is added up in integers.
 
@@ -81,7 +81,7 @@ def certify_shifted(contexts: Float64Array, queries: Float64Array, size: int) ->
 
 
 def _exact_sum(rows: Float64Array) -> tuple[list[int], int]:
-    """The sum of the rows as integers times a power of two: the exponent.
+    """Return the sum of the rows as integers times a power of two: the exponent.
 
     The rows are cut at a power of two such that the upper parts are integers whose sum fits in int64; the rest, which
     is exact, is summed in the same way.

@@ -171,7 +171,7 @@ def kruskal_rank(vectors: fmpz_mat | ArrayLike) -> KruskalRank:
 
 
 def parallel_pair(vectors: fmpz_mat | ArrayLike, *, seed: int = 0) -> Relation | None:
-    r"""A zero vector or two parallel ones, if there are any: exact, in $O(T d)$.
+    r"""Return a zero vector or two parallel ones, if there are any: exact, in $O(T d)$.
 
     The vectors are projected to two coordinates modulo a prime. Different ratios there prove that no two are parallel;
     equal ones are looked at exactly.
@@ -208,7 +208,7 @@ def parallel_pair(vectors: fmpz_mat | ArrayLike, *, seed: int = 0) -> Relation |
 
 
 def coherence_bound(vectors: fmpz_mat | ArrayLike) -> int:
-    r"""A lower bound of the Kruskal rank from the angles between the vectors.
+    r"""Return a lower bound of the Kruskal rank from the angles between the vectors.
 
     With $\mu$ the largest $|\langle x_i, x_j \rangle| / (\|x_i\| \|x_j\|)$, every k < 1 + 1/μ vectors are linearly
     independent. The same holds for the images of the vectors under any linear map, and one that makes the whole set
@@ -270,7 +270,7 @@ def _coherence_bound(rows: Enclosure) -> int:
 
 
 def projected(matrix: fmpz_mat, width: int, prime: int, rng: np.random.Generator) -> Int64Array:
-    """The rows times a random matrix modulo a prime, `[T, width]`; independent rows there are independent.
+    """Return the rows times a random matrix modulo a prime, `[T, width]`; independent rows there are independent.
 
     Args:
         matrix: Integers, `[T, d]`.
@@ -287,7 +287,8 @@ def projected(matrix: fmpz_mat, width: int, prime: int, rng: np.random.Generator
 
 
 def eliminate(residues: Int64Array, row: int, prime: int) -> Int64Array:
-    """The residues after the elimination of one row that is not zero, without its pivot column: one column fewer.
+    """Return the residues after the elimination of one row that is not zero, without its pivot column: one column
+    fewer.
 
     Args:
         residues: `[rows, columns]`, modulo a prime below $2^{31}$.
@@ -307,7 +308,7 @@ def eliminate(residues: Int64Array, row: int, prime: int) -> Int64Array:
 
 
 def _search(matrix: fmpz_mat, size: int, prime: int, rng: np.random.Generator) -> Relation | None:
-    """A relation between at most `size` >= 2 rows, or `None` if there is none."""
+    """Return a relation between at most `size` >= 2 rows, or `None` if there is none."""
     residues = projected(matrix, size, prime, rng)
     return _descend(matrix, (), np.arange(len(residues)), residues, prime)
 
@@ -315,7 +316,7 @@ def _search(matrix: fmpz_mat, size: int, prime: int, rng: np.random.Generator) -
 def _descend(
     matrix: fmpz_mat, prefix: tuple[int, ...], rows: Int64Array, residues: Int64Array, prime: int
 ) -> Relation | None:
-    """A relation between the prefix and some of the later rows, given what is left of them without the prefix."""
+    """Return a relation between the prefix and some of the later rows, given what is left of them without the prefix."""
     missing = residues.shape[1]
     for row in rows[~residues.any(axis=1)].tolist():
         relation = decide_independence(matrix, (*prefix, row)).relation
@@ -359,7 +360,7 @@ def _equal_ratios(rows: Int64Array, residues: Int64Array, prime: int) -> Iterato
 
 
 def _inverses(residues: Int64Array, prime: int) -> Int64Array:
-    """The inverses of nonzero residues, by one inverse and a tree of products."""
+    """Return the inverses of nonzero residues, by one inverse and a tree of products."""
     if len(residues) == 0:
         return residues
     if len(residues) == 1:

@@ -17,7 +17,8 @@ _BITS = 128
 
 
 def enclosed_positions(count: int, d_model: int) -> Enclosure:
-    r"""The real numbers $\sin(s \, 10000^{-2k/d})$, $\cos(s \, 10000^{-2k/d})$, `[n, d]`, from balls of 128 bits.
+    r"""Return the real numbers $\sin(s \, 10000^{-2k/d})$, $\cos(s \, 10000^{-2k/d})$, `[n, d]`, from balls of 128
+    bits.
 
     Args:
         count: n, at least 1.

@@ -18,7 +18,7 @@ _TABLE = 2**24  # entries of a table of words
 
 
 def agreement_margins(vectors: IntegerArray) -> Margins | None:
-    r"""The leads of rows of zeros and ones with one 1 in each of n disjoint ranges of coordinates.
+    r"""Return the leads of rows of zeros and ones with one 1 in each of n disjoint ranges of coordinates.
 
     The inner product of two rows is the number of ranges in which their ones are at the same place. It is below k + 1
     for every two rows if and only if for every k + 1 ranges no two rows have all their ones there at the same places.
@@ -61,7 +61,7 @@ def agreement_margins(vectors: IntegerArray) -> Margins | None:
 
 
 def _words(vectors: IntegerArray) -> Int64Array | None:
-    """The place of the ones of each row within their range, `[N, n]`."""
+    """Return the place of the ones of each row within their range, `[N, n]`."""
     places = np.count_nonzero(vectors[0])
     found = []
     for start in range(0, len(vectors), _ROWS):

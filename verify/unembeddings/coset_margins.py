@@ -173,7 +173,7 @@ def _classes(vectors: IntegerArray, shape: _Shape) -> _Classes | None:
 
 
 def _largest_transform(functions: BoolArray) -> tuple[int, tuple[int, int]]:
-    """The largest absolute value of the transforms of all products of two functions, and two that attain it."""
+    """Return the largest absolute value of the transforms of all products of two functions, and two that attain it."""
     size, classes = functions.shape
     largest, worst = 0, (0, 0)
     width = max(1, _ENTRIES // size)
@@ -187,7 +187,7 @@ def _largest_transform(functions: BoolArray) -> tuple[int, tuple[int, int]]:
 
 
 def _crossed_products(vectors: IntegerArray, shape: _Shape) -> tuple[int, int]:
-    """The least and the largest product of a row with an axis vector."""
+    """Return the least and the largest product of a row with an axis vector."""
     if not len(shape.rows) or not len(shape.axes):
         return 0, 0
     place = np.array([np.flatnonzero(vectors[i])[0] for i in shape.axes])
@@ -210,7 +210,7 @@ def _sample(vectors: IntegerArray, shape: _Shape, classes: _Classes, worst: tupl
 
 
 def _on(support: Int64Array, rows: IntegerArray) -> IntegerArray:
-    """The columns of the support; without a copy where they are side by side."""
+    """Return the columns of the support; without a copy where they are side by side."""
     first, last = support[0], support[-1] + 1
     return rows[:, first:last] if last - first == len(support) else rows[:, support]
 

@@ -62,7 +62,7 @@ class Margins:
 
 
 def gram_margins(vectors: IntegerArray, encoders: IntegerArray | None = None) -> Margins:
-    r"""The exact least and largest lead of any integer vectors, from all $N^2$ inner products.
+    r"""Return the exact least and largest lead of any integer vectors, from all $N^2$ inner products.
 
     The products are formed in float64, block by block; all partial sums are integers below $2^{52}$, which float64
     holds exactly, in whatever order they are added (the BLAS is probed first). It takes $N^2 d$ multiplications, half

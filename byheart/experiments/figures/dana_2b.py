@@ -13,7 +13,7 @@ PRINTED = {"trained": [(d, y / 100_000) for d, y in enumerate(_STORED, 3)]}
 
 
 def _slopes(results: Sequence[Result]) -> dict[str, Places]:
-    """The slope of the share in H up to .95, for each d."""
+    """Return the slope of the share in H up to .95, for each d."""
     curves = means(results, lambda point: str(point.d_model), lambda point: point.heads)
     kept = {d: unsaturated(places) for d, places in curves.items()}
     return {"trained": sorted((int(d), fit(places)[0]) for d, places in kept.items() if len(places) > 1)}

@@ -42,13 +42,15 @@ def _curve(point: Point) -> str:
 
 
 def _text_count(point: Point) -> float:
-    """What Corollary 2 counts, though a head reads no more than the d dimensions of its input."""
+    """Return what Corollary 2 counts, though a head reads no more than the d dimensions of its input."""
     facts = min(point.contexts, point.heads * point.d_head + point.d_model)
     return 1 / point.tokens + (1 - 1 / point.tokens) * facts / point.contexts
 
 
 def _times(results: Sequence[Result], places: Places) -> tuple[float, float]:
-    """The slope at some of the places, over that of the text's count, and twice its standard error over the seeds."""
+    """Return the slope at some of the places, over that of the text's count, and twice its standard error over the
+    seeds.
+    """
     each = []
     for seed in sorted({result.point.seed for result in results}):
         own = {_heads(result.point): result.share for result in results if result.point.seed == seed}

@@ -15,7 +15,7 @@ def _curve(point: LayerPoint) -> str:
 
 
 def _histograms(results: Sequence[Result]) -> dict[str, Places]:
-    """The share of the examples by the number of saturated heads, over all seeds."""
+    """Return the share of the examples by the number of saturated heads, over all seeds."""
     seen: dict[str, np.ndarray] = {}
     for result in results:
         name = FIGURE.curve(result.point)

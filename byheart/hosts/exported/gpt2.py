@@ -45,7 +45,7 @@ _MOST_ENTRIES = 2**25  # of all layers
 
 
 def in_one_vocabulary(model: Model, task: ListedTask) -> tuple[Model, Task]:
-    """A model and a task over the tokens of the tokenizer, the special ones included.
+    """Return a model and a task over the tokens of the tokenizer, the special ones included.
 
     Args:
         model: What reads the vocabulary of the task, and writes its answers.
@@ -69,7 +69,7 @@ def in_one_vocabulary(model: Model, task: ListedTask) -> tuple[Model, Task]:
 
 
 def facts_in_one_vocabulary(task: ListedTask) -> Task:
-    """A task over the tokens of the tokenizer, the special ones included.
+    """Return a task over the tokens of the tokenizer, the special ones included.
 
     Args:
         task: A task of labels.
@@ -120,18 +120,18 @@ def _convert(model: Model) -> Model:
 
 
 def _written(tensor: Float64Array, size: int) -> Float64Array:
-    """Maps into the stream: each coordinate with both signs, then zeros."""
+    """Return maps into the stream: each coordinate with both signs, then zeros."""
     both = np.concatenate([tensor, -tensor], axis=-1)
     return np.concatenate([both, np.zeros((*both.shape[:-1], size - both.shape[-1]))], axis=-1)
 
 
 def _read(tensor: Float64Array, axis: int, size: int) -> Float64Array:
-    """Maps from the stream: half of each of the two copies."""
+    """Return maps from the stream: half of each of the two copies."""
     return np.moveaxis(_written(np.moveaxis(tensor, axis, -1) / 2, size), -1, axis)
 
 
 def config_of(model: Model, dtype: str) -> dict[str, Any]:
-    """The configuration of a converted model for `GPT2LMHeadModel`."""
+    """Return the configuration of a converted model for `GPT2LMHeadModel`."""
     attention, neurons = model.blocks[0], model.blocks[1]
     assert isinstance(attention, Attention) and isinstance(neurons, FeedForward) and neurons.norm is not None
     return {
@@ -155,7 +155,7 @@ def config_of(model: Model, dtype: str) -> dict[str, Any]:
 
 
 def tensors_of(model: Model) -> dict[str, Float64Array]:
-    """The tensors of a converted model by the names of `GPT2LMHeadModel`."""
+    """Return the tensors of a converted model by the names of `GPT2LMHeadModel`."""
 
     def norm(place: str, block: Attention | FeedForward | Normalization) -> dict[str, Any]:
         found = block if isinstance(block, Normalization) else block.norm

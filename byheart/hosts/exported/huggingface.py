@@ -47,7 +47,8 @@ def _convert(model: Model) -> Model:
 
 
 def config_of(model: Model, dtype: str) -> dict[str, Any]:
-    """The configuration that `modeling_byheart.py` reads: the blocks, with the names of their tensors, and all shapes.
+    """Return the configuration that `modeling_byheart.py` reads: the blocks, with the names of their tensors, and all
+    shapes.
 
     Args:
         model: The model.
@@ -75,7 +76,8 @@ def config_of(model: Model, dtype: str) -> dict[str, Any]:
 
 
 def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> Model:
-    """The model of a state dictionary and of the configuration that `config_of` made, or that the library stored again.
+    """Return the model of a state dictionary and of the configuration that `config_of` made, or that the library stored
+    again.
 
     The names and shapes there decide which tensors the library takes, so they have to be those of the blocks.
 
@@ -123,7 +125,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
 
 
 def _without_names(option: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a block without the names of its tensors."""
+    """Return the options of a block without the names of its tensors."""
     kept = {name: value for name, value in option.items() if name != "name"}
     return kept if kept.get("norm") is None else {**kept, "norm": _without_names(kept["norm"])}
 
@@ -133,7 +135,9 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
 
 
 def _number_tokens(folder: Path, task: Task) -> None:
-    """The library has one vocabulary: what is no answer has the logit -inf; and of texts what fills up a beginning."""
+    """Give tokens that are no answers the logit -inf, since the library has one vocabulary; and fill up beginnings of
+    texts.
+    """
     path, generation = folder / CONFIG_FILE, generation_of(task)
     sizes = {"vocab_size": generation["pad_token_id"] + 1, "answers": answer_tokens(task)}
     if task.windows is not None:

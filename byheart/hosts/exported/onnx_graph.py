@@ -55,7 +55,7 @@ class _Graph:
         return name
 
     def number(self, value: float) -> str:
-        """A scalar of the type of the weights, rounded to it."""
+        """Return a scalar of the type of the weights, rounded to it."""
         return self.weights(f"number {value!r}", np.asarray(_NUMPY[self.dtype](value), dtype=np.float64))
 
     def integers(self, *values: int) -> str:
@@ -70,7 +70,7 @@ class _Graph:
         return name
 
     def rows(self, stream: str, start: int, stop: str) -> str:
-        """Some rows of the stream `[B, S, d]`; `stop` is the name of a list of one number."""
+        """Return some rows of the stream `[B, S, d]`; `stop` is the name of a list of one number."""
         return self("Slice", stream, self.integers(start), stop, self.integers(1))
 
 
@@ -201,7 +201,7 @@ def _convert(model: Model) -> Model:
 
 
 def _with_a_head(block: Attention) -> Attention:
-    """The same attention with a head of zeros where it has none: the operator `Attention` needs one."""
+    """Return the same attention with a head of zeros where it has none: the operator `Attention` needs one."""
     if block.n_heads:
         return block
     into, out = np.zeros((1, block.d_model, 1)), np.zeros((1, 1, block.d_out))
@@ -220,7 +220,7 @@ def _run(folder: Path, task: ListedTask, dtype: str) -> dict[str, Float64Array]:
 
 
 def run_graph(path: Path, task: ListedTask, dtype: str) -> Float64Array:
-    """The logits that onnxruntime computes on the CPU.
+    """Return the logits that onnxruntime computes on the CPU.
 
     Args:
         path: A graph.

@@ -23,7 +23,7 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
 
 
 def _run(folder: Path, task: ListedTask, dtype: str) -> dict[str, Float64Array]:
-    """A file computes nothing: the logits are the midpoints of byheart's own enclosures, of the weights as read."""
+    """Return the midpoints of byheart's own enclosures, of the weights as read, since a file computes nothing."""
     tensors, texts = read_tensors(folder / WEIGHTS_FILE)
     model = assembled(json.loads(texts[METADATA]), tensors)
     logits = np.empty((task.n_contexts, model.d_vocab_out))

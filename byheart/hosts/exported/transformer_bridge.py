@@ -49,7 +49,7 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
 
 
 def _renamed(name: str, tensor: Tensor) -> tuple[str, Float64Array]:
-    """A tensor by the name and in the layout that it has there: maps as (out, in), heads one after the other."""
+    """Return a tensor by the name and in the layout that it has there: maps as (out, in), heads one after the other."""
     place, _, last = name.rpartition(".")
     kind, _, part = last.partition("_")
     weight = _LINEAR[kind]

@@ -103,7 +103,7 @@ print(model.generate(TEXT, max_new_tokens=1, do_sample=False))"""
 
 
 def config_of(model: Model, dtype: str) -> dict[str, Any]:
-    """The configuration that both generations of TransformerLens share, for a model of equal layers.
+    """Return the configuration that both generations of TransformerLens share, for a model of equal layers.
 
     Args:
         model: What `in_equal_layers` returned.
@@ -131,7 +131,7 @@ def config_of(model: Model, dtype: str) -> dict[str, Any]:
 
 
 def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> Model:
-    r"""The model of a state dictionary of a `HookedTransformer` and of its configuration.
+    r"""Return the model of a state dictionary of a `HookedTransformer` and of its configuration.
 
     The names are those of ours. The scores are divided by `attn_scale`, by default the root of `d_head`; its square has
     to be an integer. Normalizations are read as they are (``LN``, ``RMS``) or, where their parameters are folded into
@@ -280,7 +280,7 @@ def host_of(
     at_least: int | None = None,
     usage: str = "",
 ) -> Host:
-    """A generation of TransformerLens as a host.
+    """Return a generation of TransformerLens as a host.
 
     Args:
         name: Of the host, and of the extra that brings it.
@@ -314,7 +314,7 @@ def host_of(
 
 
 def _entries_of(config: Any) -> int:
-    """The largest number of entries that TransformerLens makes of one context, by its configuration."""
+    """Return the largest number of entries that TransformerLens makes of one context, by its configuration."""
     per_position = config.n_heads * (4 * config.d_head + config.n_ctx) + 4 * config.d_model + config.d_vocab_out
     return config.n_ctx * (per_position + (0 if config.attn_only else 2 * config.d_mlp))
 

@@ -49,7 +49,7 @@ class HostTokenizer:
 
 
 def host_tokenizer(given: Any, folder: Path | None, tokenizer: Any, *, ask: bool) -> tuple[HostTokenizer | None, str]:
-    """The tokenizer to compare with; and what the first line says where there is none, or it cannot be asked.
+    """Return the tokenizer to compare with; and what the first line says where there is none, or it cannot be asked.
 
     Args:
         given: What the caller gave to cut texts, if anything.
@@ -74,7 +74,7 @@ def host_tokenizer(given: Any, folder: Path | None, tokenizer: Any, *, ask: bool
 
 
 def asked_tokenizer(folder: Path) -> HostTokenizer | str:
-    """What `AutoTokenizer` loads from a folder, or why it cannot be asked; empty where it is not installed."""
+    """Return what `AutoTokenizer` loads from a folder, or why it cannot be asked; empty where it is not installed."""
     if importlib.util.find_spec("transformers") is None:
         return ""
     name = f"AutoTokenizer of transformers {version('transformers')}"
@@ -88,7 +88,7 @@ def asked_tokenizer(folder: Path) -> HostTokenizer | str:
 
 
 def token_number(folder: Path | None, tokenizer: Any, *names: str) -> int | None:
-    """The number of the first special token that the files beside a model name, such as ``bos_token``.
+    """Return the number of the first special token that the files beside a model name, such as ``bos_token``.
 
     Args:
         folder: Where the model lies.
@@ -130,7 +130,7 @@ def _fields(folder: Path) -> Mapping[str, Any]:
 
 
 def _not_followed(fields: Mapping[str, Any], tokenizer: Any) -> str:
-    """The fields that may change how texts are cut, and that ``tokenizer.json`` does not say too."""
+    """Return the fields that may change how texts are cut, and that ``tokenizer.json`` does not say too."""
     stored = json.loads(tokenizer.to_str())
     cutting = [stored.get("normalizer"), stored.get("pre_tokenizer")]
     said = {
@@ -151,7 +151,7 @@ def _not_followed(fields: Mapping[str, Any], tokenizer: Any) -> str:
 
 
 def _every(stored: Any, name: str) -> list[Any]:
-    """The values under a name, anywhere in a value of JSON."""
+    """Return the values under a name, anywhere in a value of JSON."""
     if isinstance(stored, Mapping):
         own = [stored[name]] if name in stored else []
         return own + [each for part in stored.values() for each in _every(part, name)]

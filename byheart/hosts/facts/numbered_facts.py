@@ -82,7 +82,7 @@ Rows = list[tuple[tuple[str, ...], tuple[str, ...]]]
 def read_facts(
     path: Path, model: Model, folder: Path | None = None, how: Reading | None = None
 ) -> tuple[AnyTask, str, str]:
-    """The facts of a file, in the numbers of the tokens of a model.
+    """Return the facts of a file, in the numbers of the tokens of a model.
 
     - ``task.safetensors`` of a folder of ours;
     - an ``.npz`` of arrays: `contexts`, and `next_tokens` or `laws`; labels unless there are laws;
@@ -183,14 +183,14 @@ def _is_list(cell: Any) -> bool:
 
 
 def _listed(cell: Any) -> str:
-    """A token in a list: its name, or `#` and its number."""
+    """Return a token in a list: its name, or `#` and its number."""
     if not isinstance(cell, str | int | np.integer) or isinstance(cell, bool):
         raise InputError("facts", f"have the token {cell!r} in a list", "a number or a name")
     return cell if isinstance(cell, str) else f"#{cell}"
 
 
 def _rows_of(task: Task, *, heaviest: bool) -> tuple[Rows, str]:
-    """The facts of a table, as its cells, each answer to a context or the heaviest; and what was left out."""
+    """Return the facts of a table, as its cells, each answer to a context or the heaviest; and what was left out."""
     found: Rows = []
     for i, context in enumerate(task.contexts.tolist()):
         said = task.counts.indices[task.counts.indptr[i] : task.counts.indptr[i + 1]]
@@ -229,7 +229,7 @@ class _Names:
 
     @classmethod
     def beside(cls, model: Model, folder: Path | None, how: Reading) -> "_Names":
-        """The names beside a model, or of the tokenizer that is given."""
+        """Return the names beside a model, or of the tokenizer that is given."""
         beside = None if folder is None else folder if folder.is_dir() else folder.parent
         if how.cells != "tokens" and (cutting := cutting_tokenizer(how.tokenizer, beside, wanted=how.cells == "texts")):
             return cls(beside, {}, {}, cutting)
@@ -243,7 +243,7 @@ class _Names:
 
 
 def _in_numbers(place: str, rows: Rows, model: Model, names: _Names, how: Reading) -> tuple[AnyTask, str, str]:
-    """The task in the numbers of the tokens of a model: by the names beside it, or as they stand there."""
+    """Return the task in the numbers of the tokens of a model: by the names beside it, or as they stand there."""
     if names.cuts:
         host, unasked = host_tokenizer(how.tokenizer, names.folder, names.tokenizer, ask=how.ask_host)
         begins = None if how.prepends_bos is None else _beginning(names, prepends=how.prepends_bos)
@@ -287,7 +287,7 @@ def _in_numbers(place: str, rows: Rows, model: Model, names: _Names, how: Readin
 
 
 def _cut_otherwise(folder: Path | None, how: Reading, prompts: Iterable[tuple[Sequence[str], tuple[int, ...]]]) -> str:
-    """What the first line says where the library that people ask cuts the text of a prompt into other tokens.
+    """Return what the first line says where the library that people ask cuts the text of a prompt into other tokens.
 
     A prompt of several tokens is typed with spaces between them, or as a row of a table; numbers
     of tokens are no text.
@@ -314,7 +314,7 @@ def _cuts(host: HostTokenizer, text: str, tokens: tuple[int, ...]) -> bool:
 
 
 def _beginning(names: _Names, *, prepends: bool) -> tuple[int, ...]:
-    """The token that TransformerLens puts first in every text, or none.
+    """Return the token that TransformerLens puts first in every text, or none.
 
     Raises:
         InputError: Nothing says which token that is.
@@ -332,7 +332,7 @@ def _beginning(names: _Names, *, prepends: bool) -> tuple[int, ...]:
 
 
 def _names_of_task(path: Path) -> tuple[dict[str, int], dict[str, int]]:
-    """The numbers of what is read and, where apart, of what is answered, in a folder that `memorize` wrote."""
+    """Return the numbers of what is read and, where apart, of what is answered, in a folder that `memorize` wrote."""
     stored = load_task(path).facts
     if stored is None:
         return {}, {}
@@ -363,7 +363,9 @@ def _require_columns(folder: Path | None, vocabulary: Mapping[str, int], answers
 
 
 def _stored_names(folder: Path | None, file: str) -> dict[str, int]:
-    """The numbers of the texts of a tokenizer, or of a list of answers, beside a model; none where there is none."""
+    """Return the numbers of the texts of a tokenizer, or of a list of answers, beside a model; none where there is
+    none.
+    """
     if folder is None or not (folder / file).is_file():
         return {}
     try:
@@ -392,7 +394,8 @@ def _hint(folder: Path | None) -> str:
 def _numbered(
     path: str, hint_of_folder: str, *columns: tuple[tuple[str, ...], Mapping[str, int], str]
 ) -> list[dict[str, list[int]]]:
-    """The numbers of the tokens of each cell, of contexts and of what follows, each with its names and their file.
+    """Return the numbers of the tokens of each cell, of contexts and of what follows, each with its names and their
+    file.
 
     A cell is a name, or ``#`` and a number, or several of them with spaces between. A number alone is that of a token
     only where all cells are such and none is a name: a year that is no token must not become one.

@@ -25,7 +25,8 @@ _PIECES = ("BPE", "Unigram", "WordPiece")
 
 
 def cutting_tokenizer(given: Any, folder: Path | None, *, wanted: bool) -> Any:
-    """The tokenizer that cuts texts into pieces of words, as an object of `tokenizers`; none where there is none.
+    """Return the tokenizer that cuts texts into pieces of words, as an object of `tokenizers`; none where there is
+    none.
 
     Args:
         given: One, an object of transformers that has one, a file or a folder; or none.
@@ -58,7 +59,7 @@ def cutting_tokenizer(given: Any, folder: Path | None, *, wanted: bool) -> Any:
 
 
 def tokenizer_of_gguf(path: Path) -> Any:
-    """The tokenizer that a file of GGUF describes, as an object of `tokenizers`.
+    """Return the tokenizer that a file of GGUF describes, as an object of `tokenizers`.
 
     Raises:
         InputError: The library is not installed, or the file has no tokenizer that is known here.
@@ -68,7 +69,7 @@ def tokenizer_of_gguf(path: Path) -> Any:
 
 
 def _of_text(text: str, place: str) -> Any:
-    """A tokenizer that neither cuts off nor fills up."""
+    """Return a tokenizer that neither cuts off nor fills up."""
     try:
         from tokenizers import Tokenizer  # pyright: ignore[reportMissingImports]
     except ImportError:
@@ -95,7 +96,7 @@ def prompts_of_texts(
     host: HostTokenizer | None = None,
     begins: Tokens | None = None,
 ) -> tuple[PromptTask, str, str]:
-    """The task of prompts and answers that are texts, how they were read, and what the first line says of that.
+    """Return the task of prompts and answers that are texts, how they were read, and what the first line says of that.
 
     Args:
         place: Of the texts, for messages.
@@ -159,7 +160,7 @@ def prompts_of_texts(
 
 
 def _encoded(tokenizer: Any, text: str, begins: Tokens | None) -> tuple[list[str], Tokens, list[str]]:
-    """The names of what stands first whatever the text; the tokens but for what stands last so; their names."""
+    """Return the names of what stands first whatever the text; the tokens but for what stands last so; their names."""
     found = tokenizer.encode(text)
     added = list(found.special_tokens_mask)
     stop = max((i + 1 for i, special in enumerate(added) if not special), default=0)
@@ -171,7 +172,7 @@ def _encoded(tokenizer: Any, text: str, begins: Tokens | None) -> tuple[list[str
 
 
 def _otherwise(place: str, host: HostTokenizer, text: str, tokens: Tokens, start: int, begins: Tokens | None) -> str:
-    """What the first line says where the host cuts a text otherwise; refused where it has to be cut as there.
+    """Return what the first line says where the host cuts a text otherwise; refused where it has to be cut as there.
 
     Raises:
         InputError: The host cuts the text otherwise.
@@ -194,7 +195,7 @@ def _otherwise(place: str, host: HostTokenizer, text: str, tokens: Tokens, start
 
 
 def _strict(tokenizer: Any) -> Any:
-    """The same with a token for what is unknown, where it would pass over that and say nothing; none elsewhere."""
+    """Return the same with a token for what is unknown, where it would pass over that and say nothing; none elsewhere."""
     said = json.loads(tokenizer.to_str())
     if said["model"].get("type") != "BPE" or said["model"].get("unk_token") is not None or not said["model"]["vocab"]:
         return None
@@ -203,7 +204,7 @@ def _strict(tokenizer: Any) -> Any:
 
 
 def _names(tokenizer: Any, size: int) -> tuple[str, ...]:
-    """The names of the tokens of a model; `#` and the number of those that the tokenizer does not have."""
+    """Return the names of the tokens of a model; `#` and the number of those that the tokenizer does not have."""
     known = {number: name for name, number in tokenizer.get_vocab(with_added_tokens=True).items() if name}
     taken = set(known.values())
     return tuple(known.get(i) or ("#" if f"#{i}" not in taken else "##") + str(i) for i in range(size))

@@ -20,7 +20,7 @@ _UNREAD = ("attention_softmax_in_fp32", "bias_dropout_fusion", "masked_softmax_f
 
 
 def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
-    """The model of a checkpoint.
+    """Return the model of a checkpoint.
 
     Raises:
         InputError: A field or a tensor that is not read; names the family and it.

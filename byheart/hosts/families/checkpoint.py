@@ -76,7 +76,7 @@ class Checkpoint:
         raise InputError(f"{self.family} with {called}", f"= {self._config.get(called)!r} is not read", expected)
 
     def field(self, name: str, default: Any = None, *, also: Sequence[str] = ()) -> Any:
-        """What the configuration says under a name, or under other names that older files have for it.
+        """Return what the configuration says under a name, or under other names that older files have for it.
 
         Raises:
             InputError: It says two things.
@@ -91,28 +91,28 @@ class Checkpoint:
         return found[0] if found else default
 
     def count(self, name: str, default: Any = None, *, also: Sequence[str] = ()) -> int:
-        """A field that is an integer of at least 1."""
+        """Return a field that is an integer of at least 1."""
         found = self.field(name, default, also=also)
         if type(found) is not int or found < 1:
             self.refuse(name, "an integer of at least 1")
         return int(found)
 
     def flag(self, name: str, default: bool) -> bool:
-        """A field that is a truth value."""
+        """Return a field that is a truth value."""
         found = self.field(name, default)
         if type(found) is not bool:
             self.refuse(name, "true or false")
         return bool(found)
 
     def number(self, name: str, default: Any = None, *, also: Sequence[str] = ()) -> float:
-        """A field that is a finite number above 0."""
+        """Return a field that is a finite number above 0."""
         found = self.field(name, default, also=also)
         if type(found) not in (int, float) or not 0 < found < float("inf"):
             self.refuse(name, "a finite number above 0")
         return float(found)
 
     def each(self, name: str, count: int, *values: Any) -> list[Any] | None:
-        """A field that has one of these values for each of so many layers; none where it is not there."""
+        """Return a field that has one of these values for each of so many layers; none where it is not there."""
         found = self.field(name)
         if found is None or found == []:
             return None
@@ -121,27 +121,27 @@ class Checkpoint:
         return list(found)
 
     def fields(self, name: str, *, also: Sequence[str] = ()) -> dict[str, Any]:
-        """A field that has fields of its own; empty where it is not there."""
+        """Return a field that has fields of its own; empty where it is not there."""
         found = self.field(name, {}, also=also)
         if not isinstance(found, Mapping):
             self.refuse(name, "an object with fields of its own")
         return dict(found)
 
     def only(self, name: str, *values: Any) -> None:
-        """A field that may have no other value, or be missing."""
+        """Refuse any other value of a field, which may be missing."""
         found = self.field(name)
         if found is not None and not any(found == value and type(found) is type(value) for value in values):
             self.refuse(name, " or ".join(map(repr, values)))
 
     def activation(self, name: str, default: str) -> Activation:
-        """A field that names an activation."""
+        """Return a field that names an activation."""
         found = self.field(name, default)
         if not isinstance(found, str) or found not in ACTIVATIONS:
             self.refuse(name, ", ".join(ACTIVATIONS))
         return ACTIVATIONS[found]
 
     def runs_in(self, number: float) -> float:
-        """A number as the host has it, in the type that it runs in: that of the configuration, or float32."""
+        """Return a number as the host has it, in the type that it runs in: that of the configuration, or float32."""
         said = str(self._config.get("dtype") or self._config.get("torch_dtype")).removeprefix("torch.")
         if said == "bfloat16":
             bits = np.float32(number).view(np.uint32)
@@ -155,7 +155,7 @@ class Checkpoint:
         return name in self._tensors
 
     def take(self, name: str, *shape: int | None) -> Floats:
-        """A tensor; of this shape where it is given.
+        """Return a tensor; of this shape where it is given.
 
         Raises:
             InputError: There is none, or it has another shape.
@@ -173,7 +173,7 @@ class Checkpoint:
     def norm(
         self, kind: NormalizationKind, name: str, epsilon: float, *, shift: bool = False, offset: bool = False
     ) -> Normalization:
-        """A normalization, whose gain may be stored less 1."""
+        """Return a normalization, whose gain may be stored less 1."""
         w = self.take(f"{name}.weight").reshape(-1)
         if offset:
             total, left = two_sum(w, np.ones_like(w))
@@ -185,7 +185,7 @@ class Checkpoint:
         return Normalization(kind, w, self.take(f"{name}.bias", len(w)) if shift else None, epsilon)
 
     def linear(self, name: str, rows: int | None, columns: int | None, *, shift: bool) -> tuple[Floats, Floats | None]:
-        """A map that is stored as [out, in], as ours, [in, out]; and its shift."""
+        """Return a map that is stored as [out, in], as ours, [in, out]; and its shift."""
         W = self.take(f"{name}.weight", columns, rows).T
         return W, self.take(f"{name}.bias", W.shape[1]) if shift else None
 
@@ -204,7 +204,7 @@ class Checkpoint:
         return W_U.T
 
     def scaled(self, what: str, tensor: Floats, factor: float) -> Floats:
-        """A tensor times a number, exactly.
+        """Return a tensor times a number, exactly.
 
         Raises:
             InputError: A product is no float64 number.
@@ -216,7 +216,7 @@ class Checkpoint:
         return product
 
     def finished(self, blocks: Sequence[Block], W_E: Floats, W_U: Floats, **ends: Any) -> Model:
-        """The model, if every field and every tensor has been asked for.
+        """Return the model, if every field and every tensor has been asked for.
 
         Raises:
             InputError: One has not; names it.
@@ -261,7 +261,7 @@ def require_tied(name: str, W_U: Floats, embeddings: Floats) -> None:
 
 
 def missing_tensor(family: str, name: str, tensors: Collection[str]) -> InputError:
-    """The error about a tensor that is not there; names the one that is called the same behind a prefix.
+    """Return the error about a tensor that is not there; names the one that is called the same behind a prefix.
 
     Args:
         family: Whose tensor it is.

@@ -41,7 +41,7 @@ class Heads:
         return cls(model, count, keys, width)
 
     def split(self, W: Floats, b: Floats | None, count: int) -> tuple[Floats, Floats | None]:
-        """A map [d, count e] and its shift, by head."""
+        """Return a map [d, count e] and its shift, by head."""
         maps = W.reshape(W.shape[0], count, self.width).transpose(1, 0, 2)
         return maps, None if b is None else b.reshape(count, self.width)
 
@@ -58,7 +58,7 @@ def attention(
     score_root: int | None = None,
     **options: Any,
 ) -> Attention:
-    """An attention whose maps are called ``q_proj``, ``k_proj``, ``v_proj`` and `output` behind `place`."""
+    """Return an attention whose maps are called ``q_proj``, ``k_proj``, ``v_proj`` and `output` behind `place`."""
     maps: dict[str, Any] = {}
     for name, count in (("Q", heads.count), ("K", heads.keys), ("V", heads.keys)):
         W, b = c.linear(f"{place}.{name.lower()}_proj", heads.model, count * heads.width, shift=shifts)
@@ -98,12 +98,12 @@ def window(c: Checkpoint, layers: int, positions: int, *, used: bool = True, kin
 
 
 def layered(count: int, layer: Callable[[int], Sequence[Block]], final: Normalization) -> list[Block]:
-    """The blocks of all layers, and the last normalization."""
+    """Return the blocks of all layers, and the last normalization."""
     return [*(block for i in range(count) for block in layer(i)), final]
 
 
 def multiplied(c: Checkpoint, block: Any, factor: float) -> Any:
-    """The block with its output times a number, exactly."""
+    """Return the block with its output times a number, exactly."""
     if factor == 1.0:
         return block
     names = ("W_O", "b_O") if isinstance(block, Attention) else ("W_out", "b_out")

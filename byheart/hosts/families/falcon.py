@@ -16,7 +16,7 @@ from verify.arithmetic.rounding import Floats
 
 
 def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
-    """The model of a checkpoint.
+    """Return the model of a checkpoint.
 
     Raises:
         InputError: A field or a tensor that is not read; names the family and it.
@@ -79,7 +79,7 @@ def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
 
 
 def _grouped(W: Floats, heads: Heads) -> list[Floats]:
-    """Maps that lie side by side group by group: the queries of a group, its keys, its values."""
+    """Return maps that lie side by side group by group: the queries of a group, its keys, its values."""
     each = heads.count // heads.keys
     groups = W.reshape(len(W), heads.keys, each + 2, heads.width).transpose(1, 2, 0, 3)
     return [groups[:, :each].reshape(heads.count, len(W), heads.width), groups[:, each], groups[:, each + 1]]

@@ -15,7 +15,7 @@ from verify.arithmetic.rounding import Floats
 
 
 def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
-    """The model of a checkpoint of one of these families.
+    """Return the model of a checkpoint of one of these families.
 
     Raises:
         InputError: A field or a tensor that is not read; names the family and it.
@@ -63,7 +63,7 @@ def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
 
 
 def _kinds(c: Checkpoint, layers: int) -> list[str]:
-    """What each layer attends to: by default every second one slides, or all but every sixth."""
+    """Return what each layer attends to: by default every second one slides, or all but every sixth."""
     every = c.count("sliding_window_pattern", 6, also=("_sliding_window_pattern",)) if c.family == "gemma3_text" else 2
     usual = ["sliding_attention" if (i + 1) % every else "full_attention" for i in range(layers)]
     return c.each("layer_types", layers, "sliding_attention", "full_attention") or usual

@@ -48,7 +48,7 @@ _ONLY = {**ONLY_IN_TRANSFORMERS, "n_special": (0,)}
 
 
 def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> Model:
-    r"""The model of a state dictionary and a configuration of GPT-2.
+    r"""Return the model of a state dictionary and a configuration of GPT-2.
 
     The maps are stored as (in, out), queries, keys and values side by side, heads one after the other. Scores are
     divided by $\sqrt e$, and where the configuration says so by the number of the layer too. Without a readout of its

@@ -18,7 +18,7 @@ from verify.arithmetic.rounding import Floats
 
 
 def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
-    """The model of a checkpoint of one of these families.
+    """Return the model of a checkpoint of one of these families.
 
     Raises:
         InputError: A field or a tensor that is not read; names the family and it.
@@ -106,5 +106,5 @@ def _turned_layers(c: Checkpoint, layers: int) -> list[bool]:
 
 
 def _float32(number: float) -> float:
-    """The number that a host multiplies float32 tensors by."""
+    """Return the number that a host multiplies float32 tensors by."""
     return float(np.float32(number))

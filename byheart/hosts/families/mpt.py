@@ -29,7 +29,7 @@ _READ = ("clip_qkv", "softmax_scale", "alibi_bias_max", "model_type", "architect
 
 
 def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
-    """The model of a checkpoint.
+    """Return the model of a checkpoint.
 
     Raises:
         InputError: A field or a tensor that is not read; names the family and it.

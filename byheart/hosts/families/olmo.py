@@ -17,7 +17,7 @@ from verify.arithmetic.rounding import Floats
 
 
 def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
-    """The model of a checkpoint of one of these families.
+    """Return the model of a checkpoint of one of these families.
 
     Raises:
         InputError: A field or a tensor that is not read; names the family and it.

@@ -14,7 +14,7 @@ from verify.arithmetic.rounding import Floats
 
 
 def rotation(c: Checkpoint, width: int, *, base: float = 10000.0, share: float = 1.0, of: str | None = None) -> Floats:
-    """The frequencies that the configuration asks for.
+    """Return the frequencies that the configuration asks for.
 
     Args:
         c: The configuration.
@@ -51,7 +51,7 @@ def rotation(c: Checkpoint, width: int, *, base: float = 10000.0, share: float =
 
 
 def _one_number(c: Checkpoint, said: dict[str, Any], name: str, usual: float, *, also: tuple[str, ...]) -> float:
-    """A number that stands among the parameters or beside them, where older files have it.
+    """Return a number that stands among the parameters or beside them, where older files have it.
 
     Raises:
         InputError: It is none, or there are two.

@@ -17,7 +17,7 @@ from verify.arithmetic.rounding import Floats
 
 
 def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
-    """The model of a checkpoint.
+    """Return the model of a checkpoint.
 
     Raises:
         InputError: A field or a tensor that is not read; names the family and it.

@@ -118,7 +118,7 @@ def _shared_terms(rule: AffineRule, present: BoolArray) -> tuple[list[Term], tup
 def _multiples(
     base: tuple[Int64Array, BoolArray], left: list[int], of_positions: Int64Array, present: BoolArray, modulus: int
 ) -> tuple[Int64Array, dict[int, int]]:
-    """The positions whose function is a multiple of one, up to a constant; and that one, on all their tokens."""
+    """Return the positions whose function is a multiple of one, up to a constant; and that one, on all their tokens."""
     numbers, known = base[0].copy(), base[1].copy()
     factors: dict[int, int] = {}
     for s in left:
@@ -147,7 +147,7 @@ def _centred(factors: Int64Array, modulus: int) -> Int64Array:
 
 
 def _best_unit(factors: Int64Array, modulus: int) -> int:
-    """What makes the factors few and small."""
+    """Return what makes the factors few and small."""
     units = np.array([u for u in range(1, modulus) if math.gcd(u, modulus) == 1])
     scaled = _centred(units[:, None] * factors % modulus, modulus)
     kinds = (np.diff(np.sort(scaled, axis=1), axis=1) > 0).sum(axis=1)
@@ -165,7 +165,7 @@ class _Built(NamedTuple):
 
 
 def _model(task: Task, rule: AffineRule, terms: list[Term], times: Int64Array, exact: int) -> Model | None:
-    """The model of given terms; none if its sums are too long, or a token that absorbs has other uses in a term."""
+    """Return the model of given terms; none if its sums are too long, or a token that absorbs has other uses in a term."""
     moduli = np.array(rule.moduli)
     absorbed = np.logical_or.reduce([rule.absorbs[s][column] for s, column in enumerate(task.contexts.T)])
     sums = _sums(task.contexts, terms, len(moduli))
@@ -214,7 +214,7 @@ def _model(task: Task, rule: AffineRule, terms: list[Term], times: Int64Array, e
 
 
 def _sums(contexts: Int64Array, terms: list[Term], coordinates: int) -> Int64Array:
-    """What the terms add up to, `[T, r]`."""
+    """Return what the terms add up to, `[T, r]`."""
     sums = np.zeros((len(contexts), coordinates), dtype=np.int64)
     for term in terms:
         for s in np.flatnonzero(term.factors).tolist():
@@ -223,7 +223,7 @@ def _sums(contexts: Int64Array, terms: list[Term], coordinates: int) -> Int64Arr
 
 
 def _with_zero(task: Task, rule: AffineRule, terms: list[Term], absorbed: BoolArray, cap: int) -> list[Term] | None:
-    """The terms where tokens that absorb have a number so large that every sum with one is at least the cap."""
+    """Return the terms where tokens that absorb have a number so large that every sum with one is at least the cap."""
     occurs = np.stack([np.bincount(column, minlength=task.d_vocab) > 0 for column in task.contexts.T])
     large = [rule.absorbs[term.factors != 0].any(axis=0) for term in terms]
     for term, own in zip(terms, large, strict=True):
@@ -239,7 +239,7 @@ def _with_zero(task: Task, rule: AffineRule, terms: list[Term], absorbed: BoolAr
 
 
 def step(width: int, column: int, lowest: int, take: int) -> FeedForward:
-    r"""Takes $t$ from what is at least $l + t$: $v - t (v - l - t + 1)_+ + t (v - l - t)_+$ for integers v."""
+    r"""Take $t$ from what is at least $l + t$: $v - t (v - l - t + 1)_+ + t (v - l - t)_+$ for integers v."""
     W_in = np.zeros((width, 2))
     W_in[column] = 1.0
     b_in = np.array([1.0, 0.0]) - (lowest + take)
@@ -313,7 +313,7 @@ def _at_once(task: Task, terms: list[Term], moduli: tuple[int, ...]) -> _Built:
 def _by_positions(
     task: Task, terms: list[Term], outside: Int64Array, lacking: Int64Array, lowest: Int64Array, exact: int
 ) -> _Built:
-    """A head for each position; and a neuron for each fact outside of the rule, which adds what is lacking."""
+    """Return a head for each position; and a neuron for each fact outside of the rule, which adds what is lacking."""
     n_ctx, width, columns = task.n_ctx, len(lowest), len(terms)
     base, count = digits_of(task.d_vocab, n_ctx, exact.bit_length() - 1) if len(outside) else (2, 0)
     code = centred_digits(task.d_vocab, base, count)

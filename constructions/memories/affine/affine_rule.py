@@ -228,7 +228,7 @@ def _rules(facts: _Facts) -> Iterator[_Rule]:
 
 
 def _numberings(names: tuple[str, ...], used: Int64Array, size: int | None = None) -> list[Int64Array]:
-    """The integers that the names in use say, 0 for tokens that say none, and the numbers of the vocabulary."""
+    """Return the integers that the names in use say, 0 for tokens that say none, and the numbers of the vocabulary."""
     own = np.arange(len(names) if size is None else size)
     written = np.zeros_like(own)
     for i in used.tolist():
@@ -246,7 +246,7 @@ _Exchange = tuple[Int64Array, Int64Array]
 
 
 def _exchanges(contexts: Int64Array, labels: Int64Array) -> list[_Exchange]:
-    """What becomes of the answers where one token takes the place of another one, for tokens that are frequent."""
+    """Return what becomes of the answers where one token takes the place of another one, for tokens that are frequent."""
     found = []
     for s, column in enumerate(contexts.T):
         common = np.argsort(-np.bincount(column), kind="stable")[:_EXCHANGED]
@@ -266,7 +266,7 @@ def _constant(exchanges: list[_Exchange], answers: Int64Array, modulus: int) -> 
 
 
 def _ordered(exchanges: list[_Exchange], size: int) -> tuple[tuple[int, ...], Int64Array] | None:
-    """The answers as the elements of the abelian group of all exchanges, if they are one; `[K, r]`."""
+    """Return the answers as the elements of the abelian group of all exchanges, if they are one; `[K, r]`."""
     moves = [move for old, new in exchanges if (move := _permutation(old, new, size)) is not None]
     # Those that a fact outside of the rule spoils commute with few.
     commute = np.array([[(a[b] == b[a]).all() for b in moves] for a in moves])
@@ -287,7 +287,7 @@ def _ordered(exchanges: list[_Exchange], size: int) -> tuple[tuple[int, ...], In
 
 
 def _permutation(old: Int64Array, new: Int64Array, size: int) -> Int64Array | None:
-    """The permutation of the answers that most pairs show, if there is one without a fixed point."""
+    """Return the permutation of the answers that most pairs show, if there is one without a fixed point."""
     pairs, count = np.unique(old * size + new, return_counts=True)
     order = pairs[np.argsort(count, kind="stable")]
     move = np.full(size, -1)
@@ -298,7 +298,8 @@ def _permutation(old: Int64Array, new: Int64Array, size: int) -> Int64Array | No
 
 
 def abelian_coordinates(add: Int64Array) -> tuple[tuple[int, ...], Int64Array]:
-    r"""An abelian group as a product of cyclic ones, from its table of sums, where 0 is the neutral element; `[K, r]`.
+    r"""Return an abelian group as a product of cyclic ones, from its table of sums, where 0 is the neutral element;
+    `[K, r]`.
 
     Of the elements of which no multiple but 0 lies in the part that is found, one of the largest order spans, with it,
     a direct summand: modulo that part it has the largest order of all.
@@ -328,7 +329,9 @@ def abelian_coordinates(add: Int64Array) -> tuple[tuple[int, ...], Int64Array]:
 
 
 def _fitted(facts: _Facts, elements: Int64Array, moduli: tuple[int, ...]) -> Int64Array:
-    """What each token adds in most facts that differ from one with the most frequent token in it alone, `[S, N, r]`."""
+    """Return what each token adds in most facts that differ from one with the most frequent token in it alone, `[S, N,
+    r]`.
+    """
     contexts, values = facts.contexts, elements[facts.labels]
     tokens = np.zeros((contexts.shape[1], facts.task.d_vocab, len(moduli)), dtype=np.int64)
     for s, column in enumerate(contexts.T):

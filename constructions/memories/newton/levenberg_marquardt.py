@@ -31,11 +31,11 @@ class Rows(Protocol):
     """The rows of a derivative J, `[R, P]`, which need not be stored."""
 
     def gram(self) -> Float64Array:
-        """The lower triangle of $J J^T$, `[R, R]`, in Fortran's order; the caller may overwrite it."""
+        """Return the lower triangle of $J J^T$, `[R, R]`, in Fortran's order; the caller may overwrite it."""
         ...
 
     def normal(self) -> Float64Array:
-        """The lower triangle of $J^T J$, `[P, P]`, in Fortran's order; the caller may overwrite it."""
+        """Return the lower triangle of $J^T J$, `[P, P]`, in Fortran's order; the caller may overwrite it."""
         ...
 
     def pulled_back(self, weights: Float64Array) -> Float64Array:
@@ -58,7 +58,7 @@ class Point(Protocol):
     def done(self) -> bool: ...
 
     def violations(self) -> Float64Array:
-        """The violations that are not 0, `[R]`."""
+        """Return the violations that are not 0, `[R]`."""
         ...
 
     def rows(self) -> Rows:
@@ -66,7 +66,7 @@ class Point(Protocol):
         ...
 
     def at_other(self, other: Self) -> Float64Array:
-        """What the rows that are violated here are at another point, smooth in it: not cut off at 0, `[R]`."""
+        """Return what the rows that are violated here are at another point, smooth in it: not cut off at 0, `[R]`."""
         ...
 
 
@@ -195,7 +195,9 @@ class _Linear(Generic[PointType]):
         return cls(point, rows, violations, rows.pulled_back(violations), rows.gram() if dual else rows.normal(), dual)
 
     def step(self, damping: float, at: Callable[[Float64Array], PointType], variables: Float64Array) -> _Step | None:
-        """The step; `None` where it is too long, or the damping too little for a matrix singular but for rounding."""
+        """Return the step; `None` where it is too long, or the damping too little for a matrix singular but for
+        rounding.
+        """
         matrix = self.matrix.copy(order="F")
         matrix.ravel(order="K")[:: len(matrix) + 1] += damping
         factor, failed = _factor(matrix, lower=1, overwrite_a=1, clean=0)

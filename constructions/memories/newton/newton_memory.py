@@ -211,7 +211,7 @@ class Table:
 
     @classmethod
     def of(cls, task: Task) -> "Table":
-        """The table of a task.
+        """Return the table of a task.
 
         Raises:
             InputError: The target of the task is not ``labels``.
@@ -226,7 +226,7 @@ class Table:
         return cls(task, read, answers, contexts.reshape(task.contexts.shape), labels)
 
     def heads(self, shape: Shape) -> SingleValueHeads:
-        """The network of this shape on the tokens that are used."""
+        """Return the network of this shape on the tokens that are used."""
         d_model, d_qk, heads = shape
         return SingleValueHeads(self.contexts, len(self.read), len(self.answers), d_model, d_qk, heads)
 
@@ -248,7 +248,7 @@ class Table:
         return len(self.labels) <= _MOST_FREE
 
     def network(self, shape: Shape, weights: Float64Array) -> Model:
-        r"""The network over all tokens and answers of the task, every entry rounded to float32.
+        r"""Return the network over all tokens and answers of the task, every entry rounded to float32.
 
         A token that is never read has the embedding 0. One that is never the answer has the mean of the columns of
         those that are: its logit is the mean of theirs, and the label is ahead of that by the mean of its leads.
@@ -300,7 +300,7 @@ def freedom(shape: Shape, *, d_vocab: int, n_ctx: int) -> int:
 
 
 def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besides: int | None = None) -> Shape | None:
-    """The shape within so many used entries that has the most degrees of freedom in the two stages together.
+    """Return the shape within so many used entries that has the most degrees of freedom in the two stages together.
 
     Args:
         table: The facts.
@@ -330,7 +330,8 @@ def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besi
 
 
 def safe_shape(table: Table, per_fact: float) -> Shape:
-    """The least of `best_shape` with so many degrees of freedom per fact and four coordinates, beyond 1000 facts six.
+    """Return the least of `best_shape` with so many degrees of freedom per fact and four coordinates, beyond 1000 facts
+    six.
 
     Args:
         table: The facts.
@@ -477,7 +478,7 @@ class _Search:
         )
 
     def _allowed(self, at_most: int) -> Shape:
-        """The best shape that is stored in so many entries."""
+        """Return the best shape that is stored in so many entries."""
         table = self.table
         unused = table.task.d_vocab + table.task.n_answers - len(table.read) - len(table.answers)
         shapes = (best_shape(table, at_most - unused * d_model) for d_model in _WIDTHS)
@@ -488,7 +489,7 @@ class _Search:
         return max(fitting, key=table.used)
 
     def spent(self) -> CapacityError:
-        """What is raised where the work ends before a model is found."""
+        """Return what is raised where the work ends before a model is found."""
         facts = len(self.table.labels)
         starts = sum(attempt.seeds for attempt in self.attempts)
         value = f"none of {starts} starts reached them with so much"

@@ -56,7 +56,7 @@ class Digits(NamedTuple):
         return a >= 1 and words and a * 2**precision > rounded * B
 
     def words(self, objects: Int64Array) -> Float64Array:
-        r"""The words that these are written in, lowest place first; a digit below an odd one is reflected.
+        r"""Return the words that these are written in, lowest place first; a digit below an odd one is reflected.
 
         A fold at $B^{i + 1}$ reflects what is below it exactly where the digit above is odd.
 
@@ -96,7 +96,7 @@ class Digits(NamedTuple):
         return np.array([-self.base / 2.0]) if self.centred else None
 
     def readout(self, answers: Int64Array, outputs: int) -> tuple[Float64Array, Float64Array]:
-        r"""The parabola $2 x z - x^2$ with x the centre of the cell of an object less B / 2: W_U and b_U.
+        r"""Return the parabola $2 x z - x^2$ with x the centre of the cell of an object less B / 2: W_U and b_U.
 
         The cell of one digit is that integer; of several a digit and a fraction of $a / B$ to $1 - a / B$ below it, or,
         of the lowest place, none.
@@ -114,7 +114,7 @@ class Digits(NamedTuple):
 
 
 def digit_bits(objects: int, places: int) -> int:
-    r"""The fewest bits c of a digit: two values of several digits stay free.
+    r"""Return the fewest bits c of a digit: two values of several digits stay free.
 
     Example:
         >>> digit_bits(60, 3), digit_bits(63, 3), digit_bits(64, 1)

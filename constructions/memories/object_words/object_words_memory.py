@@ -86,7 +86,7 @@ def object_words_parameters(task: Task, *, dtype: Precision = "float32") -> int:
 
 
 def _fewest(task: Task, columns: Columns, precision: int) -> Words | None:
-    """The words of fewest entries that every run with so many bits reads; none where there are none."""
+    """Return the words of fewest entries that every run with so many bits reads; none where there are none."""
     every = sorted(_words(columns, precision), key=lambda words: _entries(task, words))
     return next((words for words in every if words.digits.fit(precision) and words.fit(precision)), None)
 

@@ -32,7 +32,7 @@ class Columns(NamedTuple):
 
     @classmethod
     def of(cls, task: Task) -> "Columns":
-        """The first tokens as subjects, and the last ones as relations."""
+        """Return the first tokens as subjects, and the last ones as relations."""
         subjects, relations = (np.unique(column) for column in task.contexts.T)
         return cls(subjects, relations, np.unique(task.labels))
 
@@ -92,4 +92,4 @@ class Words(ABC):
 
     @abstractmethod
     def blocks(self) -> list[Block]:
-        """The blocks, which leave one column."""
+        """Return the blocks, which leave one column."""

@@ -57,7 +57,7 @@ class Grid(NamedTuple):
         return found
 
     def folds(self, width: int) -> list[Block]:
-        """The folds of column 1, which is 1 + x and what is behind it."""
+        """Return the folds of column 1, which is 1 + x and what is behind it."""
         column = np.eye(width, 1, -1)
         middles = [(2.0**bit + 1.0) / 2.0 for bit in reversed(range(1, self.bits + 1))]
         return [FeedForward(column, -2.0 * column.T, np.array([-middle])) for middle in middles]
@@ -116,14 +116,14 @@ class _PairWords(Words):
         return codes[:, [0, 2]] if self.on_a_line else codes
 
     def packed(self, table: Int64Array) -> Float64Array:
-        """The words of objects by slots, -1 for none: `[rows, slots]` to `[rows, G]`."""
+        """Return the words of objects by slots, -1 for none: `[rows, slots]` to `[rows, G]`."""
         m = self.digits.places
         slots = np.full((len(table), self.groups * m), -1)
         slots[:, : table.shape[1]] = table
         return np.stack([self.digits.words(slots[:, g * m : (g + 1) * m]) for g in range(self.groups)], axis=1)
 
     def picking(self, flag: bool) -> FeedForward:
-        r"""The word of the group that the other row names, $\xi$ moved above 0, and where there is one a flag."""
+        r"""Return the word of the group that the other row names, $\xi$ moved above 0, and where there is one a flag."""
         grid, M, G, d = self.grid, self.digits.top, self.groups, self.width
         kept = 2 if flag else 1
         W_in, W_out = np.zeros((d, G + kept)), np.zeros((G + kept, 1 + kept))

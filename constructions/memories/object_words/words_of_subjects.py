@@ -93,11 +93,11 @@ class SubjectWords(Words, ABC):
 
     @abstractmethod
     def relation_rows(self) -> Float64Array:
-        """The embeddings of relations, `[R, G]`."""
+        """Return the embeddings of relations, `[R, G]`."""
 
     @abstractmethod
     def selecting(self) -> list[Block]:
-        """The blocks before the folds, which leave $B^{-i} w$ in one column."""
+        """Return the blocks before the folds, which leave $B^{-i} w$ in one column."""
 
     @abstractmethod
     def selecting_entries(self) -> int:
@@ -213,7 +213,7 @@ class LongWords(SubjectWords):
         return self.places.groups if self.places.groups > 1 else 0
 
     def _other_row(self) -> Attention:
-        """A hard head that adds the other row: the columns of places are all 0 for subjects alone, m - 1 in sum."""
+        """Return a hard head that adds the other row: the columns of places are all 0 for subjects alone, m - 1 in sum."""
         words, width = self.places.groups, self.places.groups + self.places.places
         is_relation = np.zeros((1, width, 1))
         is_relation[0, words:] = 1.0
@@ -243,7 +243,7 @@ class _Selection(NamedTuple):
 
     @classmethod
     def of(cls, places: Places) -> "_Selection":
-        """The numbers; for two groups at least, for the sum of a row is that of its other columns."""
+        """Return the numbers; for two groups at least, for the sum of a row is that of its other columns."""
         each, group, G = np.arange(len(places.group)), places.group, places.groups
         rho = (places.place - (places.places - 1) // 2).astype(np.float64)
         widest = np.abs(rho).max()
@@ -283,12 +283,12 @@ def _others(places: int) -> Float64Array:
 
 
 def _shared(pushed: Float64Array, subject_first: bool) -> Float64Array:
-    """The rows of relations that push so much in the end: half of it where `_sum_of_rows` counts them twice."""
+    """Return the rows of relations that push so much in the end: half of it where `_sum_of_rows` counts them twice."""
     return pushed / 2.0 if subject_first else pushed
 
 
 def _sum_of_rows(width: int, words: int, subject_first: bool) -> Attention:
-    r"""A head of zero scores that leaves the words of the subject and what the relation pushes.
+    r"""Return a head of zero scores that leaves the words of the subject and what the relation pushes.
 
     Behind the subject, the relation's row x has the words added, and is counted twice: $x + 2 (w + x) / 2$. Before it,
     it comes whole to the words, $2 (w + x) / 2$.

@@ -89,7 +89,8 @@ def partial_memory(
 
 
 def planar_memory(*, d_vocab: int, n_ctx: int, n_heads: int, d_head: int, seed: int) -> Construction[Task]:
-    """A memory of one random label per context in two dimensions, on the circle if there are more than four labels.
+    """Return a memory of one random label per context in two dimensions, on the circle if there are more than four
+    labels.
 
     Args:
         d_vocab: Size of the vocabulary N.
