@@ -110,7 +110,9 @@ def without_margins(text: str) -> str:
 
 
 def written_files(document: Document) -> Iterator[Region]:
-    """Yield the blocks after `<!-- file: NAME -->`, which are written under that name before the lines below them run."""
+    """Yield the blocks after `<!-- file: NAME -->`, which are written under that name before the lines below
+    them run.
+    """
     for found in re.finditer(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", document.text, re.MULTILINE | re.DOTALL):
         yield Region(found.start(), found.start() + len("<!--"), found.groups(), write_file)
 

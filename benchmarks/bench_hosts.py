@@ -55,7 +55,9 @@ def rows_of(to: str, models: dict[str, Model], task: Task) -> Iterator[list[str]
 
 
 def rows(to: str, pythons: list[str], task: Task) -> list[list[str]]:
-    """Return the rows of a host, by the first interpreter that has it; by none, the sentence that says what is missing."""
+    """Return the rows of a host, by the first interpreter that has it; by none, the sentence that says what is
+    missing.
+    """
     try:
         host_named(to).versions()
     except InputError as error:

@@ -285,7 +285,9 @@ def _edits(model: Model, facts: Task | None, delete: Task | None, to: str) -> tu
 
 
 def _instead(model: Model, delete: Task, to: str) -> Int64Array:
-    """Return what the deleted contexts are answered by; refuses one that the model does not answer so, or would again."""
+    """Return what the deleted contexts are answered by; refuses one that the model does not answer so, or would
+    again.
+    """
     first, second = np.empty((2, delete.n_contexts), dtype=np.int64)
     is_open = np.ones(delete.n_contexts, dtype=bool)
     for _, _, rows, logits in rising_precision(model, delete.contexts, is_open):
@@ -432,7 +434,9 @@ def _named(parts: Sequence[Int64Array], place: int) -> str:
 
 
 def _other_prefixes(contexts: Int64Array, kept: Int64Array) -> list[Int64Array]:
-    """Return the prefixes of all contexts but the edited contexts themselves, by length; refuses kept ones that go on."""
+    """Return the prefixes of all contexts but the edited contexts themselves, by length; refuses kept ones that
+    go on.
+    """
     n_ctx = contexts.shape[1]
     if kept.shape[1] > n_ctx:
         edited = {tuple(row) for row in contexts.tolist()}

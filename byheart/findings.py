@@ -252,7 +252,9 @@ def _(built: SaturatedMemory, proved: Proved[Answers], *, device: str = "cpu") -
 
 
 def _saturation(certificate: Certificate) -> list[Finding]:
-    """Return the pairs of a head and an example in which the head is proved to read one token alone, but for a little."""
+    """Return the pairs of a head and an example in which the head is proved to read one token alone, but for a
+    little.
+    """
     statement = certificate.statement(SATURATION)
     if statement is None:
         return []

@@ -920,7 +920,9 @@ def _capacity_figures(needed: Capacity, heads: int, certificate: Certificate | N
 
 
 def _encoder_figures(network: Model, task: Task, logits: "Enclosure | None", progress: Progress) -> dict[str, Ends]:
-    """Return what no encoder of rank d avoids, between proved bounds, and what these weights have; nats, by the prior."""
+    """Return what no encoder of rank d avoids, between proved bounds, and what these weights have; nats, by the
+    prior.
+    """
     if task.laws is None:
         return {}
     lower, upper = network_divergence(network, task, logits=logits, progress=progress)

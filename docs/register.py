@@ -184,7 +184,9 @@ def printed(id: str, page: str) -> str:
 
 
 def row(id: str, page: str) -> str:
-    """Return the first cells of the row of a claim that does not hold: where it is printed, the verdict, what is wrong."""
+    """Return the first cells of the row of a claim that does not hold: where it is printed, the verdict, what
+    is wrong.
+    """
     record = claim(id)
     return f"| {printed(id, page)}: {plain(record.title)} | {record.judgement} | {plain(record.wrong)} |"
 

@@ -161,7 +161,9 @@ def smallest_of(found: tuple[Offer, ...]) -> Offer:
 def _to_be_tried(
     task: Task, names: tuple[str, ...] | None, dtype: Precision, memories: tuple[Memory, ...]
 ) -> list[Memory]:
-    """Return the memories of these names; where there are none all, of those whose runs are exact the smallest first."""
+    """Return the memories of these names; where there are none all, of those whose runs are exact the smallest
+    first.
+    """
     by_name = {memory.name: memory for memory in memories}
     if names is None:
         exact = [memory for memory in memories if dtype in memory.exact]

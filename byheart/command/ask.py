@@ -94,7 +94,9 @@ def _of_a_fold(options: argparse.Namespace) -> tuple[list[str], Answered]:
 
 
 def _typed_lines(lines: Iterable[str], task: "AnyTask | RuleTask") -> list[str]:
-    """Return the contexts on standard input, one a line; of a table whose cells have line ends a quoted cell goes on."""
+    """Return the contexts on standard input, one a line; of a table whose cells have line ends a quoted cell
+    goes on.
+    """
     goes_on = any("\n" in name or "\r" in name for name in task.vocabulary if len(name) > 1)
     found, begun = [], ""
     for line in lines:

@@ -166,7 +166,9 @@ def _say(fact: Sequence[Any], held: bool, margin: float, arithmetic: str) -> Non
 
 
 def _of_any_task(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of the model and of what is written, which are the same for facts and for every kind of rule."""
+    """Return the options of the model and of what is written, which are the same for facts and for every kind
+    of rule.
+    """
     return {
         "config": options.config,
         "key": options.key,

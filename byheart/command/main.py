@@ -71,7 +71,9 @@ def _answered(words: Sequence[str]) -> int:
 
 
 def _read(words: Sequence[str]) -> argparse.Namespace:
-    """Return what the words say; options may stand between the words of a command, as in `ask FOLDER --quiet CONTEXT`."""
+    """Return what the words say; options may stand between the words of a command, as in `ask FOLDER --quiet
+    CONTEXT`.
+    """
     if words[0].startswith("-"):
         return _parser(COMMANDS).parse_args(words)
     parser = _Command(words[0])

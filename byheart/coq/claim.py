@@ -94,7 +94,9 @@ class Claim:
         }
 
     def statements(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """Return what a certificate states of the same runs: of each kind of statement the fields `named` and `values`."""
+        """Return what a certificate states of the same runs: of each kind of statement the fields `named` and
+        `values`.
+        """
         contexts = len(self.facts)
         runs = {"named": {"format": self.number_format}, "values": {"contexts": contexts, "held": contexts}}
         if not self.texts:

@@ -170,7 +170,9 @@ def counted(results: Sequence[Result], curve: Callable[[Any], str], abscissa: Ca
 
 
 def built_beside(results: Sequence[Result], abscissa: Callable[[Any], float]) -> list[Curve]:
-    """Return the smallest memory of all bigrams, wherever all trained models of as many tokens have as many parameters."""
+    """Return the smallest memory of all bigrams, wherever all trained models of as many tokens have as many
+    parameters.
+    """
     least: dict[int, dict[float, int]] = defaultdict(dict)
     for result in results:
         at, x = least[result.point.tokens], abscissa(result.point)

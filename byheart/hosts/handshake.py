@@ -326,7 +326,9 @@ def _recorded(module: Any, model: Model) -> Iterator[None]:
 
 
 def _with_slopes(module: Any, slopes: Any) -> list[tuple[Any, str, Any]]:
-    """Return the functions of a library that make slopes, replaced by those with the recorded ones; and what they were."""
+    """Return the functions of a library that make slopes, replaced by those with the recorded ones; and what
+    they were.
+    """
 
     def of_bloom(*_: Any, **__: Any) -> Any:
         return slopes

@@ -176,7 +176,9 @@ def said_by(error: BaseException) -> str:
 
 
 def loaded_module(path: Path) -> ModuleType:
-    """Return the Python file that was written beside the weights, as a module of its own; it leaves no bytecode behind."""
+    """Return the Python file that was written beside the weights, as a module of its own; it leaves no bytecode
+    behind.
+    """
     spec = importlib.util.spec_from_file_location(f"byheart_export_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -89,7 +89,9 @@ def read_weights(
     ignored: Collection[str] = (),
     key: str | None = None,
 ) -> Weights:
-    """Return the same, with what was done to the names of the tensors: a prefix that all have may be one of a wrapper."""
+    """Return the same, with what was done to the names of the tensors: a prefix that all have may be one of a
+    wrapper.
+    """
     weights, tensors, texts = _stored(Path(path), key)
     if config is None and METADATA in texts and not ignored:
         record, beside = _record(weights, texts), weights.with_name(CONFIG_FILE)
@@ -114,7 +116,9 @@ def read_weights(
 
 
 def configuration_of(path: Path | str, config: Mapping[str, Any] | Path | str | None = None) -> Mapping[str, Any]:
-    """Return the configuration of a model that was read, from a file or beside its weights; empty where there is none."""
+    """Return the configuration of a model that was read, from a file or beside its weights; empty where there
+    is none.
+    """
     if isinstance(config, Mapping):
         return config
     if config is None and is_gguf(path):

@@ -108,7 +108,9 @@ def _options(asked: Criterion) -> str:
 
 
 def _example(task: Task) -> str | None:
-    """Return what a person types: a whole context at the beginning of a text that is learned whole, else some context."""
+    """Return what a person types: a whole context at the beginning of a text that is learned whole, else some
+    context.
+    """
     if (windows := task.windows) is not None:
         texts = (windows.of_text(number) for number in range(len(windows.ends)))
         own = max(texts, key=lambda text: text.stop - text.start)

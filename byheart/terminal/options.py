@@ -110,7 +110,9 @@ def add_keep_option(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def journal_of(options: argparse.Namespace) -> "Journal | None":
-    """Return what earlier runs have kept in the file that is asked for; one that holds something else is left as it is."""
+    """Return what earlier runs have kept in the file that is asked for; one that holds something else is left
+    as it is.
+    """
     from constructions.errors import InputError
     from verify.certificates.provenance import all_that_judges
     from verify.journal import Journal, is_kept_file

@@ -99,7 +99,9 @@ class _Writer:
         return _grouped(f"{self._name(kind)}(", written, ")")
 
     def _name(self, kind: type) -> str:
-        """Return the name of a class, imported from the module that defines it; one of a script or a session is there."""
+        """Return the name of a class, imported from the module that defines it; one of a script or a session is
+        there.
+        """
         outermost = kind.__qualname__.split(".")[0]
         if kind.__module__ not in ("__main__", "builtins"):
             self.imports.add(f"from {kind.__module__} import {outermost}")

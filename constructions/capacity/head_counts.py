@@ -362,7 +362,9 @@ def _ranks_of_both_up_to_full(
 def _up_to_full(
     ranks_with: Callable[[int], tuple[Int64Array, ...]], full: int, d_head: int, n_heads: int
 ) -> tuple[Int64Array, ...]:
-    """Return the ranks for so many heads, or for more until all of them are full or there is a head for each context."""
+    """Return the ranks for so many heads, or for more until all of them are full or there is a head for each
+    context.
+    """
     while True:
         found = ranks_with(n_heads)
         ranks = min(found, key=lambda each: int(each[-1]))

@@ -116,7 +116,9 @@ class Peeling:
         return upper_bound(self.contexts, rows, **sizes, with_skip=with_skip, name=name)
 
     def fewest_heads(self, *, d_model: int, d_head: int, with_skip: bool = True) -> int | None:
-        """Return the smallest number of heads that these bounds leave open for full rank, or `None` if they leave none."""
+        """Return the smallest number of heads that these bounds leave open for full rank, or `None` if they
+        leave none.
+        """
 
         def enough(n_heads: int) -> bool:
             bound = self.rank_bound(d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=with_skip)

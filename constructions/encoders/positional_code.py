@@ -146,7 +146,9 @@ def _drawn(rng: np.random.Generator, bits: int, d_vocab: int, n_ctx: int) -> tup
 
 
 def _values(rng: np.random.Generator, bits: int, steps: _Steps, weights: Int64Array, count: int) -> Int64Array | None:
-    """Return a value for each token such that all codes are distinct and have so many bits; none if that was not found."""
+    """Return a value for each token such that all codes are distinct and have so many bits; none if that was
+    not found.
+    """
     largest = (2**bits - 1) // int(weights.sum())
     if largest < 1 or steps.collisions / 2.0**bits > math.log(largest + 1.0) + 3.0:
         return None

@@ -148,7 +148,9 @@ class _Given:
         return cls(masses, _centred_logarithms(masses), shares / shares.sum(), d_model, present)
 
     def exact(self) -> SequenceEncoder | None:
-        """Return the encoder whose logits are the logarithms, if there is one of this rank; of rank 0 there is but one."""
+        """Return the encoder whose logits are the logarithms, if there is one of this rank; of rank 0 there is
+        but one.
+        """
         d_vocab = self.laws.shape[1]
         if self.rank >= d_vocab - 1:
             W, E = np.eye(d_vocab, self.rank), np.zeros((len(self.laws), self.rank))
@@ -160,7 +162,9 @@ class _Given:
         return self._encoder(_Point(self.loss(E @ W.T), W, E), starts=0)
 
     def found(self, point: _Point, *, starts: int) -> SequenceEncoder:
-        """Return the encoder with its unembedding in orthonormal columns of mean 0, which leaves the softmax as it is."""
+        """Return the encoder with its unembedding in orthonormal columns of mean 0, which leaves the softmax as
+        it is.
+        """
         basis, factor = np.linalg.qr(point.W - point.W.mean(axis=0))
         return self._encoder(_Point(point.divergence, basis, point.E @ factor.T), starts=starts)
 

@@ -45,7 +45,9 @@ class PrimeRoots:
     multiples: Int64Array
 
     def rounded(self) -> FrontEnd:
-        """Return the front end in float64, each root rounded: of the kind ``"shared-rank-one"``, and badly conditioned."""
+        """Return the front end in float64, each root rounded: of the kind ``"shared-rank-one"``, and badly
+        conditioned.
+        """
         n_heads, d_model = len(self.multiples), self.W_E.shape[1]
         W_Q, W_K = np.zeros((n_heads, d_model, 1)), np.zeros((n_heads, d_model, 1))
         W_Q[:, 0, 0], W_K[:, 1, 0] = self._roots(self.multiples), 1.0

@@ -129,7 +129,9 @@ def _split(logits: Float64Array, rank: int, scale: Float64Array) -> tuple[Float6
 
 
 def _fitted_rows(W: Float64Array, wanted: Float64Array, weights: Float64Array) -> Float64Array:
-    """Return the rows of E that minimize $\\sum_k \\pi_k (E_t W_k - z_k - c)^2$ over E and c, for weights of the sum 1."""
+    """Return the rows of E that minimize $\\sum_k \\pi_k (E_t W_k - z_k - c)^2$ over E and c, for weights of
+    the sum 1.
+    """
     found = np.empty((len(wanted), len(W)))
     for start in range(0, len(wanted), _ROWS):
         part, aims = weights[start : start + _ROWS], wanted[start : start + _ROWS]

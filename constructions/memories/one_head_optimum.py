@@ -143,7 +143,9 @@ def line_optimum(laws: ArrayLike) -> Model:
 
 
 def _best_line(laws: Float64Array, middle: int) -> tuple[float, Float64Array, Float64Array, Float64Array]:
-    """Return the mean divergence, the two outer points, and the places of the three contexts, with one of them between."""
+    """Return the mean divergence, the two outer points, and the places of the three contexts, with one of them
+    between.
+    """
     import scipy.optimize
 
     ends = [t for t in range(3) if t != middle]

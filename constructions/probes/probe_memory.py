@@ -642,7 +642,9 @@ def _layer(read: Float64Array, parts: list[_Neurons], shift: Float64Array) -> Fe
 def _one_of(
     read: Float64Array, parts: list[_Neurons], shift: Float64Array, passed: list[int], places: list[int], behind: int
 ) -> list[FeedForward]:
-    """Return the sum of what is above 0 of some numbers, and columns that are passed on to places of the stream behind."""
+    """Return the sum of what is above 0 of some numbers, and columns that are passed on to places of the stream
+    behind.
+    """
     size, count = len(shift), len(passed)
     parts = [(W_in, b_in, np.hstack([W_out, np.zeros((len(W_out), count))])) for W_in, b_in, W_out in parts]
     parts.append((np.eye(len(read))[:, passed], np.zeros(count), np.eye(size + count)[size:]))

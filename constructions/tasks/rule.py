@@ -399,7 +399,9 @@ def _reads_tokens(rule: Callable[..., Any], n_ctx: int) -> bool:
 def _named(
     rule: str, tokens: tuple[Int64Array, ...], reads: Sequence[int]
 ) -> tuple[tuple[Int64Array, ...], Int64Array]:
-    """Return the automaton of a rule with a name: its states are the values of the rule on the tokens that were read."""
+    """Return the automaton of a rule with a name: its states are the values of the rule on the tokens that were
+    read.
+    """
     step, modulus = _step(rule)
     _require_single(tokens, reads)
     steps: list[Int64Array] = []

@@ -445,7 +445,9 @@ def _read(
     skip_empty: bool | None = None,
     hint: str = "",
 ) -> tuple[Task, TableForm]:
-    """Return the task, and the form with what was found in the rows; `hint` follows an error about the number of cells."""
+    """Return the task, and the form with what was found in the rows; `hint` follows an error about the number
+    of cells.
+    """
     reading = parsed(table, form.delimiter, strip=strip)
     rows = reading.rows_or_refuse()
     if not rows:

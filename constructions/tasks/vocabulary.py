@@ -188,7 +188,9 @@ def _between_separators(text: str, task: Facts) -> list[str]:
 
 
 def words_of(text: str, task: Facts) -> list[str]:
-    """Return the words, characters, bytes or cells of a text that a person typed, as the vocabulary of a task has them."""
+    """Return the words, characters, bytes or cells of a text that a person typed, as the vocabulary of a task
+    has them.
+    """
     cut = cut_of(task.vocabulary, cells=task.apart)
     if cut.unit == "byte":
         return [byte_name(value) for value in text.encode()]

@@ -118,7 +118,9 @@ def _of_forms(count: int, d_model: int) -> Iterator[Family]:
 def _with_forms(
     name: str, m: int, product: int, forms: int, make: Callable[[int], Forms], count: int, d_model: int
 ) -> Iterator[Family]:
-    """Yield the family with these forms on m bits, if it holds the tokens with axis vectors for those beyond the forms."""
+    """Yield the family with these forms on m bits, if it holds the tokens with axis vectors for those beyond
+    the forms.
+    """
     dimension = 2**m
     of_forms = min(count, dimension * forms)
     axes = count - of_forms

@@ -31,7 +31,9 @@ def least(vectors: np.ndarray, states: np.ndarray) -> float:
 def panel(
     axes: draw.Axes, vectors: np.ndarray, state: np.ndarray, centre: tuple[float, float], away: float, reach: float
 ) -> list[str]:
-    """Return the vectors, the lead of the label over each, and the line on which a vector has the logit of the label."""
+    """Return the vectors, the lead of the label over each, and the line on which a vector has the logit of the
+    label.
+    """
     along = np.array([-state[1], state[0]]) / np.linalg.norm(state)
     parts = [axes.curve([vectors[LABEL] - reach * along, vectors[LABEL] + reach * along], "second", "5 4")]
     middle = axes.at(*centre)

@@ -28,7 +28,9 @@ def examples(tokens: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def near_one_hot() -> tuple[np.ndarray, tuple[range, ...]]:
-    """Return the largest attention weight of each head in each example, `[T, H]`, and the examples that each head fits."""
+    """Return the largest attention weight of each head in each example, `[T, H]`, and the examples that each
+    head fits.
+    """
     contexts, queries = examples(TOKENS)
     found = saturated_heads(contexts, queries, n_heads=HEADS, d_head=TOKENS, seed=0)
     return theta(contexts, queries, found.W_Q, found.W_K).max(axis=-1), found.blocks

@@ -28,7 +28,9 @@ STATES = {
 
 
 def theorems_of(id: str) -> list[Theorem]:
-    """Return the theorems that the evidence for a claim uses: those of its module, and of what it takes from beside it."""
+    """Return the theorems that the evidence for a claim uses: those of its module, and of what it takes from
+    beside it.
+    """
     modules = [vars(importlib.import_module(module_of(id)))]
     judging = [one for one in modules[0].values() if callable(one) and getattr(one, "__name__", "") != "build"]
     beside = {str(getattr(one, "__module__", "")) for one in judging}

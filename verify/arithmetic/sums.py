@@ -27,7 +27,9 @@ def tree_sum(x: Floats, axis: int) -> tuple[Floats, int]:
 
 
 def _sums(x: Floats) -> Floats:
-    """Return the sums along the last axis, in some order: for short rows einsum takes a third of the time of ``sum``."""
+    """Return the sums along the last axis, in some order: for short rows einsum takes a third of the time of
+    ``sum``.
+    """
     return np.einsum("...i->...", x)
 
 

@@ -216,7 +216,9 @@ def exact_mixed_rank(
 def _examples(
     contexts: Int64Array, queries: Int64Array, W_Q: Int64Array, W_K: Int64Array
 ) -> Iterator[tuple[list[list[int]], fmpz_mat]]:
-    """Yield the scores of every head in units of log 2, less the smallest, and the keys: one example after the other."""
+    """Yield the scores of every head in units of log 2, less the smallest, and the keys: one example after the
+    other.
+    """
     named = {"contexts": contexts, "queries": queries, "W_Q": W_Q, "W_K": W_K}
     for (name, array), dimensions in zip(named.items(), (3, 2, 3, 3), strict=True):
         if not isinstance(array, np.ndarray) or is_masked(array) or array.dtype.kind not in "iu":

@@ -100,7 +100,9 @@ def two_token_ceiling(context: NDArray, queries: NDArray, *, n_heads: int) -> in
 
 
 def _class(query: Sequence[fmpq]) -> tuple[tuple[fmpq, ...], int]:
-    """Return the one of a vector and its negative whose first nonzero entry is positive, and the sign that leads there."""
+    """Return the one of a vector and its negative whose first nonzero entry is positive, and the sign that
+    leads there.
+    """
     leading = next((entry for entry in query if entry != 0), fmpq(0))
     sign = 0 if leading == 0 else 1 if leading > 0 else -1
     return tuple(sign * entry for entry in query), sign

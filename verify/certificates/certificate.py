@@ -334,7 +334,9 @@ class Certificate:
         return PROVER if self._prover_alone(statement) else KERNEL
 
     def for_the_prover_alone(self, statements: Sequence[Statement]) -> list[str]:
-        """Return the end of the first line where some of these statements are for the fast prover alone; else nothing."""
+        """Return the end of the first line where some of these statements are for the fast prover alone; else
+        nothing.
+        """
         parts = []
         for each in statements:
             part = self._prover_alone(each)
@@ -342,7 +344,9 @@ class Certificate:
         return [f"{', '.join(parts)} {PROVER_ALONE}"] if parts else []
 
     def _prover_alone(self, statement: Statement) -> str:
-        """Return what of a statement the kernel has no proof of, as the kernel's file of its kind says; else nothing."""
+        """Return what of a statement the kernel has no proof of, as the kernel's file of its kind says; else
+        nothing.
+        """
         kind, stated = self._said.known[self.statements.index(statement)]
         said = getattr(kind, "prover_alone", None)
         return "" if said is None else said(stated, self._said.certificate)
@@ -391,7 +395,9 @@ class Certificate:
         return str(self.outcome)
 
     def to_json(self) -> str:
-        """Return the one text of this certificate: canonical JSON (sorted keys, no spaces, ASCII) and a final newline."""
+        """Return the one text of this certificate: canonical JSON (sorted keys, no spaces, ASCII) and a final
+        newline.
+        """
         return canonical_json({**self._data(), "digest": self.digest}) + "\n"
 
     @classmethod

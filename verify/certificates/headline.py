@@ -162,7 +162,9 @@ def outcome(
 
 
 def outcome_of_fact(fate: str) -> Outcome:
-    """Return what came of one fact alone, of which no guess says anything: ``"held"``, ``"lost"`` or ``"undecided"``."""
+    """Return what came of one fact alone, of which no guess says anything: ``"held"``, ``"lost"`` or
+    ``"undecided"``.
+    """
     words = {"held": "FACT PROVED", "lost": "NOT HELD", "undecided": "NOT DECIDED"}
     verdicts = {"held": Verdict.PROVED, "lost": Verdict.REFUTED, "undecided": Verdict.UNDECIDED}
     return Outcome(verdicts[fate], words[fate], ())

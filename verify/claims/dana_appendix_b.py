@@ -121,5 +121,7 @@ def _reached(*, d_vocab: int, d_model: int, d_head: int, n_heads: int) -> Eviden
 
 
 def _missed(d_vocab: int, facts: int, held: int) -> Fraction:
-    """Return the contexts beyond the rank, of which a guess misses all labels but one in N, as a share of all contexts."""
+    """Return the contexts beyond the rank, of which a guess misses all labels but one in N, as a share of all
+    contexts.
+    """
     return Fraction(facts - held, facts) * Fraction(d_vocab - 1, d_vocab)

@@ -111,7 +111,9 @@ class _Case(NamedTuple):
         return f"{every}{len(self.contexts)} contexts ({sizes})"
 
     def ceiling(self, *, with_skip: bool = True) -> Applied:
-        """Return what the rank is at most, by the theorem; where to look is proposed by a witness that needs no proof."""
+        """Return what the rank is at most, by the theorem; where to look is proposed by a witness that needs no
+        proof.
+        """
         found = capacity(self.contexts, d_model=self.d_model, d_head=self.d_head, n_heads=self.n_heads)
         bound = found.upper_witness
         proposed = bound.rows.tolist() if bound.with_skip and len(bound.rows) else None

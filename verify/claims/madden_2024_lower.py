@@ -136,7 +136,9 @@ def _rounded() -> Evidence:
 
 
 def analytic_neurons(count: int) -> arb_mat:
-    """Return the values of so many neurons u / (1 + exp(-u)), u = a z - b with drawn a and b, at z = 0, .., count - 1."""
+    """Return the values of so many neurons u / (1 + exp(-u)), u = a z - b with drawn a and b, at z = 0, ..,
+    count - 1.
+    """
     drawn = np.random.default_rng(count).integers(1, 64, (2, count)).tolist()
     rows: list[Any] = []
     for z in range(count):

@@ -450,7 +450,9 @@ class _Search:
         shape = tokens - 1 - self.rank, tokens
 
         def of(matrices: Float64Array) -> tuple[Float64Array, Float64Array]:
-            """Return the divergences, and their derivatives by the matrices: those of the moves are 0 at the best ones."""
+            """Return the divergences, and their derivatives by the matrices: those of the moves are 0 at the
+            best ones.
+            """
             centred = matrices - matrices.mean(axis=2, keepdims=True)
             moves = self.best_moves(
                 centred[:, None], np.ones((len(centred), 1)), self.no_moves(len(centred), shape[0]), 4 * _NEWTON

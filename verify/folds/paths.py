@@ -44,7 +44,9 @@ class Moves:
         return Moves(self.state[chosen], self.after[chosen], self.choice[chosen], self.emits[chosen], self.states)
 
     def gathered(self, merge: np.ufunc, each: np.ndarray, nothing: float | bool) -> np.ndarray:
-        """Return what the moves bring to each state after them, `[N, states]`, of `[N, T]`; `nothing` where none leads."""
+        """Return what the moves bring to each state after them, `[N, states]`, of `[N, T]`; `nothing` where
+        none leads.
+        """
         states = np.full((len(each), self.states), nothing)
         if each.shape[1]:
             starts = np.flatnonzero(np.diff(self.after, prepend=-1))
@@ -163,7 +165,9 @@ class Paths:
         return (chosen < 0) | (chosen == np.arange(len(self.moves[index].state)))
 
     def split(self, cells: Int64Array, index: int) -> Int64Array:
-        """Return the cells, each cut by the move of one stage, those that hold an input; the parts of one side by side."""
+        """Return the cells, each cut by the move of one stage, those that hold an input; the parts of one side
+        by side.
+        """
         count = len(self.moves[index].state)
         parts = np.repeat(cells, count, axis=0)
         parts[:, index] = np.tile(np.arange(count), len(cells))

@@ -128,7 +128,9 @@ def enclose_attention(
 
 
 def beside_last(model: Model, contexts: Int64Array, features: Enclosure) -> Enclosure:
-    """Return the embedded last tokens and the features of the same contexts, $[x_S \\mid Y]$, `[T, d_model + columns]`."""
+    """Return the embedded last tokens and the features of the same contexts, $[x_S \\mid Y]$, `[T, d_model +
+    columns]`.
+    """
     parts = enclose_last(model, contexts), features
     radii = [np.broadcast_to(part.radius, part.shape) for part in parts]
     return Enclosure(np.hstack([part.midpoint for part in parts]), np.hstack(radii))

@@ -222,7 +222,9 @@ def checked_precision(precision: int) -> int:
 
 
 def _softmax(scores: list[arb]) -> list[arb]:
-    """Return the softmax of balls; a share that is less well known than any number from 0 to 1 is given as all of them."""
+    """Return the softmax of balls; a share that is less well known than any number from 0 to 1 is given as all
+    of them.
+    """
     top = max(score.mid() for score in scores)
     powers = [(score - top).exp() for score in scores]
     mass = sum(powers[1:], powers[0])

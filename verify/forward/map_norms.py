@@ -125,7 +125,9 @@ def _spectral(maps: Floats, norm: Normalization | None) -> MapNorms:
 
 @lru_cache(maxsize=2**13)
 def _known(shape: tuple[int, ...], entries: bytes, kind: str | None, gain: bytes) -> tuple[float, float, float, float]:
-    """Return the norms of a small map, by its entries: every walk over a model shares them, and over the same weights."""
+    """Return the norms of a small map, by its entries: every walk over a model shares them, and over the same
+    weights.
+    """
     return _norms_of(np.frombuffer(entries).reshape(shape), kind, np.frombuffer(gain))
 
 

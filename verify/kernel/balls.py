@@ -49,7 +49,9 @@ def all_logits(model: Model, contexts: Sequence[Context], bits: int) -> Iterator
 
 
 def logits(model: Model, contexts: Sequence[Context], bits: int, vectors: Vectors | None = None) -> list[Row]:
-    """Return the logits after each context, in balls of so many bits, all together; of contexts of vectors, with these."""
+    """Return the logits after each context, in balls of so many bits, all together; of contexts of vectors,
+    with these.
+    """
     with ctx.workprec(bits):
         rows, cells, queries = embedded(model, contexts, vectors)
         before: list[Row] = []  # what the attention in front of parallel neurons read
@@ -264,7 +266,9 @@ def _softmax(scores: Row) -> Row:
 
 
 def _asked(block: Block, rows: list[Row], name: str, position: dict[int, int]) -> list[list[Row]]:
-    """Return queries or keys of each head: mapped, cut off, normalized, turned, in this order; queries over the root."""
+    """Return queries or keys of each head: mapped, cut off, normalized, turned, in this order; queries over the
+    root.
+    """
     tensor, shift = block.tensors[f"W_{name}"], block.tensors.get(f"b_{name}")
     count, _, width = tensor.shape
     heads = [_clipped(block, _affine(rows, tensor, shift, head)) for head in range(count)]

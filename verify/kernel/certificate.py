@@ -173,7 +173,9 @@ def require_hash(field: str, text: Any) -> None:
 def read_values(
     field: str, record: dict[str, Any], counts: Sequence[str], bounds: Sequence[str], optional: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the numbers of a statement that has no names and no mask: counts, bounds, and bounds that may be absent."""
+    """Return the numbers of a statement that has no names and no mask: counts, bounds, and bounds that may be
+    absent.
+    """
     if "named" in record or record["held"]:
         raise BadInputError(FILE, field, "has names or a mask, which no statement of this kind has")
     values = record["values"]

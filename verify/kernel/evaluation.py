@@ -219,7 +219,9 @@ def judged(task: Task, i: int, logits: list[arb], error: arb, *, is_run: bool = 
 
 
 def whole(parts: Sequence[Found]) -> Found:
-    """Return what the contexts that are asked for a fact say of it: the least of their gaps, the sum of their losses."""
+    """Return what the contexts that are asked for a fact say of it: the least of their gaps, the sum of their
+    losses.
+    """
     gaps = [each.gap for each in parts if each.gap is not None]
     return Found(reduce(_least, gaps) if gaps else None, sum((each.loss for each in parts[1:]), parts[0].loss))
 
@@ -244,7 +246,9 @@ def divergence(masses: Mapping[int, float], logits: list[arb], error: arb) -> ar
 
 
 def _least(a: arb, b: arb) -> arb:
-    """Return the smaller of two; one that surely is so is taken as it is, so that exact numbers are compared exactly."""
+    """Return the smaller of two; one that surely is so is taken as it is, so that exact numbers are compared
+    exactly.
+    """
     return a if a <= b else b if b <= a else a.min(b)
 
 

@@ -62,7 +62,9 @@ def read_bytes(folder: Path, name: str, most: int = _LARGEST_FILE) -> bytes:
 
 
 def parse_json(file: str, field: str, text: str) -> Any:
-    """Return what a JSON text says: integers and texts, no name twice in an object, nothing nested more than 32 deep."""
+    """Return what a JSON text says: integers and texts, no name twice in an object, nothing nested more than 32
+    deep.
+    """
 
     def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -113,7 +115,9 @@ def require_fields(file: str, field: str, value: Any, needed: Iterable[str], opt
 
 
 def read_tensors(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Return a safetensors file: what it says about itself, which is canonical JSON, and its tensors, all of its bytes."""
+    """Return a safetensors file: what it says about itself, which is canonical JSON, and its tensors, all of
+    its bytes.
+    """
     data = read_bytes(folder, name)
     start = 8 + int.from_bytes(data[:8], "little")
     if len(data) < 8 or not start <= min(len(data), 8 + _LARGEST_HEADER):

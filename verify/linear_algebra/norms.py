@@ -62,7 +62,9 @@ def product(a: Floats, b: Floats) -> Floats:
 
 
 def roundings(inner: int) -> float:
-    r"""Return the factor $\gamma$ with $|\mathrm{product}(A, B) - AB| \le \gamma |A| |B|$ but for underflow; Lemma M1."""
+    r"""Return the factor $\gamma$ with $|\mathrm{product}(A, B) - AB| \le \gamma |A| |B|$ but for underflow;
+    Lemma M1.
+    """
     return gamma(min(inner, _INNER) + max(inner - 1, 0) // _INNER)
 
 
@@ -113,7 +115,9 @@ def float_below(x: arb) -> float:
 
 
 def float_above(x: arb) -> float:
-    """Return a float64 that is surely at least `x`, infinite when nothing is known; compared with the ball, as above."""
+    """Return a float64 that is surely at least `x`, infinite when nothing is known; compared with the ball, as
+    above.
+    """
     above = math.nextafter(float(x.upper()), math.inf)
     return above if arb(above) >= x else math.inf
 

@@ -217,7 +217,9 @@ class _Floats:
         self._precision = precision
 
     def combinations(self, kept: int, witnesses: int | None) -> tuple[Enclosure, bool]:
-        """Return the z of the left-out contexts, or of those that seem to have the longest ones; whether that is all."""
+        """Return the z of the left-out contexts, or of those that seem to have the longest ones; whether that
+        is all.
+        """
         chosen = np.arange(kept, len(self.outputs))
         if witnesses is not None and witnesses < len(chosen):
             middle = self.outputs.midpoint

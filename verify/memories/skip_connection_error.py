@@ -114,7 +114,9 @@ class _CopyingHeads:
 
 
 def _copying_heads(network: Model, model: Model) -> _CopyingHeads:
-    """Return the heads behind those of the network; refused unless the rest is the network without its skip connection."""
+    """Return the heads behind those of the network; refused unless the rest is the network without its skip
+    connection.
+    """
     own, block = dana_tensors(network), model.attention
     if network.is_rational or model.is_rational:
         raise InputError("the network", "has rational weights", "float64 weights; rational logits can be compared")

@@ -93,7 +93,9 @@ def _loss_above(bound: float, target: str) -> float:
 
 
 def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
-    """Require that the stored numbers follow from the enclosures, and return the checker's own for the question asked."""
+    """Require that the stored numbers follow from the enclosures, and return the checker's own for the question
+    asked.
+    """
     certificate, asked, answers, task = evaluation.certificate, evaluation.asked, evaluation.answers, evaluation.task
     stored, own = statement.values, figures(task, certificate.criterion, answers)
     target, tolerance = task.target, certificate.criterion.tolerance

@@ -141,7 +141,9 @@ def _bounds(matrix: Enclosure, found: RankCertificate) -> tuple[float, float]:
 
 
 def _bits_of_balls(model: Model, task: Listing, rows: int, columns: int, progress: Progress) -> int | None:
-    """Return the precision at which balls prove full row rank, `None` if none does or the matrix is too large for them."""
+    """Return the precision at which balls prove full row rank, `None` if none does or the matrix is too large
+    for them.
+    """
     if model.reads_tokens or rows * rows * columns > _LARGEST_BALLS:
         return None
     progress("feature rank", None, f"{rows} x {columns} in balls")

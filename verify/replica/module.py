@@ -283,7 +283,9 @@ def bag_sums(weights: Tensor, where: Tensor, rows: Tensor) -> Tensor:
 def _attention_from_last(
     rows: Tensor, read: Tensor, where: Tensor, queries: Tensor | None, option: dict[str, Any], own: Tensors
 ) -> tuple[Tensor, Tensor]:
-    """Return the stream after an attention that the last position alone asks, or the task; each row is projected once."""
+    """Return the stream after an attention that the last position alone asks, or the task; each row is
+    projected once.
+    """
     (count, length), device = where.shape, where.device
     in_order = torch.arange(count, device=device)
     if option["queries"] == "task":

@@ -348,7 +348,9 @@ def _run(
 
 
 def _of_whole_answers(task: AnyTask, found: Sequence[RunResult]) -> RunResult:
-    """Return the results of the contexts of each length, put together: a fact is right if all tokens of its answer are."""
+    """Return the results of the contexts of each length, put together: a fact is right if all tokens of its
+    answer are.
+    """
     right, proved = np.ones((2, task.n_contexts), dtype=bool)
     for part, each in zip(task.parts, found, strict=True):
         right[part.facts] &= each.right[part.places]

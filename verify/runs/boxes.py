@@ -198,7 +198,9 @@ def _unit(unit: Floats, matrix: Floats) -> Floats:
 
 
 def _directions(matrix: Floats) -> Iterator[tuple[Int64Array, Floats]]:
-    """Yield the neurons of one direction, and that direction, for all columns that are multiples of others or of few."""
+    """Yield the neurons of one direction, and that direction, for all columns that are multiples of others or
+    of few.
+    """
     top = np.abs(matrix).max(axis=0, initial=0.0)
     lead = np.where(matrix != 0.0, matrix, 0.0)[np.argmax(matrix != 0.0, axis=0), np.arange(matrix.shape[1])]
     some = np.flatnonzero(top > 0.0)

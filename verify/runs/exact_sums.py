@@ -509,7 +509,9 @@ class InReals:
         return (2.0 * length * tail + (5.0 * error if (count > 1).any() else 0.0)) * _SLACK
 
     def neurons(self, x: Rows, layer: Layer, where: str) -> Rows:
-        """Return the rows after a layer of rectified neurons: distances pass those that surely fire, with their signs."""
+        """Return the rows after a layer of rectified neurons: distances pass those that surely fire, with their
+        signs.
+        """
         hidden = self.mapped(x, layer.W_in, layer.b_in)
         before, away = hidden.value.copy(order="F"), hidden.off
         np.maximum(hidden.value, 0.0, out=hidden.value)

@@ -49,5 +49,7 @@ ROOT_ULPS = 1.0
 
 
 def every_run_is(dtype: str, exp_ulps: float = EXP_ULPS) -> str:
-    """Return what a machine does whose runs in this type are meant by every run, in the words of all screens and pages."""
+    """Return what a machine does whose runs in this type are meant by every run, in the words of all screens
+    and pages.
+    """
     return run_is(dtype, exp_ulps)

@@ -268,7 +268,9 @@ class _Chunk:
         return np.flatnonzero((self.model.W_U != 0.0).any(axis=1) | self._is_whole(len(self.model.blocks)))
 
     def _stream(self, place: int, columns: Int64Array, positions: Places) -> tuple[Rows, Int64Array]:
-        """Return the distinct rows before a block, of some columns and at some positions, and which of them are where."""
+        """Return the distinct rows before a block, of some columns and at some positions, and which of them are
+        where.
+        """
         steps: list[_Step] = []
         sources: list[_Source] = []
         for before in reversed(range(place)):

@@ -316,7 +316,9 @@ def _search(matrix: fmpz_mat, size: int, prime: int, rng: np.random.Generator) -
 def _descend(
     matrix: fmpz_mat, prefix: tuple[int, ...], rows: Int64Array, residues: Int64Array, prime: int
 ) -> Relation | None:
-    """Return a relation between the prefix and some of the later rows, given what is left of them without the prefix."""
+    """Return a relation between the prefix and some of the later rows, given what is left of them without the
+    prefix.
+    """
     missing = residues.shape[1]
     for row in rows[~residues.any(axis=1)].tolist():
         relation = decide_independence(matrix, (*prefix, row)).relation

@@ -195,7 +195,9 @@ def _otherwise(place: str, host: HostTokenizer, text: str, tokens: Tokens, start
 
 
 def _strict(tokenizer: Any) -> Any:
-    """Return the same with a token for what is unknown, where it would pass over that and say nothing; none elsewhere."""
+    """Return the same with a token for what is unknown, where it would pass over that and say nothing; none
+    elsewhere.
+    """
     said = json.loads(tokenizer.to_str())
     if said["model"].get("type") != "BPE" or said["model"].get("unk_token") is not None or not said["model"]["vocab"]:
         return None

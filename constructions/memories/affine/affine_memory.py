@@ -165,7 +165,9 @@ class _Built(NamedTuple):
 
 
 def _model(task: Task, rule: AffineRule, terms: list[Term], times: Int64Array, exact: int) -> Model | None:
-    """Return the model of given terms; none if its sums are too long, or a token that absorbs has other uses in a term."""
+    """Return the model of given terms; none if its sums are too long, or a token that absorbs has other uses in
+    a term.
+    """
     moduli = np.array(rule.moduli)
     absorbed = np.logical_or.reduce([rule.absorbs[s][column] for s, column in enumerate(task.contexts.T)])
     sums = _sums(task.contexts, terms, len(moduli))

@@ -246,7 +246,9 @@ _Exchange = tuple[Int64Array, Int64Array]
 
 
 def _exchanges(contexts: Int64Array, labels: Int64Array) -> list[_Exchange]:
-    """Return what becomes of the answers where one token takes the place of another one, for tokens that are frequent."""
+    """Return what becomes of the answers where one token takes the place of another one, for tokens that are
+    frequent.
+    """
     found = []
     for s, column in enumerate(contexts.T):
         common = np.argsort(-np.bincount(column), kind="stable")[:_EXCHANGED]

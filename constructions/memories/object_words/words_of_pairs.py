@@ -123,7 +123,9 @@ class _PairWords(Words):
         return np.stack([self.digits.words(slots[:, g * m : (g + 1) * m]) for g in range(self.groups)], axis=1)
 
     def picking(self, flag: bool) -> FeedForward:
-        r"""Return the word of the group that the other row names, $\xi$ moved above 0, and where there is one a flag."""
+        r"""Return the word of the group that the other row names, $\xi$ moved above 0, and where there is one a
+        flag.
+        """
         grid, M, G, d = self.grid, self.digits.top, self.groups, self.width
         kept = 2 if flag else 1
         W_in, W_out = np.zeros((d, G + kept)), np.zeros((G + kept, 1 + kept))

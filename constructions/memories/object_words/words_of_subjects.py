@@ -213,7 +213,9 @@ class LongWords(SubjectWords):
         return self.places.groups if self.places.groups > 1 else 0
 
     def _other_row(self) -> Attention:
-        """Return a hard head that adds the other row: the columns of places are all 0 for subjects alone, m - 1 in sum."""
+        """Return a hard head that adds the other row: the columns of places are all 0 for subjects alone, m - 1
+        in sum.
+        """
         words, width = self.places.groups, self.places.groups + self.places.places
         is_relation = np.zeros((1, width, 1))
         is_relation[0, words:] = 1.0
