@@ -79,8 +79,10 @@ def full_rank_memory(
     sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
     tokens, rows = np.unique(contexts.tokens, axis=0), np.zeros(0, dtype=np.int64)
     heads = None
-    for draw in range(seed, seed + _DRAWS):
-        drawn = full_rank_attention(tokens, d_vocab=len(contexts.vocabulary), seed=draw, **sizes)
+    for draw in range(_DRAWS):
+        drawn = full_rank_attention(
+            tokens, d_vocab=len(contexts.vocabulary), seed=seed + draw if draw else seed, **sizes
+        )
         matrix = features(drawn.front_end, drawn.contexts)
         if with_skip:
             matrix = np.hstack([last(drawn.front_end, drawn.contexts), matrix])

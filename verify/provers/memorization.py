@@ -85,6 +85,7 @@ def judge(
         progress: Called with the stage and the finished share of it.
 
     Example:
+        >>> import numpy as np
         >>> from constructions.tasks.table import table_task
         >>> swap = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
         >>> judge(swap, table_task("a,b\nb,a\n")).outcome.word
@@ -153,6 +154,7 @@ def certify_memorization(
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
     Example:
+        >>> import numpy as np
         >>> from constructions.models.shapes import dana_network
         >>> from constructions.tasks.table import table_task
         >>> task = table_task("a,x\nb,y\n", target="labels")  # the tokens are a and b, the answers x and y
