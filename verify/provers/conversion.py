@@ -69,15 +69,19 @@ def convert(folder: Path, out: Path, *, overwrite: bool = False, progress: Progr
         InputError: The folder is an edit, or `out` exists.
 
     Example:
+        >>> import tempfile
+        >>> import numpy as np
         >>> from constructions.tasks.table import table_task
         >>> model = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
-        >>> task, old = table_task("a,b\\nb,a\\n"), Path("old")
-        >>> old.mkdir()
-        >>> model.save(old / "model.safetensors")
-        >>> task.save(old / "task.safetensors")
-        >>> certify_memorization(model, task).save(old)
-        >>> convert(old, Path("new")).headline()[:12]
-        'HELD, PROVED'
+        >>> task = table_task("a,b\\nb,a\\n")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     old = Path(folder) / "old"
+        ...     old.mkdir()
+        ...     model.save(old / "model.safetensors")
+        ...     task.save(old / "task.safetensors")
+        ...     certify_memorization(model, task).save(old)
+        ...     print(convert(old, Path(folder) / "new").headline()[:12])
+        HELD, PROVED
     """
     folder = Path(folder)
     if (folder / "edit.json").exists():
