@@ -3,7 +3,6 @@
 Page: docs/claims/editing.md
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -18,7 +17,15 @@ from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.edits.half_space import TRIGGER, HalfSpaces
 from constructions.errors import FileFormatError, TamperedError
-from constructions.files import canonical_json, difference, require_regular_file, write_atomically
+from constructions.files import (
+    canonical_json,
+    difference,
+    parse_json,
+    read_text,
+    require_canonical,
+    require_regular_file,
+    write_atomically,
+)
 from constructions.models.appended_neurons import appended, editable, without_neurons
 from constructions.models.model import Model
 from verify.arithmetic.decimals import decimal_above
@@ -28,10 +35,10 @@ from verify.edits.certificate import (
     CAP,
     CONTEXTS_FILE,
     EDITED_FILE,
+    LARGEST_FILE,
     ORIGINAL_FILE,
     Asked,
     EditCertificate,
-    read_text,
 )
 from verify.edits.judge import preactivations
 from verify.forward.ladder import decide_argmax
@@ -106,21 +113,13 @@ class Noted:
         Raises:
             FileFormatError: Another text.
         """
-        text = read_text(path)
-        try:
-            data = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise FileFormatError(f"{path} is not JSON: {error}") from error
+        text = read_text(path, LARGEST_FILE)
+        data = parse_json(path, text)
         expect_fields(path.name, data, {"format", "version", *(each.name for each in fields(cls))})
         if (data.pop("format"), data.pop("version")) != (_FORMAT, _VERSION):
             raise FileFormatError(f"{path} is of another format than {_FORMAT!r} {_VERSION}")
         noted = cls(**data)
-        try:
-            is_canonical = noted.to_json() == text
-        except ValueError:  # a number that JSON has not
-            is_canonical = False
-        if not is_canonical:
-            raise FileFormatError(f"{path} is not canonical (sorted keys, no spaces)")
+        require_canonical(path, text, noted.to_json)
         return noted
 
 

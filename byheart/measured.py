@@ -20,7 +20,14 @@ from byheart.report.facts_page import FactsDetails, Margin, facts_page
 from byheart.report.fold_page import FoldDetails, Lead, fold_page
 from byheart.report.page import Details, report_html
 from constructions.errors import ByheartError, FileFormatError, TamperedError
-from constructions.files import canonical_json, require_regular_file, write_atomically
+from constructions.files import (
+    canonical_json,
+    parse_json,
+    read_text,
+    require_canonical,
+    require_regular_file,
+    write_atomically,
+)
 from constructions.folds.fold import Fold
 from constructions.models.entries import Entries
 from constructions.models.model import Model
@@ -93,19 +100,8 @@ class Measured:
             FileFormatError: It is missing, damaged, or has a figure that only a certificate may say.
         """
         path = folder / MEASURED_FILE
-        require_regular_file(path)
-        try:
-            with path.open("rb") as file:
-                data = file.read(_LARGEST_FILE + 1)
-            text = data.decode("ascii")
-        except (OSError, UnicodeDecodeError) as error:
-            raise FileFormatError(f"{path} is not readable: {error}") from error
-        if len(data) > _LARGEST_FILE:
-            raise FileFormatError(f"{path} is longer than {_LARGEST_FILE} bytes")
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise FileFormatError(f"{path} is not JSON: {error}") from error
+        text = read_text(path, _LARGEST_FILE)
+        found = parse_json(path, text)
         expect_fields(MEASURED_FILE, found, {"format", "version", "figures", "source", "drawn"})
         if (found["format"], found["version"]) != (_FORMAT, _VERSION):
             raise FileFormatError(f"{path} is of the format {found['format']!r}, expected {_FORMAT!r} {_VERSION}")
@@ -114,12 +110,7 @@ class Measured:
             raise FileFormatError(f"{path} has the figure {strange[0]!r}, which only the certificate may say")
         drawn = None if found["drawn"] is None else expect(f"{MEASURED_FILE}: drawn", found["drawn"], dict)
         measured = cls(figures, expect(f"{MEASURED_FILE}: source", found["source"], str), drawn)
-        try:
-            is_canonical = measured.to_json() == text
-        except ValueError:  # a number that JSON has not
-            is_canonical = False
-        if not is_canonical:
-            raise FileFormatError(f"{path} is not canonical (sorted keys, no spaces)")
+        require_canonical(path, text, measured.to_json)
         return measured
 
 

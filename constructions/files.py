@@ -9,7 +9,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,45 @@ def read_regular_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise FileFormatError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def read_text(path: Path, largest: int) -> str:
+    """Return the ASCII text of a regular file of at most `largest` bytes.
+
+    Raises:
+        FileFormatError: There is none.
+    """
+    require_regular_file(path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(largest + 1)
+        if len(data) > largest:
+            raise FileFormatError(f"{path} is longer than {largest} bytes")
+        return data.decode("ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(f"{path} is not readable: {error}") from error
+
+
+def parse_json(path: Path, text: str) -> Any:
+    """Return what the JSON text of a file says.
+
+    Raises:
+        FileFormatError: It is not JSON.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path} is not JSON: {error}") from error
+
+
+def require_canonical(path: Path, text: str, to_json: Callable[[], str]) -> None:
+    """Raise `FileFormatError` unless `to_json` gives the text of the file again."""
+    try:
+        is_canonical = to_json() == text
+    except ValueError:  # a number that JSON has not
+        is_canonical = False
+    if not is_canonical:
+        raise FileFormatError(f"{path} is not canonical (sorted keys, no spaces)")
 
 
 def require_regular_file(path: Path) -> None:

@@ -5,7 +5,6 @@ In ``parity.json`` stands what exported weights are written for, what was measur
 Pages: docs/hosts.md, docs/specification.md
 """
 
-import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ import numpy as np
 from byheart.hosts.host import HOSTS, Host, host_named
 from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import ByheartError, FileFormatError
-from constructions.files import canonical_json, write_atomically
+from constructions.files import canonical_json, parse_json, read_text, write_atomically
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network, is_mahdavi_layer
 from constructions.tasks.any_task import ListedTask
@@ -27,7 +26,7 @@ from verify.arithmetic.exact_json import expect
 from verify.arithmetic.rounding import down, up
 from verify.certificates.certificate import file_sha256
 from verify.divergence.computed import computed_held, computed_losses
-from verify.edits.certificate import read_text
+from verify.edits.certificate import LARGEST_FILE
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.forward.walk import contexts_of, part_of
 from verify.runs.exact_sums import InReals
@@ -214,10 +213,7 @@ def read_parity(folder: Path, read_measured: Callable[[Any], Read]) -> tuple[str
         FileFormatError: The file is missing or is not what it should be.
     """
     path = folder / PARITY_FILE
-    try:
-        data = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"{path} is not JSON: {error}") from error
+    data = parse_json(path, read_text(path, LARGEST_FILE))
     try:
         names = {name: expect(name, expect(path.name, data, dict).get(name), str) for name in _NAMES}
         to, written_as, dtype = (names[name] for name in _NAMES)

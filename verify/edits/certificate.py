@@ -12,7 +12,7 @@ from typing import Any
 
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError, TamperedError, require_one_of
-from constructions.files import canonical_json, require_regular_file, write_atomically
+from constructions.files import canonical_json, read_text, write_atomically
 from verify.arithmetic.decimals import decimal_above
 from verify.arithmetic.exact_json import (
     Number,
@@ -46,7 +46,7 @@ CAP = 20.0
 LONGEST_DOMAIN = 22
 """The longest contexts of which all can be kept: of two tokens there are 2^22."""
 
-_LARGEST_FILE = 2**28
+LARGEST_FILE = 2**28
 _WORDS = {
     Verdict.PROVED: "EDITED, PROVED",
     Verdict.REFUTED: "EDITED, BUT NOT ALL IS KEPT",
@@ -88,7 +88,7 @@ class Asked:
             FileFormatError: The file is missing or holds something else; a context is named twice, or both edited and
                 kept.
         """
-        text = read_text(path)
+        text = read_text(path, LARGEST_FILE)
         data = parse_object(path.name, text)
         expect_fields(path.name, data, {"contexts", "answers", "kept", "domain"})
         contexts = _rows(path, data["contexts"], d_vocab)
@@ -106,23 +106,6 @@ class Asked:
         if asked.to_json() != text:
             raise FileFormatError(f"{path} is not canonical")
         return asked
-
-
-def read_text(path: Path) -> str:
-    """Return the ASCII text of a regular file of bounded size.
-
-    Raises:
-        FileFormatError: There is none.
-    """
-    require_regular_file(path)
-    try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST_FILE + 1)
-        if len(data) > _LARGEST_FILE:
-            raise FileFormatError(f"{path} is longer than {_LARGEST_FILE} bytes")
-        return data.decode("ascii")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileFormatError(f"{path} is not readable: {error}") from error
 
 
 def _rows(path: Path, value: Any, below: int) -> list[list[int]]:
@@ -340,7 +323,7 @@ class EditCertificate:
             FileFormatError: As `from_json`, or there is no such file.
             TamperedError: As `from_json`.
         """
-        return cls.from_json(read_text(folder / EDIT_FILE))
+        return cls.from_json(read_text(folder / EDIT_FILE, LARGEST_FILE))
 
     def _data(self) -> dict[str, Any]:
         return {
