@@ -33,6 +33,7 @@ from verify.certificates.certificate import (
     WITNESS_FILE,
     Certificate,
 )
+from verify.certificates.loading import save_certified
 from verify.forward.ladder import rising_precision
 from verify.progress import Progress, silent
 from verify.provers.answer_bounds import Answers
@@ -215,9 +216,7 @@ class NewMemory(Memory):
         return replace(figures, seconds={**figures.seconds, "files": round(time.perf_counter() - start, 3)})
 
     def _write(self, folder: Path, out: Path) -> Figures:
-        self.model.save(folder / MODEL_FILE)
-        self.task.save(folder / TASK_FILE)
-        self.proved.save(folder)
+        save_certified(folder, self.model, self.task, self.proved)
         names = [MODEL_FILE, TASK_FILE, CERTIFICATE_FILE]
         if self.proved.witness is not None:
             names.append(WITNESS_FILE)

@@ -43,13 +43,12 @@ from constructions.tasks.rule import RuleTask, rule_task
 from constructions.tasks.stored import Stored
 from constructions.tasks.vectors import Vectors
 from verify.certificates.certificate import (
-    MODEL_FILE,
     OTHER_RUNS_FILE,
     REPORT_FILE,
     SUMMARY_FILE,
-    TASK_FILE,
     WRONG_FILE,
 )
+from verify.certificates.loading import save_certified
 from verify.domains.rule_answers import ONE_BY_ONE
 from verify.domains.sample import drawn
 from verify.folds.fold_answers import WrongInput, require_one_attention
@@ -532,9 +531,7 @@ def _write(
 ) -> None:
     """Write the folder that `check` proves again, and a page that is made of them; the figures name its files."""
     with new_folder(out, overwrite=overwrite) as written:
-        model.save(written / MODEL_FILE)
-        task.save(written / TASK_FILE)
-        proved.save(written)
+        save_certified(written, model, task, proved)
         for name, rows in ((WRONG_FILE, wrong), (OTHER_RUNS_FILE, runs and runs.left)):
             if rows:
                 table = io.StringIO()

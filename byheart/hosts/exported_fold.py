@@ -27,8 +27,9 @@ from constructions.models.entries import Entries
 from constructions.models.model import Model
 from constructions.models.precision import STORED
 from verify.arithmetic.exact_json import expect, expect_fields, require_sha256
-from verify.certificates.certificate import MODEL_FILE, TASK_FILE, Certificate
+from verify.certificates.certificate import TASK_FILE, Certificate
 from verify.certificates.headline import Outcome
+from verify.certificates.loading import save_certified
 from verify.provers.domain import load_fold
 from verify.verdict import Verdict
 
@@ -156,9 +157,7 @@ class ExportedFold:
         """Write the proof, the weights as the host reads them, its other files, and the rule."""
         proof = folder / PROOF_FOLDER
         proof.mkdir()
-        self.model.save(proof / MODEL_FILE)
-        self.fold.save(proof / TASK_FILE)
-        self.certificate.save(proof)
+        save_certified(proof, self.model, self.fold, self.certificate)
         self.host.write(self.model, folder, self.dtype)
         _write_beside(folder, self.model, self.fold)
 

@@ -43,12 +43,12 @@ from verify.arithmetic.exact_json import expect, expect_fields, require_sha256
 from verify.certificates.certificate import (
     ANSWERS,
     CERTIFICATE_FILE,
-    MODEL_FILE,
     TASK_FILE,
     Certificate,
     held_mask,
 )
 from verify.certificates.headline import Outcome, outcome
+from verify.certificates.loading import save_certified
 from verify.provers.memorization import judge, load_subject
 from verify.verdict import Verdict
 
@@ -151,9 +151,7 @@ class Exported:
         """Write the proof, the weights as the host reads them, its other files, the facts, and their tokenizer."""
         proof = folder / PROOF_FOLDER
         proof.mkdir()
-        self.model.save(proof / MODEL_FILE)
-        self.facts.save(proof / TASK_FILE)
-        self.certificate.save(proof)
+        save_certified(proof, self.model, self.facts, self.certificate)
         self.host.write(self.model, folder, self.dtype)
         self.facts.save(folder / TASK_FILE)
         if self.host.facts_in_one_vocabulary is not None:

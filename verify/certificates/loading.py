@@ -5,7 +5,7 @@ Page: docs/rigour/certificate.md
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from constructions.errors import FileFormatError, InputError, TamperedError
 from constructions.folds.fold import Fold
@@ -16,6 +16,26 @@ from constructions.tasks.rule import RuleTask
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE, Certificate, Subject
 
 Asked = TypeVar("Asked", AnyTask, RuleTask, Fold)
+
+
+class _Saved(Protocol):
+    """What can be saved: to a file, or, for a certificate, into a folder."""
+
+    def save(self, path: Path, /) -> object: ...
+
+
+def save_certified(folder: Path, model: Model, task: _Saved, certificate: _Saved) -> None:
+    """Write the model, the task, or rule, and the certificate that is about them into a folder.
+
+    Args:
+        folder: Where ``model.safetensors`` and ``task.safetensors`` will lie.
+        model: The weights.
+        task: What they hold.
+        certificate: What is proved of the two, perhaps with its witness.
+    """
+    model.save(folder / MODEL_FILE)
+    task.save(folder / TASK_FILE)
+    certificate.save(folder)
 
 
 def load_certified(

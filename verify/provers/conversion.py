@@ -38,6 +38,7 @@ from verify.certificates.certificate import (
     parse_criterion,
     seed_text,
 )
+from verify.certificates.loading import save_certified
 from verify.progress import Progress, silent
 from verify.provers.domain import certify_domain, certify_fold
 from verify.provers.memorization import certify_memorization
@@ -106,9 +107,7 @@ def convert(folder: Path, out: Path, *, overwrite: bool = False, progress: Progr
         if label not in proved or not held <= proved[label].values.get("held", 0):
             raise HypothesisError("to convert a folder", "each statement to be proved again", f"{label!r} is not")
     with new_folder(Path(out), overwrite=overwrite) as place:
-        model.save(place / MODEL_FILE)
-        task.save(place / TASK_FILE)
-        certified.save(place)
+        save_certified(place, model, task, certified)
         certificate.save(place)
     return certificate
 
