@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from byheart.report.chart import nice_step
-from byheart.report.document import badge, claims, document, escaped, files, section
+from byheart.report.document import badge, cards, claims, document, escaped, files, grouped, section
 from byheart.report.drawing import Axes, box, figure, part_of_page, ticks, words
 from verify.arithmetic.decimals import number
 
@@ -96,22 +96,18 @@ def facts_page(rows: Sequence[Sequence[str]], details: FactsDetails) -> str:
     """
     sorted_facts = _sorted_facts(rows, details)
     size = len(rows)
-    cards = [("facts", _counted(size), f"asked of {_counted(details.parameters)} parameters")]
-    cards += [
-        ("proved right", _counted(len(details.held)), "in real arithmetic"),
-        ("proved wrong", _counted(details.wrong), "in real arithmetic"),
-        ("undecided", _counted(size - len(details.held) - details.wrong), "neither is proved"),
+    figures = [("facts", grouped(size), f"asked of {grouped(details.parameters)} parameters")]
+    figures += [
+        ("proved right", grouped(len(details.held)), "in real arithmetic"),
+        ("proved wrong", grouped(details.wrong), "in real arithmetic"),
+        ("undecided", grouped(size - len(details.held) - details.wrong), "neither is proved"),
     ]
     if details.runs is not None:
         dtype, held = details.runs
-        cards.append((f"right in every {dtype} run", _counted(len(held)), "in any order of summation"))
-    shown = "".join(
-        f'<div class="card"><dt>{escaped(name)}</dt><dd>{value}</dd><p>{escaped(note)}</p></div>'
-        for name, value, note in cards
-    )
+        figures.append((f"right in every {escaped(dtype)} run", grouped(len(held)), "in any order of summation"))
     head = (
         f"<header><p class='brand'>byheart</p><h1>What the model knows {badge(details.verdict)}</h1>"
-        f"<p>{escaped(details.headline)}.</p><dl class='cards'>{shown}</dl></header>"
+        f"<p>{escaped(details.headline)}.</p><dl class='cards'>{cards(figures)}</dl></header>"
     )
     sections = [
         section("What is proved", claims(details.statements)),
@@ -206,7 +202,7 @@ def _legend(details: FactsDetails, sorted_facts: Mapping[str, list[int]]) -> lis
     parts, left = [], 8.0
     for kind, facts in sorted_facts.items():
         if facts:
-            text = f"{_kind(kind, details)}: {_counted(len(facts))}"
+            text = f"{_kind(kind, details)}: {grouped(len(facts))}"
             parts += [box(left, 8, 14, 14, f"on-{_COLOURS[kind]}", 2), words(left + 20, 20, text, "", "start", 13)]
             left += 44 + 7 * len(text)
     return parts
@@ -227,7 +223,7 @@ def _table(rows: Sequence[Sequence[str]], details: FactsDetails, sorted_facts: M
         named = facts if left_out <= 0 else facts[:_MOST_NAMED] + facts[-_MOST_NAMED:]
         for place, fact in enumerate(named):
             if left_out > 0 and place == _MOST_NAMED:
-                lines.append(f"<tr><td></td><td class='quiet'>{_counted(left_out)} between them</td><td></td></tr>")
+                lines.append(f"<tr><td></td><td class='quiet'>{grouped(left_out)} between them</td><td></td></tr>")
             bound = _bounds(kind, *details.margins[fact])
             text = escaped(_text(rows[fact]))
             lines.append(f"<tr><td>{escaped(_kind(kind, details))}</td><td>{text}</td><td>{bound}</td></tr>")
@@ -256,7 +252,3 @@ def _text(row: Sequence[str]) -> str:
     said = " ".join(context)
     said = said if len(said) <= _MOST_LETTERS else f"…{said[-_MOST_LETTERS:]}"
     return f"{said} → {answer if len(answer) <= _MOST_LETTERS else answer[:_MOST_LETTERS] + '…'}"
-
-
-def _counted(value: int) -> str:
-    return f"{value:,}".replace(",", "\u202f")

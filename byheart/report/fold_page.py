@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from byheart.report.chart import nice_step
-from byheart.report.document import badge, claims, document, escaped, files, section
+from byheart.report.document import badge, cards, claims, document, escaped, files, grouped, section
 from byheart.report.drawing import Axes, box, dot, figure, part_of_page, ticks, words
 from constructions.folds.fold import OWN, Fold
 from constructions.folds.typed import input_in_words, typed_choices
@@ -88,17 +88,14 @@ def fold_page(fold: Fold, entries: Entries, details: FoldDetails) -> str:
         section("How it is read", _layout(fold)),
         section("Files, and how to check them again", files(details.digests, details.provenance, "weights and rule")),
     ]
-    cards = [
-        ("inputs", f"{fold.inputs:,}".replace(",", "\u202f"), "all of them, none by itself"),
+    figures = [
+        ("inputs", grouped(fold.inputs), "all of them, none by itself"),
         ("tokens of an answer", str(len(fold.answer)), f"after a prompt of {fold.length}"),
-        ("entries", f"{entries.stored:,}".replace(",", "\u202f"), escaped(entries.words())),
+        ("entries", grouped(entries.stored), escaped(entries.words())),
     ]
-    shown = "".join(
-        f'<div class="card"><dt>{name}</dt><dd>{value}</dd><p>{note}</p></div>' for name, value, note in cards
-    )
     head = (
         f"<header><p class='brand'>byheart</p><h1>{escaped(name[0].upper() + name[1:])} {badge(details.verdict)}</h1>"
-        f"<p>{escaped(details.headline)}.</p><dl class='cards'>{shown}</dl></header>"
+        f"<p>{escaped(details.headline)}.</p><dl class='cards'>{cards(figures)}</dl></header>"
     )
     return document(f"byheart: {name}", f"{head}\n{''.join(sections)}")
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from byheart.figures import Ends, Figures, RunFigures, Tried
 from byheart.report.chart import Line, histogram, line_chart
-from byheart.report.document import badge, document, escaped, section
+from byheart.report.document import badge, cards, document, escaped, grouped, section
 from byheart.report.drawing import part_of_page
 from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted, inflected
@@ -246,9 +246,6 @@ def _headline(figures: Figures, network: Model, task: Task, details: Details) ->
         ("largest divergence", _at_most(figures.max_loss_upper), "nats, in any memorized context"),
         *_size_cards(figures, network),
     ]
-    cards = "".join(
-        f'<div class="card"><dt>{name}</dt><dd>{value}</dd><p>{note}</p></div>' for name, value, note in facts if value
-    )
     title = figures.headline.split(";")[0]
     shown = badge(verdict) if verdict else ""
     return (
@@ -256,7 +253,7 @@ def _headline(figures: Figures, network: Model, task: Task, details: Details) ->
         f"<p>The {kind} after {_count(task.n_contexts)} {inflected('context', task.n_contexts)} of "
         f"{counted(task.n_ctx, 'token')}{source}, {_how(figures)}, and every "
         f"bound marked ≤ or ≥ here and under “What is proved” is proved about the very float64 numbers in "
-        f"<code>model.safetensors</code>.</p><dl class='cards'>{cards}</dl></header>"
+        f"<code>model.safetensors</code>.</p><dl class='cards'>{cards(facts)}</dl></header>"
     )
 
 
@@ -501,13 +498,13 @@ def _predicted(network: Model, task: Task, shown: Int64Array) -> list[Predicted]
 
 def _predictions(network: Model, task: Task, shown: Int64Array, given: list[Predicted] | None) -> str:
     predicted = _predicted(network, task, shown) if given is None else given
-    cards = "".join(_prediction(task, row, each) for row, each in zip(shown.tolist(), predicted, strict=True))
+    blocks = "".join(_prediction(task, row, each) for row, each in zip(shown.tolist(), predicted, strict=True))
     note = (
         "The law of the next token to be held, above what the weights predict."
         if task.target == "laws"
         else "What the weights predict; the most frequent next token, to be held, is marked."
     )
-    return f"<p>{note}</p><div class='blocks'>{cards}</div>"
+    return f"<p>{note}</p><div class='blocks'>{blocks}</div>"
 
 
 def _prediction(task: Task, row: int, predicted: Predicted) -> str:
@@ -688,7 +685,7 @@ def _visible(character: str) -> str:
 
 
 def _count(value: Any) -> str:
-    return "" if value is None else f"{int(value):,}".replace(",", "\u202f")
+    return "" if value is None else grouped(int(value))
 
 
 def _known(ends: Ends | None) -> tuple[float, float] | None:
