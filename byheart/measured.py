@@ -189,16 +189,11 @@ def page_of_fold(folder: Path, certificate: Certificate, model: Model, fold: Fol
     Raises:
         FileFormatError: The measured numbers make no page.
     """
-    digests = {name: file_sha256(folder / name) for name in (MODEL_FILE, TASK_FILE, CERTIFICATE_FILE)}
     try:
         details = FoldDetails(
-            verdict=certificate.verdict.value,
-            headline=certificate.headline(),
-            statements=[(certificate.words(each), certificate.checker(each)) for each in certificate.statements],
             leads=[Lead(**each) for each in (measured.drawn or {})["leads"]],
             wrong=measured.figures["wrong_input"],
-            digests=digests,
-            provenance=dict(sorted(certificate.provenance.items())),
+            **_stated(folder, certificate),
         )
         return fold_page(fold, Entries.of(model), details)
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, ByheartError) as error:
@@ -223,20 +218,27 @@ def page_of_facts(folder: Path, certificate: Certificate, task: AnyTask, measure
             for lower, upper in (measured.drawn or {})["margins"]
         ]
         details = FactsDetails(
-            verdict=certificate.verdict.value,
-            headline=certificate.headline(),
-            statements=[(certificate.words(each), certificate.checker(each)) for each in certificate.statements],
             held=_held(certificate.answers),
             wrong=int(certificate.answers.values["wrong"]),
             runs=_runs(certificate, measured),
             margins=margins,
             parameters=certificate.subject.sizes["parameters"],
-            digests={name: file_sha256(folder / name) for name in (MODEL_FILE, TASK_FILE, CERTIFICATE_FILE)},
-            provenance=dict(sorted(certificate.provenance.items())),
+            **_stated(folder, certificate),
         )
         return facts_page(task.rows(np.arange(task.n_contexts)), details)
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, ByheartError) as error:
         raise FileFormatError(f"{folder / MEASURED_FILE} makes no page: {error}") from error
+
+
+def _stated(folder: Path, certificate: Certificate) -> dict[str, Any]:
+    """Return what the pages of facts and of a rule with a state take from the certificate and its files."""
+    return {
+        "verdict": certificate.verdict.value,
+        "headline": certificate.headline(),
+        "statements": [(certificate.words(each), certificate.checker(each)) for each in certificate.statements],
+        "digests": {name: file_sha256(folder / name) for name in (MODEL_FILE, TASK_FILE, CERTIFICATE_FILE)},
+        "provenance": dict(sorted(certificate.provenance.items())),
+    }
 
 
 def _held(statement: Statement) -> set[int]:
