@@ -189,11 +189,12 @@ def page_of_fold(folder: Path, certificate: Certificate, model: Model, fold: Fol
     Raises:
         FileFormatError: The measured numbers make no page.
     """
+    stated = _stated(folder, certificate)
     try:
         details = FoldDetails(
             leads=[Lead(**each) for each in (measured.drawn or {})["leads"]],
             wrong=measured.figures["wrong_input"],
-            **_stated(folder, certificate),
+            **stated,
         )
         return fold_page(fold, Entries.of(model), details)
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, ByheartError) as error:
@@ -212,6 +213,7 @@ def page_of_facts(folder: Path, certificate: Certificate, task: AnyTask, measure
     Raises:
         FileFormatError: The measured numbers make no page.
     """
+    stated = _stated(folder, certificate)
     try:
         margins = [
             Margin(-math.inf if lower is None else lower, math.inf if upper is None else upper)
@@ -223,7 +225,7 @@ def page_of_facts(folder: Path, certificate: Certificate, task: AnyTask, measure
             runs=_runs(certificate, measured),
             margins=margins,
             parameters=certificate.subject.sizes["parameters"],
-            **_stated(folder, certificate),
+            **stated,
         )
         return facts_page(task.rows(np.arange(task.n_contexts)), details)
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, ByheartError) as error:

@@ -77,21 +77,22 @@ def full_rank_memory(
     contexts = as_rows(contexts)
     require_distinct(contexts, theorem=LEMMA)
     sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
-    tokens, rows = np.unique(contexts.tokens, axis=0), np.zeros(0, dtype=np.int64)
-    heads = None
-    for draw in range(_DRAWS):
-        drawn = full_rank_attention(
-            tokens, d_vocab=len(contexts.vocabulary), seed=seed + draw if draw else seed, **sizes
+
+    def drawn(seed: int) -> tuple[FullRankAttention, Float64Array]:
+        heads = full_rank_attention(
+            np.unique(contexts.tokens, axis=0), d_vocab=len(contexts.vocabulary), seed=seed, **sizes
         )
-        matrix = features(drawn.front_end, drawn.contexts)
-        if with_skip:
-            matrix = np.hstack([last(drawn.front_end, drawn.contexts), matrix])
-        independent = independent_rows(matrix)
-        if heads is None or len(independent) > len(rows):
-            heads, rows = drawn, independent
+        matrix = features(heads.front_end, heads.contexts)
+        return heads, np.hstack([last(heads.front_end, heads.contexts), matrix]) if with_skip else matrix
+
+    heads, matrix = drawn(seed)
+    rows = independent_rows(matrix)
+    for other in range(1, _DRAWS):
         if len(rows) == min(matrix.shape):
             break
-    assert heads is not None
+        others, matrix = drawn(seed + other)
+        if len(found := independent_rows(matrix)) > len(rows):
+            heads, rows = others, found
     rank, count = len(rows), len(heads.contexts)
     # So many labels that the most frequent one holds fewer contexts than the rank; one dimension tells two apart.
     kinds = 2 if d_model == 1 else max(len(contexts.vocabulary), -(-2 * count // rank))
