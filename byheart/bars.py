@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
-from verify.progress import Progress, silent
+from constructions.progress import Progress, silent
 
 
 def shown(progress: Progress | bool | None) -> AbstractContextManager[Progress]:

@@ -13,8 +13,8 @@ import numpy as np
 from byheart.editing import Edited
 from constructions.arrays import Int64Array
 from constructions.errors import InputError
+from constructions.progress import Progress, silent
 from verify.edits.certificate import FLAT
-from verify.progress import Progress, silent
 
 HOW = (("float32", "eager"), ("float32", "sdpa"), ("bfloat16", "eager"), ("bfloat16", "sdpa"))
 _TOGETHER = 4096  # contexts of a batch

@@ -38,13 +38,13 @@ from constructions.models.blocks import Normalization
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
 from constructions.models.precision import SIGNIFICAND
+from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.rule import rule_task
 from constructions.tasks.task import Task
 from verify.edits.certificate import FLAT, EditCertificate
 from verify.forward.ladder import decide_argmax, leads, rising_precision
 from verify.forward.logits import logit_chunks
-from verify.progress import Progress, silent
 from verify.provers.edit import (
     LARGEST_DOMAIN,
     Edit,

@@ -12,13 +12,13 @@ import numpy as np
 from constructions.errors import InputError
 from constructions.models.ablation import parts, without
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.vocabulary import visible
 from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.headline import Outcome, outcome_of_fact
 from verify.forward.ladder import decide_argmax, leads
-from verify.progress import Progress, silent
 from verify.provers.answer_bounds import Answers, guess_loss, judge_answers
 
 Fate = Literal["held", "lost", "undecided"]

@@ -22,6 +22,7 @@ from byheart.rows import JSON_FILES, Frame, Series, cell_text, rows_of, rows_of_
 from constructions.counted import counted, inflected
 from constructions.errors import FileFormatError, InputError
 from constructions.models.precision import Precision
+from constructions.progress import Progress
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.arrays import array_task, read_arrays
 from constructions.tasks.recitation import in_parts
@@ -47,7 +48,6 @@ from constructions.tasks.text import (
     units,
 )
 from constructions.tasks.vocabulary import OTHER
-from verify.progress import Progress
 
 DEFAULT_CONTEXT = 4
 DEFAULT_FACTS = 1024

@@ -47,6 +47,7 @@ from constructions.models.precision import STORED, Precision
 from constructions.models.shapes import is_dana_network, is_heads_alone
 from constructions.named.context_rows import ContextRows
 from constructions.named.registry import NamedConstruction
+from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
@@ -61,7 +62,6 @@ from verify.claim import Claim
 from verify.domains.sample import drawn, most_wrong
 from verify.encoders.encoder_ceiling import network_divergence
 from verify.encoders.encoder_floor import encoder_floor
-from verify.progress import Progress, silent
 from verify.provers.answer_bounds import Answers
 from verify.provers.domain import load_rule
 from verify.provers.memorization import Judged, certify_memorization, judge, load_subject

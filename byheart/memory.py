@@ -20,6 +20,7 @@ from constructions.capacity.head_counts import Capacity
 from constructions.errors import InputError
 from constructions.files import new_folder, write_atomically
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.rule import RuleTask
 from verify.arithmetic.rounding import down
@@ -35,7 +36,6 @@ from verify.certificates.certificate import (
 )
 from verify.certificates.loading import save_certified
 from verify.forward.ladder import rising_precision
-from verify.progress import Progress, silent
 from verify.provers.answer_bounds import Answers
 from verify.provers.domain import load_rule
 from verify.provers.memorization import load_subject

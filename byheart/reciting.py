@@ -15,6 +15,7 @@ from constructions.counted import counted, inflected
 from constructions.errors import InputError
 from constructions.models.model import Model
 from constructions.probes.probe_memory import LONGEST
+from constructions.progress import Progress, silent
 from constructions.tasks.criterion import TOLERANCE
 from constructions.tasks.recitation import (
     encoded,
@@ -33,7 +34,6 @@ from constructions.tasks.windows import END, Windows
 from verify.certificates.certificate import REALS, TEXT, Certificate
 from verify.certificates.headline import PROVER_ALONE
 from verify.forward.ladder import decide_argmax, leads
-from verify.progress import Progress, silent
 from verify.provers.memorization import load_subject
 from verify.runs.exact_sums import InReals
 from verify.runs.formats import FORMATS

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from constructions.counted import counted
+from constructions.progress import Progress, silent
 from verify.certificates.headline import Outcome
 from verify.claim import Claim, Judgement
 from verify.claims import REGISTER, claims, module_of
 from verify.evidence import Evidence, Method, Role
 from verify.journal import Journal, completed_once
 from verify.program_text import files_sha256
-from verify.progress import Progress, silent
 from verify.verdict import Verdict
 from verify.workers import Workers
 

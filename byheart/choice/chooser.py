@@ -18,12 +18,13 @@ from constructions.errors import (
     ResourceError,
     require_at_least,
 )
-from constructions.memories.memory import Limits, Memory, Progress, silent
+from constructions.memories.memory import Limits, Memory
 from constructions.memories.menu import MEMORIES
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.construction import Construction
 from constructions.models.model import Model
 from constructions.models.precision import SHORT, Precision, require_precision
+from constructions.progress import Progress, silent
 from constructions.tasks.criterion import TOLERANCE
 from constructions.tasks.task import Task
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from byheart.figures import CapacityFigures
     from constructions.capacity.rank_profile import RankCell, RankProfile
     from constructions.named.context_rows import ContextRows
+    from constructions.progress import Progress
     from constructions.tasks.task import Task
-    from verify.progress import Progress
 
 _SHOWN = 4  # of the contexts that prove how many heads of any width labels take
 

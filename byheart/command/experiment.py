@@ -16,7 +16,7 @@ from constructions.counted import counted, inflected
 if TYPE_CHECKING:
     from byheart.experiments.figure import Figure
     from byheart.experiments.page import Drawn
-    from verify.progress import Progress
+    from constructions.progress import Progress
 
 HELP = "train what the figures of the sources show, and prove what each model holds"
 EXAMPLE = "byheart experiment --list"

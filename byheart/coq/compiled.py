@@ -17,8 +17,8 @@ from byheart.coq.library import LIBRARY, MEMORY, OPTIONS, library_sources, write
 from byheart.coq.source import NATIVE, PIECE, attempts, claim_source, probe_source, proof_sources
 from byheart.hosts.export import own_dtype
 from constructions.errors import InputError, TamperedError
+from constructions.progress import Progress, silent
 from verify.certificates.certificate import Certificate
-from verify.progress import Progress, silent
 from verify.verdict import Verdict
 
 AXIOMS = (

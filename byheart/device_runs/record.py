@@ -23,8 +23,8 @@ from constructions.counted import counted
 from constructions.errors import ByheartError, InputError
 from constructions.files import write_atomically
 from constructions.models.precision import Precision
+from constructions.progress import Progress, silent
 from verify.certificates.provenance import provenance
-from verify.progress import Progress, silent
 from verify.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from constructions.counted import counted
 from constructions.errors import ByheartError, FileFormatError, InputError
 from constructions.models.blocks import Attention
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from constructions.tasks.vectors import load_task
-from verify.progress import Progress, silent
 from verify.provers.memorization import check_memorization
 from verify.verdict import Verdict
 

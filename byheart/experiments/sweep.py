@@ -25,11 +25,11 @@ from byheart.experiments.points import Point
 from constructions.errors import FileFormatError, InputError
 from constructions.files import new_folder, write_atomically
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.vectors import Vectors
 from verify.arithmetic.rounding import down, up
 from verify.forward.heads import enclose_layer
-from verify.progress import Progress, silent
 from verify.provers.memorization import certify_memorization, judge
 from verify.saturated.saturation import certify_saturation
 from verify.workers import Workers, completed

@@ -37,6 +37,7 @@ from constructions.folds.fold import Fold
 from constructions.models.construction import require_fit
 from constructions.models.entries import Entries
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import RuleTask, rule_task
@@ -53,7 +54,6 @@ from verify.domains.rule_answers import ONE_BY_ONE
 from verify.domains.sample import drawn
 from verify.folds.fold_answers import WrongInput, require_one_attention
 from verify.folds.least_leads import least_leads
-from verify.progress import Progress, silent
 from verify.provers.answer_bounds import Answers, Decided
 from verify.provers.domain import OF_PATHS, certify_domain
 from verify.provers.domain import certify_fold as certified_fold

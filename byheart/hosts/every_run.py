@@ -11,8 +11,8 @@ import numpy as np
 from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_one_of
 from constructions.models.model import Model
+from constructions.progress import Progress
 from verify.certificates.certificate import Statement
-from verify.progress import Progress
 from verify.provers.runs import MOST_INPUTS, state_runs
 from verify.runs.every_run import every_run
 from verify.runs.formats import JUDGED, every_run_is

@@ -23,13 +23,13 @@ from constructions.models.blocks import Attention
 from constructions.models.construction import require_fit
 from constructions.models.exact_network import rounded
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask, ListedTask
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vocabulary import typed
 from verify.certificates.certificate import KERNEL, RUNS, Certificate
 from verify.certificates.headline import Outcome
-from verify.progress import Progress, silent
 from verify.provers.domain import load_fold
 from verify.provers.memorization import certify_memorization, load_subject
 from verify.provers.runs import prove_runs

@@ -18,12 +18,12 @@ from constructions.errors import InputError, LossError
 from constructions.files import new_folder
 from constructions.folds.fold import Fold
 from constructions.models.model import Model
+from constructions.progress import Progress
 from constructions.tasks.criterion import Criterion
 from verify.arithmetic.rounding import up
 from verify.certificates.certificate import Certificate
 from verify.certificates.headline import Outcome
 from verify.forward.row_balls import logit_balls
-from verify.progress import Progress
 from verify.provers.domain import certify_fold, load_fold
 from verify.runs.formats import JUDGED
 from verify.verdict import Verdict

@@ -8,9 +8,9 @@ from constructions.counted import counted
 
 if TYPE_CHECKING:
     from byheart.facts import Given
+    from constructions.progress import Progress
     from constructions.tasks.task import Target
     from constructions.tasks.text import Unit
-    from verify.progress import Progress
 
 _UNITS: "dict[str, Unit]" = {
     "characters": "char", "words": "word", "bytes": "byte", "char": "char", "word": "word", "byte": "byte",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from byheart.bars import bars
-from verify.progress import Progress, silent
+from constructions.progress import Progress, silent
 
 
 @contextmanager

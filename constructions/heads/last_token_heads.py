@@ -4,7 +4,6 @@ Page: docs/claims/last_token_heads.md
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,9 +19,8 @@ from constructions.models.attention import softmax
 from constructions.models.construction import Construction
 from constructions.models.precision import Precision, require_precision, rounded_model
 from constructions.models.shapes import dana_network
+from constructions.progress import Progress
 from constructions.tasks.task import Task
-
-Progress = Callable[[str, float | None, str], None]
 
 _CLAIM = "The memory of last-token heads"
 _SLACK = 1.25  # features that a class takes for each of its contexts

@@ -8,10 +8,10 @@ import numpy as np
 from constructions.arrays import BoolArray, Float64Array
 from constructions.counted import counted
 from constructions.errors import CapacityError, HypothesisError
-from constructions.memories.memory import Progress, silent
 from constructions.memories.one_hot_laws import one_hot_model
 from constructions.models.construction import Construction
 from constructions.models.precision import SIGNIFICAND, Precision, require_precision, rounded
+from constructions.progress import Progress, silent
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
 

@@ -6,23 +6,16 @@ Pages: docs/memories.md, docs/contributing.md
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from constructions.errors import ResourceError
 from constructions.models.precision import Precision
+from constructions.progress import Progress, silent
 from constructions.tasks.criterion import TOLERANCE
 
 if TYPE_CHECKING:
     from constructions.models.construction import Construction
     from constructions.tasks.task import Task
-
-Progress = Callable[[str, float | None, str], None]
-"""Called with what is being done, the finished share of it in [0, 1] or `None`, and a detail to show."""
-
-
-def silent(stage: str, share: float | None, detail: str) -> None:
-    """Progress that nobody looks at."""
 
 
 class Limits(NamedTuple):

@@ -26,7 +26,6 @@ from constructions.features.full_rank_attention import (
 )
 from constructions.features.minimum_norm import RightInverse, right_inverse
 from constructions.features.skip_connection import SkipConnection, memorize_with_skip_connection
-from constructions.memories.memory import Progress, silent
 from constructions.memories.tail import TailFit, fit_tail, tail_bytes
 from constructions.memory_budget import require_memory
 from constructions.models.attention import features, last
@@ -34,6 +33,7 @@ from constructions.models.construction import Construction
 from constructions.models.front_end import FrontEnd
 from constructions.models.model import Model
 from constructions.models.precision import Precision, rounded_model
+from constructions.progress import Progress, silent
 from constructions.tasks.task import Task
 
 TAILS = ("none", "fit")

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from byheart.bars import bars, shown
-from verify.progress import silent
+from constructions.progress import silent
 
 
 def test_bars_are_shown_on_standard_error_with_the_stage_and_what_is_done(capsys):

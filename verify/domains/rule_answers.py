@@ -13,6 +13,7 @@ import numpy as np
 from constructions.arrays import Int64Array
 from constructions.errors import require_at_least
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from constructions.tasks.rule import RuleTask
 from verify.arithmetic import blas
 from verify.domains.attention_tables import AttentionTables, is_one_attention
@@ -22,7 +23,6 @@ from verify.domains.tally import MOST_NAMED, Tally
 from verify.forward.ladder import rising_precision
 from verify.forward.map_norms import Norms
 from verify.journal import Journal
-from verify.progress import Progress, silent
 from verify.workers import Workers, completed
 
 VISITS = 2**28

@@ -12,6 +12,7 @@ from constructions.arrays import BoolArray, Int64Array
 from constructions.models.appended_neurons import appended, editable, without_neurons
 from constructions.models.blocks import Activation
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.edits.leak import leak
@@ -20,7 +21,6 @@ from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.ladder import decide_argmax, leads, rising_precision
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.forward.map_norms import SLACK, Norms, row_norms
-from verify.progress import Progress, silent
 
 _BITS = 320  # of the balls where float64 knows a preactivation too badly
 _WIDE = 1.0  # such a radius

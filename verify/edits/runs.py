@@ -7,9 +7,9 @@ import numpy as np
 
 from constructions.arrays import BoolArray, Int64Array
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from verify.edits.certificate import FLAT, EditRuns
 from verify.edits.judge import KeptContexts
-from verify.progress import Progress, silent
 from verify.runs.every_run import every_run
 from verify.runs.formats import EXP_ULPS, FORMATS
 from verify.runs.hypotheses import OF_BOUNDS

@@ -4,7 +4,6 @@ Page: docs/claims/sequence_encoder.md
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 from constructions.arrays import Float64Array
 from constructions.errors import InputError, require_at_least
 from constructions.models.model import Model
+from constructions.progress import Progress
 from constructions.tasks.task import Task
 from verify.arithmetic.elementary import log
 from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
@@ -20,8 +20,6 @@ from verify.arithmetic.sums import total
 from verify.divergence.kullback_leibler import divergence, quadratic_divergence_bound
 from verify.forward.logits import logit_chunks
 from verify.linear_algebra.singular_values import enclose_singular_values
-
-Progress = Callable[[str, float | None, str], None]
 
 
 def mean_divergence(logits: Enclosure, laws: ArrayLike, *, prior: ArrayLike | None = None) -> tuple[float, float]:

@@ -20,6 +20,7 @@ from constructions.folds.fold import Fold
 from constructions.models.blocks import Attention
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from verify.arithmetic import blas
 from verify.arithmetic.rounding import Floats, down, quiet, up
 from verify.folds.boxes import Boxes
@@ -28,7 +29,6 @@ from verify.folds.means import largest_mean
 from verify.folds.paths import Moves, Paths
 from verify.folds.rows import FoldRows, Readable
 from verify.forward.row_balls import logit_balls
-from verify.progress import Progress, silent
 from verify.runs.formats import EXP_ULPS, FLOAT64, FloatFormat
 
 MOST_CELLS = 2**20

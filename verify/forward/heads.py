@@ -12,6 +12,7 @@ from flint import arb_mat, ctx
 from constructions.arrays import Int64Array
 from constructions.errors import InputError
 from constructions.models.model import Model
+from constructions.progress import Progress
 from constructions.tasks.vectors import Vectors
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure, largest
@@ -22,7 +23,6 @@ from verify.forward.in_float64 import InFloat64
 from verify.forward.map_norms import Norms
 from verify.forward.row_balls import HeadBalls, InRowBalls, RowBalls
 from verify.forward.walk import Heads, checked_inputs, part_of, stream_of
-from verify.progress import Progress
 
 _ENTRIES = 2**23  # of what the heads read that is worked on together
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.models.model import Model
+from constructions.progress import Progress
 from constructions.tasks.any_task import AnyTask, Listing
 from constructions.tasks.criterion import Criterion
 from verify.arithmetic.elementary import log
@@ -34,7 +35,6 @@ from verify.divergence.kullback_leibler import (
 )
 from verify.forward.ladder import Precision, rising_of_parts
 from verify.forward.walk import contexts_of
-from verify.progress import Progress
 from verify.runs.exact_sums import InReals
 from verify.runs.integer_rows import known_logits
 

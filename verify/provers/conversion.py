@@ -13,6 +13,7 @@ from constructions.errors import FileFormatError, HypothesisError, InputError, T
 from constructions.files import new_folder, read_regular_file
 from constructions.folds.fold import Fold
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.stored import read_stored
 from constructions.tasks.vectors import load_task
@@ -39,7 +40,6 @@ from verify.certificates.certificate import (
     seed_text,
 )
 from verify.certificates.loading import save_certified
-from verify.progress import Progress, silent
 from verify.provers.domain import certify_domain, certify_fold
 from verify.provers.memorization import certify_memorization
 from verify.provers.runs import MOST_INPUTS, prove_runs

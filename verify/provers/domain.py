@@ -9,6 +9,7 @@ from constructions.errors import InputError
 from constructions.folds.fold import Fold
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import RuleTask
 from verify.arithmetic import blas
@@ -31,7 +32,6 @@ from verify.domains.rule_answers import ONE_BY_ONE, VISITS, RuleAnswers, judge_r
 from verify.domains.sample import drawn, most_wrong
 from verify.folds.fold_answers import FoldAnswers, judge_fold
 from verify.journal import Journal
-from verify.progress import Progress, silent
 from verify.provers.counts import check_counts
 from verify.provers.evaluation import OF_PATHS, OnDomain, OnFold
 from verify.provers.proved import Proved

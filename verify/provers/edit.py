@@ -15,6 +15,7 @@ from constructions.errors import FileFormatError, HypothesisError, InputError, T
 from constructions.files import write_atomically
 from constructions.models.appended_neurons import without_neurons
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from verify.arithmetic.exact_json import Number, raised
 from verify.certificates.provenance import provenance
 from verify.edits.certificate import (
@@ -33,7 +34,6 @@ from verify.edits.judge import KeptContexts, caps, judge_kept
 from verify.edits.runs import answered_in_every_run, state_edit_runs
 from verify.forward.ladder import decide_argmax
 from verify.forward.logits import enclose_logits
-from verify.progress import Progress, silent
 from verify.runs.formats import EXP_ULPS
 from verify.verdict import Verdict
 

@@ -10,6 +10,7 @@ from constructions.errors import FileFormatError, HypothesisError
 from constructions.folds.fold import Fold
 from constructions.models.model import Model
 from constructions.models.shapes import is_dana_network, is_heads_alone, is_mahdavi_layer
+from constructions.progress import Progress
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import RuleTask
@@ -19,7 +20,6 @@ from verify.domains.rule_answers import ONE_BY_ONE, VISITS, RuleAnswers, judge_r
 from verify.domains.sample import drawn
 from verify.folds.fold_answers import FoldAnswers, judge_fold
 from verify.forward.heads import AttendedVectors, enclose_features, enclose_layer
-from verify.progress import Progress
 from verify.provers.answer_bounds import Answers, ArgmaxProof, judge_answers
 
 OF_PATHS = "longest paths through the states, and boxes of what the heads write"

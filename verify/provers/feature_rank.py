@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from constructions.models.model import Model
 from constructions.products import multiply
+from constructions.progress import Progress
 from constructions.tasks.any_task import Listing
 from constructions.tasks.vectors import Vectors
 from verify.arithmetic.enclosure import Enclosure, matmul, sqrt
@@ -28,7 +29,6 @@ from verify.linear_algebra.ball_rank import ball_rank
 from verify.linear_algebra.gram import GramWitness
 from verify.linear_algebra.norms import float_above, frobenius, radius_norm
 from verify.linear_algebra.row_rank import RankCertificate, certify_full_row_rank
-from verify.progress import Progress
 from verify.provers.evaluation import OnContexts, is_one_attention
 from verify.verdict import Verdict
 

@@ -11,6 +11,7 @@ from constructions.errors import InputError
 from constructions.memory_budget import require_memory
 from constructions.models.construction import require_fit
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.vectors import load_task
@@ -30,7 +31,6 @@ from verify.certificates.certificate import (
 from verify.certificates.headline import Outcome, outcome
 from verify.certificates.loading import load_certified
 from verify.certificates.provenance import provenance
-from verify.progress import Progress, silent
 from verify.provers.answer_bounds import Answers, ArgmaxProof, Decided, judge_answers
 from verify.provers.answers import figures
 from verify.provers.answers import prove as prove_answers

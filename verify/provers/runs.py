@@ -8,6 +8,7 @@ import numpy as np
 from constructions.arrays import BoolArray
 from constructions.counted import counted
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
 from verify.arithmetic.exact_json import Number
 from verify.certificates.certificate import (
@@ -18,7 +19,6 @@ from verify.certificates.certificate import (
     mask_text,
 )
 from verify.folds.fold_answers import judge_fold
-from verify.progress import Progress, silent
 from verify.provers.evaluation import OF_PATHS, OnContexts, OnDomain, OnFold
 from verify.runs.formats import EXP_ULPS, FORMATS
 from verify.runs.held_runs import HeldInRuns, held_in_every_run

@@ -9,6 +9,7 @@ import numpy as np
 
 from constructions.counted import counted
 from constructions.models.model import Model
+from constructions.progress import Progress
 from constructions.tasks.task import Task
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number
@@ -16,7 +17,6 @@ from verify.arithmetic.sums import total
 from verify.certificates.certificate import TEXT_DIVERGENCE, Statement, StatementCheck
 from verify.divergence.kullback_leibler import empirical_divergence
 from verify.forward.logits import logit_chunks
-from verify.progress import Progress
 from verify.provers.divergence import widened
 from verify.provers.evaluation import OnContexts
 from verify.verdict import Verdict

@@ -11,11 +11,11 @@ import numpy as np
 from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.models.blocks import Attention, FeedForward
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from verify.arithmetic import blas
 from verify.forward.map_norms import Norms
 from verify.forward.row_ellipsoids import InRowEllipsoids
 from verify.forward.walk import contexts_of, passed, read_out, stream_of
-from verify.progress import Progress, silent
 from verify.runs.format_rows import InFormat
 from verify.runs.formats import EXP_ULPS, FLOAT64, FloatFormat
 from verify.runs.rounding import has_bound

@@ -10,12 +10,12 @@ import numpy as np
 from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import require_one_of
 from constructions.models.model import Model
+from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask, Listing
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import up
 from verify.forward.logits import logit_chunks
 from verify.forward.walk import contexts_of
-from verify.progress import Progress, silent
 from verify.runs.every_run import answered_in_every_run, every_run
 from verify.runs.exact_runs import judged_without_rounding, surely_held, surely_lost
 from verify.runs.formats import EXP_ULPS, JUDGED, FloatFormat

@@ -10,9 +10,9 @@ from flint import fmpz_mat
 
 from constructions.arrays import Float64Array
 from constructions.errors import require_at_least
+from constructions.progress import Progress, silent
 from verify.linear_algebra.exact_rows import Relation, integer_rows
 from verify.linear_algebra.numerical_rank import NumericalRanks, numerical_ranks
-from verify.progress import Progress, silent
 from verify.saturated.block_certificate import BlockCertificate, find_blocks
 from verify.saturated.context_rank import ContextRanks, certify_context_ranks
 from verify.saturated.general_position import shifted_queries

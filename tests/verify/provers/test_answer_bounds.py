@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from constructions.models.blocks import FeedForward
 from constructions.models.model import Model
+from constructions.progress import silent
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Counts, make_task
@@ -20,7 +21,6 @@ from tests.layers import random_layer, random_layer_task
 from tests.verify.runs.integer_models import sum_modulo
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.ladder import rising_of_parts
-from verify.progress import silent
 from verify.provers import answer_bounds as module
 from verify.provers.answer_bounds import Answers, guess_loss, judge_answers, margin_upper
 

@@ -8,10 +8,10 @@ from constructions.errors import FileFormatError
 from constructions.folds.fold import addition
 from constructions.heads.adder import adder
 from constructions.models.model import Model
+from constructions.progress import silent
 from tests.layers import random_layer, random_layer_task
 from tests.memories import memory, random_task, write_memory
 from verify.certificates.certificate import Certificate
-from verify.progress import silent
 from verify.provers import evaluation
 from verify.provers.domain import certify_fold
 from verify.provers.evaluation import OnContexts, OnFold, attended, features, has_features, is_one_attention

@@ -10,11 +10,11 @@ from byheart.command.main import main
 from byheart.hosts.facts.numbered_facts import Reading, read_facts
 from byheart.job import run_summary
 from constructions.errors import ByheartError, InputError
+from constructions.progress import silent
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from tests.prompts import NAMES, PROMPTS, certified, facts, model, said_by, task_of
-from verify.progress import silent
 from verify.provers.answer_bounds import judge_answers
 from verify.provers.memorization import certify_memorization
 

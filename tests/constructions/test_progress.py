@@ -2,7 +2,7 @@
 
 import pytest
 
-from verify.progress import silent
+from constructions.progress import silent
 
 
 def test_silent_progress_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
