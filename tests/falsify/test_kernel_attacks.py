@@ -24,6 +24,7 @@ from tests.corpus.forging import restated
 from tests.layers import memory_layer, random_layer_task, write_layer
 from tests.memories import changed, memory, random_task, truth, write_memory
 from tests.verify.kernel import folders
+from tests.verify.kernel.test_rule import CHANGES
 from verify.certificates.certificate import (
     ANSWERS,
     FEATURE_RANK,
@@ -200,31 +201,7 @@ def test_statements_that_the_kind_of_task_cannot_have_are_refuted(tmp_path: Path
 # Rules.
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"rule": "min"},
-        {"rule": "sum mod 3"},
-        {"rule": "sum mod 03"},
-        {"rule": "sum mod -3"},
-        {"rule": "median"},
-        {"rule": ["max"]},
-        {"rule": 1},
-        {"reads": np.array([0])},
-        {"reads": np.array([0, 0, 1])},
-        {"reads": np.array([[0, 1]])},
-        {"answers": np.array([0, 1])},
-        {"answers": np.array([0, 1, -2])},
-        {"answers": np.array([0.0, 1.0, 2.0])},
-        {"tokens_0": np.array([0, 2, 1])},
-        {"tokens_0": np.array([-1, 0, 1])},
-        {"tokens_2": np.array([0])},
-        {"steps_1": np.zeros((3, 3), dtype=np.int64)},
-        {"steps_1": np.full((3, 3), 7)},
-        {"steps_1": np.arange(9).reshape(3, 3)[:2]},
-        {"labels": np.array([0])},
-    ],
-)
+@pytest.mark.parametrize("change", CHANGES)
 def test_both_readers_refuse_the_same_rules(change: dict, tmp_path: Path) -> None:
     path, honest = tmp_path / "task.safetensors", task_files.parts(rule_task("max", d_vocab=3, n_ctx=2))
     for read in (RuleTask.load, read_rule_file):

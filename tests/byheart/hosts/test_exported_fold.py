@@ -12,10 +12,10 @@ from byheart.command.main import main
 from byheart.hosts.exported_fold import ExportedFold, MeasuredDecoding, WrongSaid
 from byheart.hosts.exported_folder import proof_of_an_export, require_export_made_again
 from byheart.hosts.host import host_named
-from constructions.errors import FileFormatError, TamperedError
+from constructions.errors import TamperedError
 from constructions.folds.fold import addition
 from constructions.heads.adder import adder
-from tests.byheart.hosts.test_exported_folder import fields, replaced, taken
+from tests.byheart.hosts.test_exported_folder import fields, replaced, require_refused, taken
 from tests.byheart.hosts.test_fold_export import damaged
 from verify.certificates.certificate import Statement
 from verify.provers.domain import certify_fold
@@ -130,22 +130,14 @@ def test_the_kernel_has_no_proof_and_says_so(folder, capsys):
 def test_what_was_tampered_with_ends_with_1_and_names_the_file(name, folder, made, capsys):
     file, forge = TAMPERED[name]
     forge(folder, made / "others") if forge.__qualname__.startswith("taken") else forge(folder)
-    assert main(["check", str(folder), "--fast", "--quiet"]) == 1
-    shown = capsys.readouterr()
-    assert file in shown.err and "Traceback" not in shown.err
-    with pytest.raises(TamperedError, match=file):
-        require_export_made_again(folder)
+    require_refused(folder, 1, file, capsys, "--fast")
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_export_ends_with_2_and_names_the_file(name, folder, capsys):
     file, forge = REFUSED[name]
     forge(folder)
-    assert main(["check", str(folder), "--fast", "--quiet"]) == 2
-    shown = capsys.readouterr()
-    assert file in shown.err and "Traceback" not in shown.err
-    with pytest.raises(FileFormatError, match=file):
-        require_export_made_again(folder)
+    require_refused(folder, 2, file, capsys, "--fast")
 
 
 @pytest.mark.parametrize("wrong", [None, WrongSaid((0, 1, 0, 1, 1, 0), (1, 0, 1))])

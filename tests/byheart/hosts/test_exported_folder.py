@@ -152,26 +152,27 @@ def test_an_export_is_checked_and_says_what_was_not_done_again(folder, capsys):
     require_export_made_again(folder)
 
 
+def require_refused(folder, code, file, capsys, *options):
+    """`check` ends with this code and names the file, and so does the library."""
+    assert main(["check", str(folder), *options, "--quiet"]) == code
+    shown = capsys.readouterr()
+    assert file in shown.err and "Traceback" not in shown.err
+    with pytest.raises({1: TamperedError, 2: FileFormatError}[code], match=file):
+        require_export_made_again(folder)
+
+
 @pytest.mark.parametrize("name", TAMPERED)
 def test_what_was_tampered_with_ends_with_1_and_names_the_file(name, folder, made, capsys):
     file, forge = TAMPERED[name]
     forge(folder, made / "others") if forge.__qualname__.startswith("taken") else forge(folder)
-    assert main(["check", str(folder), "--quiet"]) == 1
-    shown = capsys.readouterr()
-    assert file in shown.err and "Traceback" not in shown.err
-    with pytest.raises(TamperedError, match=file):
-        require_export_made_again(folder)
+    require_refused(folder, 1, file, capsys)
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_export_ends_with_2_and_names_the_file(name, folder, capsys):
     file, forge = REFUSED[name]
     forge(folder)
-    assert main(["check", str(folder), "--quiet"]) == 2
-    shown = capsys.readouterr()
-    assert file in shown.err and "Traceback" not in shown.err
-    with pytest.raises(FileFormatError, match=file):
-        require_export_made_again(folder)
+    require_refused(folder, 2, file, capsys)
 
 
 def test_the_difference_is_shown(folder):
