@@ -112,6 +112,13 @@ Proof.
   - intros delta r Hdelta H. specialize (H 0%nat 2%nat ltac:(lia) ltac:(lia)). unfold encoder in H. simpl in H. lra.
 Qed.
 
+Lemma reciprocal_is_small : forall delta y, 0 < delta -> 1 <= y -> 1 / delta <= y -> 0 < 1 / y <= delta.
+Proof.
+  intros delta y Hdelta Hy H. split; [apply Rdiv_lt_0_compat; lra |]. apply (Rmult_le_reg_r y); [lra |].
+  replace (1 / y * y) with 1 by (field; lra). replace 1 with (delta * (1 / delta)) at 1 by (field; lra).
+  apply Rmult_le_compat_l; lra.
+Qed.
+
 (** Lemma 4 as printed is false. *)
 Theorem lemma_4_is_false : ~ printed_lemma_4.
 Proof.
@@ -123,10 +130,7 @@ Proof.
   - set (y := 1 + 1 / delta_1 + 4 * Rabs K).
     assert (0 < 1 / delta_1) by (apply Rdiv_lt_0_compat; lra). pose proof (Rabs_pos K). pose proof (Rle_abs K).
     assert (Hy : 1 <= y) by (unfold y; lra).
-    assert (Hd : 0 < 1 / y <= delta_1).
-    { split; [apply Rdiv_lt_0_compat; lra |]. apply (Rmult_le_reg_r y); [lra |].
-      replace (1 / y * y) with 1 by (field; lra). unfold y.
-      replace 1 with (delta_1 * (1 / delta_1)) at 1 by (field; lra). apply Rmult_le_compat_l; lra. }
+    assert (Hd : 0 < 1 / y <= delta_1) by (apply reciprocal_is_small; unfold y in *; lra).
     pose proof (Hrange (1 / y) _ (proj1 Hd) (Hall (1 / y) 0%nat Hd ltac:(lia))) as R.
     replace (1 / (1 / y)) with y in R by (field; lra).
     pose proof (exp_square_below y ltac:(lra)) as Q.
@@ -169,10 +173,7 @@ Proof.
   - set (y := 20 + 1 / delta_1 + 64 * Rabs K).
     assert (0 < 1 / delta_1) by (apply Rdiv_lt_0_compat; lra). pose proof (Rabs_pos K). pose proof (Rle_abs K).
     assert (Hy : 1 <= y) by (unfold y; lra).
-    assert (Hd : 0 < 1 / y <= delta_1).
-    { split; [apply Rdiv_lt_0_compat; lra |]. apply (Rmult_le_reg_r y); [lra |].
-      replace (1 / y * y) with 1 by (field; lra). unfold y.
-      replace 1 with (delta_1 * (1 / delta_1)) at 1 by (field; lra). apply Rmult_le_compat_l; lra. }
+    assert (Hd : 0 < 1 / y <= delta_1) by (apply reciprocal_is_small; unfold y in *; lra).
     pose proof (Hrange (1 / y) _ (proj1 Hd) (Hall (1 / y) 0%nat Hd ltac:(lia))) as R.
     replace (1 / (1 / y)) with y in R by (field; lra).
     pose proof (exp_square_below (y / 2) ltac:(lra)) as Q.
