@@ -24,7 +24,6 @@ _LARGEST = 2.0**900  # of middles that are written in units; balls beyond are mu
 _COLUMNS = 4096  # of a wide matrix that are worked on together
 _GUARD = 24  # bits more than those of the context, for entries that are smaller than the largest
 _LONGEST = 512  # bits of a radius in its units, at most
-_RADIUS = 64  # more than the bits of the integer of a radius
 _LEAST_RADIUS = 2.0**-1000  # of those above 0: so that none underflows
 _PLAIN = 256  # of exponents of matrices whose sizes are taken as they are
 _WORTH = 2**16  # products from which digits are cheaper
