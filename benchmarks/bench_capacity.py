@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from measure import print_head, print_row, timed
 
-from constructions.arrays import Int64Array
-from constructions.capacity.head_counts import capacity
+from constructions.attention.capacity.head_counts import capacity
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.text import Unit, default_text, read_text, text_task
 
 # unit, N, S, T, d, d_h

@@ -16,7 +16,7 @@ import numpy as np
 from flint import arb_mat, fmpz_mat
 from measure import medians, print_head
 
-from constructions.arrays import Float64Array
+from constructions.numeric.arrays import Float64Array
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
 from verify.linear_algebra.linear_systems import enclose_solution

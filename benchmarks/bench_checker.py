@@ -13,7 +13,7 @@ from pathlib import Path
 
 from measure import timed
 
-from byheart.command.main import main as byheart
+from byheart.cli.main import main as byheart
 from verify.kernel.check import outcome
 from verify.provers.memorization import check_memorization
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from byheart.choice.chooser import offers
-from constructions.arrays import Int64Array
-from constructions.memories.menu import BY_NAME
+from constructions.menu import BY_NAME
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
 

@@ -14,20 +14,20 @@ from constructions.memories.information_limit import information_limit
 from constructions.memories.keyed_words import keyed_words_memory, rounded_integers
 from constructions.memories.knots import knots_memory
 from constructions.memories.memory import Limits
-from constructions.memories.menu import BY_NAME
-from constructions.memories.parameters import printed_count, shared_count
-from constructions.models.blocks import tensor_fields
-from constructions.models.exact_network import rounded
-from constructions.models.model import Model
+from constructions.menu import BY_NAME
+from constructions.model.blocks import tensor_fields
+from constructions.model.exact_network import rounded
+from constructions.model.model import Model
 from constructions.rational.two_layers import behind_null, two_layers
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
+from constructions.theorem_1.parameters import printed_count, shared_count
 from verify.divergence.kullback_leibler import argmax_margin
-from verify.evidence.words import judge_words
 from verify.forward.logits import logit_chunks
-from verify.memories.integer_neurons import integer_margins
-from verify.memories.knots import prove_knots
 from verify.provers.memorization import certify_memorization
+from verify.theorems.evidence.words import judge_words
+from verify.theorems.memories.integer_neurons import integer_margins
+from verify.theorems.memories.knots import prove_knots
 
 REFUSALS = (CapacityError, HypothesisError, InputError, ResourceError)
 MOST = {  # facts that take minutes beyond

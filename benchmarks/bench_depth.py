@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from measure import timed
 
-from constructions.models.blocks import Attention, Block, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, Block, FeedForward, Normalization
+from constructions.model.model import Model
 from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.ladder import bits_needed, decide_argmax
 from verify.forward.map_norms import Norms

@@ -14,8 +14,8 @@ import numpy as np
 from measure import median_seconds
 from scipy.special import logsumexp
 
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network
 from constructions.tasks.task import Counts
 from verify.arithmetic.enclosure import Enclosure, matmul
 from verify.divergence import kullback_leibler as judged

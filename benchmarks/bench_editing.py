@@ -16,7 +16,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 
 from byheart.editing import edit
 from constructions.edits.half_space import TRIGGER
-from constructions.models.appended_neurons import appended
+from constructions.model.appended_neurons import appended
 from constructions.tasks.arrays import array_task
 
 TOKENS, LENGTH, TRAINED, MOST_STEPS = 40, 3, 300, 400

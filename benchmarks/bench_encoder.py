@@ -6,11 +6,11 @@ import time
 import numpy as np
 from measure import print_head, print_row
 
-from constructions.arrays import Float64Array
 from constructions.encoders.sequence_encoder import best_encoder
+from constructions.numeric.arrays import Float64Array
 from constructions.tasks.text import default_text, text_task
-from verify.encoders.encoder_ceiling import encoder_divergence
-from verify.encoders.encoder_floor import encoder_floor
+from verify.theorems.encoders.encoder_ceiling import encoder_divergence
+from verify.theorems.encoders.encoder_floor import encoder_floor
 
 
 def truncated(laws: Float64Array, prior: Float64Array, rank: int) -> tuple[Float64Array, Float64Array]:

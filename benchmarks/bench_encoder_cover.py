@@ -9,9 +9,9 @@ import time
 import numpy as np
 
 from constructions.encoders.sequence_encoder import best_encoder
-from verify.encoders.cover_floor import cover_floor, encoder_cover
-from verify.encoders.encoder_ceiling import encoder_divergence
-from verify.encoders.encoder_floor import encoder_floor
+from verify.theorems.encoders.cover_floor import cover_floor, encoder_cover
+from verify.theorems.encoders.encoder_ceiling import encoder_divergence
+from verify.theorems.encoders.encoder_floor import encoder_floor
 
 ROWS = ((1.0, 6, 36, 0, 4), (0.3, 6, 36, 2, 4), (1.0, 7, 49, 0, 5), (1.0, 8, 64, 0, 6))  # Dirichlet's, N, T, seed, d
 OTHER = ((1.0, 5, 10, 0, 2), (1.0, 5, 10, 0, 1), (1.0, 6, 12, 0, 1), (1.0, 6, 12, 0, 2), (1.0, 6, 12, 0, 3))

@@ -14,9 +14,9 @@ import torch
 from measure import timed
 
 from byheart.hosts.reading import read_model
-from constructions.arrays import BoolArray, Int64Array
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.model import Model
+from constructions.numeric.arrays import BoolArray, Int64Array
 from verify.forward.ladder import leads
 from verify.forward.logits import logit_chunks
 from verify.runs.every_run import every_run

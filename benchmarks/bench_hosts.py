@@ -20,8 +20,8 @@ from byheart.hosts.export import export
 from byheart.hosts.host import HOSTS, host_named
 from byheart.hosts.number_types import DTYPES
 from constructions.errors import InputError, ResourceError
-from constructions.memories.menu import BY_NAME
-from constructions.models.model import Model
+from constructions.menu import BY_NAME
+from constructions.model.model import Model
 from constructions.tasks.arrays import enumerated_task
 from constructions.tasks.task import Task
 

@@ -10,12 +10,12 @@ from measure import print_head, print_row
 
 from constructions.errors import CapacityError
 from constructions.memories.knots import knots_memory
-from constructions.models.model import Model
-from constructions.models.precision import Precision
+from constructions.model.model import Model
+from constructions.model.precision import Precision
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
 from constructions.tasks.text import text_task
-from verify.memories.knots import prove_knots
+from verify.theorems.memories.knots import prove_knots
 
 TABLES = (
     "bigrams 50", "8 of 50, 256", "10 of 5, 1000", "3 of 350, 600", "200 of 50, 500", "4 of 1000, 10000",

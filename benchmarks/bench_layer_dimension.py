@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from constructions.tasks.arrays import all_contexts
-from verify.capacity.layer_dimension import dimension_ceiling, dimension_floor
+from verify.theorems.capacity.layer_dimension import dimension_ceiling, dimension_floor
 
 
 def main() -> None:

@@ -6,14 +6,14 @@ from functools import partial
 import numpy as np
 from measure import median_seconds, print_head, print_row
 
-from constructions.bigrams.lookup_table import lookup_output, lookup_table
-from constructions.memories.theorem_1 import build_memory
-from constructions.models.attention import features
+from constructions.encoders.lookup_table import lookup_output, lookup_table
+from constructions.model.attention import features
 from constructions.tasks.arrays import enumerated_task
+from constructions.theorem_1.memory import build_memory
 from verify.forward.heads import enclose_features
 from verify.linear_algebra.singular_values import enclose_condition
 from verify.provers.memorization import certify_memorization
-from verify.replica.run import DTYPES, run
+from verify.torch.run import DTYPES, run
 
 
 def main() -> None:

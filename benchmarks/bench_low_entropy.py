@@ -6,13 +6,13 @@ import numpy as np
 from measure import median_seconds, print_head, print_row
 from numpy.typing import NDArray
 
-from constructions.arrays import Float64Array
 from constructions.encoders.low_entropy_encoder import missing_mass, printed_strength, strength
 from constructions.encoders.low_entropy_instances import uniform_noise
+from constructions.numeric.arrays import Float64Array
 from constructions.unembeddings.unembedding import best
 from verify.arithmetic.enclosure import Enclosure
 from verify.divergence.kullback_leibler import divergence
-from verify.encoders.low_entropy_bound import (
+from verify.theorems.encoders.low_entropy_bound import (
     bound_by_entropy,
     bound_by_missing,
     cross_entropy,

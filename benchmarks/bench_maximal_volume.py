@@ -8,10 +8,10 @@ import time
 
 import numpy as np
 
-from constructions.arrays import Float64Array, Int64Array
-from constructions.features.maximal_volume import maximal_volume
-from constructions.models.attention import features
-from constructions.models.shapes import dana_network
+from constructions.attention.maximal_volume import maximal_volume
+from constructions.model.attention import features
+from constructions.model.shapes import dana_network
+from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.text import text_task
 
 WIDTH, HEAD, HEADS = 32, 8, 12

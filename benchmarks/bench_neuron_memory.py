@@ -10,9 +10,9 @@ import time
 
 from measure import print_head, print_row
 
-from constructions.memories.outer_product_memory import random_associations
+from constructions.encoders.outer_product_memory import random_associations
 from constructions.rational.neuron_memory import Activation, neuron_memory
-from verify.memories.outer_product_capacity import stored_associations
+from verify.theorems.memories.outer_product_capacity import stored_associations
 
 WIDTH = 32
 NEURONS = (128, 512, 2048)

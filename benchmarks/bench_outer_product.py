@@ -7,9 +7,9 @@ import numpy as np
 from flint import fmpz_mat
 from measure import median_seconds, print_head, print_row
 
-from constructions.memories.outer_product_memory import random_associations
-from verify.claims.slides_associative_memory import certified_capacity
-from verify.memories.outer_product_capacity import exact_product
+from constructions.encoders.outer_product_memory import random_associations
+from verify.theorems.claims.slides_associative_memory import certified_capacity
+from verify.theorems.memories.outer_product_capacity import exact_product
 
 WIDTHS = (16, 32, 64, 128)
 OUTPUTS: tuple[int | None, ...] = (None, 2, 5, 20)

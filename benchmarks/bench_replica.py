@@ -10,9 +10,9 @@ import torch
 from measure import medians, print_head, print_row
 from torch import Tensor
 
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network
-from verify.replica.module import Replica
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network
+from verify.torch.module import Replica
 
 
 def every_position(model: Model, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:

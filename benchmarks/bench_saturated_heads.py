@@ -7,20 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 from measure import print_head, print_row
 
-from constructions.arrays import Float64Array
 from constructions.errors import HypothesisError
-from constructions.models.model import Model
-from constructions.models.vector_attention import mixed_matrix
-from constructions.saturated.layer_readout import Format, layer_with_read_out, outputs_in
-from constructions.saturated.random_heads import random_heads
-from constructions.saturated.saturated_heads import SaturatedHeads, saturated_heads
-from constructions.saturated.single_direction_heads import single_direction_heads
-from constructions.saturated.uniform_examples import uniform_examples
+from constructions.model.model import Model
+from constructions.model.vector_attention import mixed_matrix
+from constructions.numeric.arrays import Float64Array
+from constructions.saturated_heads.layer_readout import Format, layer_with_read_out, outputs_in
+from constructions.saturated_heads.random_heads import random_heads
+from constructions.saturated_heads.saturated_heads import SaturatedHeads, saturated_heads
+from constructions.saturated_heads.single_direction_heads import single_direction_heads
+from constructions.saturated_heads.uniform_examples import uniform_examples
 from constructions.tasks.vectors import VectorTask
 from verify.forward.heads import enclose_layer
 from verify.forward.logits import enclose_logits
 from verify.linear_algebra.row_rank import certify_full_row_rank
-from verify.saturated.saturation import certify_saturation
+from verify.theorems.saturated_heads.saturation import certify_saturation
 from verify.verdict import Verdict
 
 _SATURATED = 0.99

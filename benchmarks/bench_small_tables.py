@@ -14,7 +14,7 @@ from collections import Counter
 
 import numpy as np
 
-from constructions.heads.counting_heads import bit_contexts
+from constructions.memories.heads.counting_heads import bit_contexts
 from tests.small_tables import classes, heads_from_both_sides, self_dual_classes
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from byheart.hosts.number_types import NARROWEST, write_tensors
-from constructions.arrays import Float64Array
-from constructions.models.model import Model
-from constructions.models.precision import STORED, narrowest, stored_bits
-from constructions.probes.probe_memory import probe_memory
+from constructions.memories.probes.probe_memory import probe_memory
+from constructions.model.model import Model
+from constructions.model.precision import STORED, narrowest, stored_bits
+from constructions.numeric.arrays import Float64Array
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
 from verify.runs.exact_runs import held_without_rounding

@@ -27,8 +27,8 @@ from constructions.unembeddings.johnson_lindenstrauss import (
 )
 from constructions.unembeddings.unembedding import best
 from constructions.unembeddings.unembedding_families import families
-from verify.unembeddings.coherence import certify_margins
-from verify.unembeddings.margins import gram_margins
+from verify.theorems.unembeddings.coherence import certify_margins
+from verify.theorems.unembeddings.margins import gram_margins
 from verify.verdict import Verdict
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from measure import timed
 
 from constructions.memories.memory import Limits
-from constructions.memories.menu import BY_NAME
-from constructions.models.model import Model
+from constructions.menu import BY_NAME
+from constructions.model.model import Model
 from constructions.tasks.table import facts_task
 from constructions.tasks.task import Task
 from verify.provers.memorization import certify_memorization

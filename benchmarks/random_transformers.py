@@ -11,8 +11,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.arrays import Float64Array
 from constructions.errors import InputError
+from constructions.numeric.arrays import Float64Array
 
 Family = Literal["vit", "bert", "gpt2"]
 

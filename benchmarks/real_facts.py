@@ -10,7 +10,7 @@ import io
 import sys
 from pathlib import Path
 
-from constructions.files import write_atomically
+from constructions.formats.files import write_atomically
 
 CAPITALS = {
     "France": "Paris", "Germany": "Berlin", "Italy": "Rome", "Spain": "Madrid", "Portugal": "Lisbon",

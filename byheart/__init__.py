@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from byheart.reciting import recite as recite
     from byheart.report.page import report_html as report_html
     from byheart.report.page import write_report as write_report
-    from verify.audit import audit_claims as audit_claims
     from verify.kernel.check import check_folder as check_folder
     from verify.provers.memorization import certify_memorization as certify_memorization
     from verify.provers.memorization import check_memorization as check_memorization
-    from verify.replica.run import run_all as run_all
+    from verify.theorems.audit import audit_claims as audit_claims
+    from verify.torch.run import run_all as run_all
 
     __version__: str
 else:
@@ -65,10 +65,10 @@ else:
         "byheart.folds.proved_fold": ("FoldAnswer", "ProvedFold", "load_fold"),
         "byheart.reciting": ("recite",),
         "byheart.report.page": ("report_html", "write_report"),
-        "verify.audit": ("audit_claims",),
+        "verify.theorems.audit": ("audit_claims",),
         "verify.kernel.check": ("check_folder",),
         "verify.provers.memorization": ("certify_memorization", "check_memorization"),
-        "verify.replica.run": ("run_all",),
+        "verify.torch.run": ("run_all",),
     }
     _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

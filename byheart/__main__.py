@@ -2,6 +2,6 @@
 
 import sys
 
-from byheart.command.main import main
+from byheart.cli.main import main
 
 sys.exit(main())

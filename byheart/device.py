@@ -19,6 +19,6 @@ def require_device(device: str) -> None:
         return
     if importlib.util.find_spec("torch") is None:
         raise InputError("device", f"= {device}, but torch is not installed; `pip install 'byheart[torch]'`")
-    from verify.replica.device import select_device
+    from verify.torch.device import select_device
 
     select_device(device)

@@ -16,11 +16,11 @@ from byheart.hosts.decoding import code_not_run, require_greedy
 from byheart.hosts.host import CONFIG_FILE, WEIGHTS_FILE
 from byheart.hosts.number_types import rounded_to, write_tensors
 from byheart.hosts.reading import model_of, read_model, tensors_of
-from constructions.arrays import Float64Array
 from constructions.errors import InputError, TamperedError
-from constructions.files import canonical_json, write_atomically
-from constructions.models.appended_neurons import Appended, appended, editable
-from constructions.models.model import Model
+from constructions.formats.files import canonical_json, write_atomically
+from constructions.model.appended_neurons import Appended, appended, editable
+from constructions.model.model import Model
+from constructions.numeric.arrays import Float64Array
 from verify.edits.certificate import CONTEXTS_FILE, Asked
 
 

@@ -13,11 +13,10 @@ import numpy as np
 
 from byheart.report.document import badge, document, escaped, section
 from byheart.report.drawing import Axes, box, dot, figure, line, part_of_page, ticks, words
-from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.edits.half_space import TRIGGER, HalfSpaces
 from constructions.errors import FileFormatError, TamperedError
-from constructions.files import (
+from constructions.formats.files import (
     canonical_json,
     difference,
     parse_json,
@@ -26,8 +25,9 @@ from constructions.files import (
     require_regular_file,
     write_atomically,
 )
-from constructions.models.appended_neurons import appended, editable, without_neurons
-from constructions.models.model import Model
+from constructions.model.appended_neurons import appended, editable, without_neurons
+from constructions.model.model import Model
+from constructions.numeric.arrays import Float64Array, Int64Array
 from verify.arithmetic.decimals import decimal_above
 from verify.arithmetic.exact_json import expect_fields
 from verify.certificates.certificate import MEASURED_FILE

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from byheart.editing import Edited
-from constructions.arrays import Int64Array
 from constructions.errors import InputError
+from constructions.numeric.arrays import Int64Array
 from constructions.progress import Progress, silent
 from verify.edits.certificate import FLAT
 

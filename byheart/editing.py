@@ -27,17 +27,17 @@ from byheart.edited_page import Noted, Proved, write_edit_page
 from byheart.hosts.decoding import Asked, code_not_run, require_greedy
 from byheart.hosts.facts.numbered_facts import Reading, read_facts
 from byheart.hosts.number_types import require_dtype, rounded_to
-from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.edits.answer_direction import answer_direction
 from constructions.edits.half_space import TRIGGER, HalfSpaces, half_spaces
 from constructions.errors import HypothesisError, InputError, require_at_least
-from constructions.files import new_folder, refuse_existing
-from constructions.models.appended_neurons import Appended, editable, with_neurons
-from constructions.models.blocks import Normalization
-from constructions.models.construction import require_fit
-from constructions.models.model import Model
-from constructions.models.precision import SIGNIFICAND
+from constructions.formats.files import new_folder, refuse_existing
+from constructions.model.appended_neurons import Appended, editable, with_neurons
+from constructions.model.blocks import Normalization
+from constructions.model.construction import require_fit
+from constructions.model.model import Model
+from constructions.model.precision import SIGNIFICAND
+from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.rule import rule_task

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from constructions.errors import InputError
-from constructions.models.ablation import parts, without
-from constructions.models.model import Model
+from constructions.model.ablation import parts, without
+from constructions.model.model import Model
 from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion
@@ -29,7 +29,7 @@ class Ablation:
     """What becomes of a fact when one part of the model is set to 0.
 
     Args:
-        part: The part, as `constructions.models.ablation.Part` names it.
+        part: The part, as `constructions.model.ablation.Part` names it.
         kind: ``"head"``, ``"neuron"`` or ``"entry"``.
         fate: ``"held"`` or ``"lost"``, where that is proved, else ``"undecided"``.
         token: What the model then answers, where the fact is lost and that is proved.

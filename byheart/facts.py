@@ -21,7 +21,7 @@ from byheart.reciting import whole_text
 from byheart.rows import JSON_FILES, Frame, Series, cell_text, rows_of, rows_of_json, say_weights
 from constructions.counted import counted, inflected
 from constructions.errors import FileFormatError, InputError
-from constructions.models.precision import Precision
+from constructions.model.precision import Precision
 from constructions.progress import Progress
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.arrays import array_task, read_arrays

@@ -150,7 +150,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class RunFigures:
-    """What one run in torch showed: the figures of `verify.replica.run.RunResult`, without those of each context."""
+    """What one run in torch showed: the figures of `verify.torch.run.RunResult`, without those of each context."""
 
     dtype: str
     device: str = ""

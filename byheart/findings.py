@@ -17,26 +17,26 @@ from constructions.attention.full_rank import FullRankAttention, full_rank_atten
 from constructions.attention.skip_connection_head import skip_connection_head
 from constructions.counted import counted
 from constructions.encoders.low_entropy_encoder import LookupEncoder
-from constructions.memories.theorem_1 import HeadsOfTheorem1
-from constructions.models.construction import Construction
+from constructions.model.construction import Construction
 from constructions.named.full_rank_attention import FullRankMemory
 from constructions.named.low_coherence_unembedding import LowCoherenceMemory
 from constructions.named.saturated_heads import SaturatedMemory
 from constructions.named.skip_connection_head import SkipConnectionMemory
 from constructions.tasks.task import Task
+from constructions.theorem_1.memory import HeadsOfTheorem1
 from constructions.unembeddings.coherence import Unembedding
 from constructions.unembeddings.johnson_lindenstrauss import paper_constant
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.sums import total
-from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
 from verify.certificates.certificate import RANK_HEADS, RANK_WITH_SKIP, SATURATION, Certificate
-from verify.encoders.lookup_divergence import lookup_divergence
 from verify.forward.logits import enclose_logits
-from verify.memories.skip_connection_error import largest_skip_error
 from verify.provers.answer_bounds import Answers
 from verify.provers.proved import Proved
-from verify.unembeddings.coherence import certify_margins
+from verify.ranks.linear_relations import rank_upper_bound_for_all_weights
+from verify.theorems.encoders.lookup_divergence import lookup_divergence
+from verify.theorems.memories.skip_connection_error import largest_skip_error
+from verify.theorems.unembeddings.coherence import certify_margins
 
 _SHARPNESSES = (5.0, 10.0, 20.0, 40.0, 80.0)  # nats, of the table
 _TYPES = ("float64", "float32")
@@ -145,7 +145,7 @@ def _runs_beside(built: SkipConnectionMemory, error: float, device: str) -> list
     """Run the model, and judge its logits by those of the network with the skip connection, at most `error` away."""
     if importlib.util.find_spec("torch") is None:
         return []
-    from verify.replica.run import run_all
+    from verify.torch.run import run_all
 
     network, contexts = built.heads.network, built.task.contexts
     wanted = enclose_logits(network, contexts) + Enclosure.between(-error, error)

@@ -23,45 +23,41 @@ from byheart.findings import findings
 from byheart.measured import proved_figures
 from byheart.memory import NewMemory
 from byheart.report.rank_profile import profile_records
-from constructions.arrays import Int64Array
-from constructions.capacity.forbidden_labelling import most_forbidden_heads
-from constructions.capacity.head_counts import Capacity, capacity
-from constructions.capacity.rank_profile import RankProfile, rank_profile
+from constructions.attention.capacity.forbidden_labelling import most_forbidden_heads
+from constructions.attention.capacity.head_counts import Capacity, capacity
+from constructions.attention.capacity.rank_profile import RankProfile, rank_profile
+from constructions.attention.families import named_recipe
 from constructions.errors import InputError, require_at_least
-from constructions.features.full_rank_attention import named_recipe
-from constructions.files import refuse_existing
+from constructions.formats.files import refuse_existing
 from constructions.memories.information_limit import information_limit
 from constructions.memories.knots import most_parameters
 from constructions.memories.memory import Memory
-from constructions.memories.menu import MEMORIES
-from constructions.memories.menu.theorem_1 import Theorem1
-from constructions.memories.theorem_1 import (
+from constructions.menu import MEMORIES
+from constructions.model.construction import Construction
+from constructions.model.model import Model
+from constructions.model.precision import STORED, Precision
+from constructions.model.shapes import is_dana_network, is_heads_alone
+from constructions.named.context_rows import ContextRows
+from constructions.named.registry import NamedConstruction
+from constructions.numeric.arrays import Int64Array
+from constructions.progress import Progress, silent
+from constructions.tasks.any_task import AnyTask
+from constructions.tasks.criterion import TOLERANCE, Criterion
+from constructions.tasks.task import Task
+from constructions.theorem_1.memory import (
     LARGEST_ELIMINATION,
     QUICK_ELIMINATION,
     HeadsOfTheorem1,
     dimensions,
 )
-from constructions.models.construction import Construction
-from constructions.models.model import Model
-from constructions.models.precision import STORED, Precision
-from constructions.models.shapes import is_dana_network, is_heads_alone
-from constructions.named.context_rows import ContextRows
-from constructions.named.registry import NamedConstruction
-from constructions.progress import Progress, silent
-from constructions.tasks.any_task import AnyTask
-from constructions.tasks.criterion import TOLERANCE, Criterion
-from constructions.tasks.task import Task
-from verify.capacity.sign_relation import forbids_heads
+from constructions.theorem_1.menu.theorem_1 import Theorem1
 from verify.certificates.certificate import (
     FEATURE_RANK,
     Certificate,
     Subject,
 )
 from verify.certificates.headline import Outcome, sampled_bound
-from verify.claim import Claim
 from verify.domains.sample import drawn, most_wrong
-from verify.encoders.encoder_ceiling import network_divergence
-from verify.encoders.encoder_floor import encoder_floor
 from verify.provers.answer_bounds import Answers
 from verify.provers.domain import load_rule
 from verify.provers.memorization import Judged, certify_memorization, judge, load_subject
@@ -69,11 +65,15 @@ from verify.provers.proved import Proved
 from verify.provers.runs import prove_runs
 from verify.provers.saturation import DELTA
 from verify.provers.text import state_text
+from verify.theorems.capacity.sign_relation import forbids_heads
+from verify.theorems.claim import Claim
+from verify.theorems.encoders.encoder_ceiling import network_divergence
+from verify.theorems.encoders.encoder_floor import encoder_floor
 from verify.verdict import Verdict
 
 if TYPE_CHECKING:
     from verify.arithmetic.enclosure import Enclosure
-    from verify.replica.run import RunResult
+    from verify.torch.run import RunResult
 
 
 THEOREM_1 = "theorem-1"
@@ -84,7 +84,7 @@ _COVERED, _COVERED_ENTRIES = 4000, 1024  # cones of directions, of laws with so 
 _COVERED_WORK = 2**25  # entries of laws times squared moves of a context, for all cones: some seconds too
 _LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes
 _PROFILED_HEADS = 6
-_FEW_DIMENSIONS, _NARROW = 128, 64  # as in `constructions.memories.theorem_1.dimensions`
+_FEW_DIMENSIONS, _NARROW = 128, 64  # as in `constructions.theorem_1.memory.dimensions`
 _SEARCHED = 512  # windows of a whole text up to which all memories are tried
 _SCORES_RUN, _WINDOWS_RUN = 2**17, 64  # scores of a head of all windows, beyond which so many windows are drawn
 _KEPT_LOGITS = 2**24  # entries of enclosed logits that are kept for torch instead of being enclosed again
@@ -103,7 +103,7 @@ class Request:
         layers: Refuse models with more layers of attention or neurons.
         d_model: $d$ of the heads of Theorem 1'; the stream of other memories is at most so wide.
         d_head: $d_h$ of them; the heads of other memories are at most so wide.
-        n_heads: $H$ of them, see `constructions.memories.theorem_1.theorem_1`.
+        n_heads: $H$ of them, see `constructions.theorem_1.memory.theorem_1`.
         front_end: Their family of attention patterns.
         tail: ``"fit"`` or ``"none"``, the default, for the contexts that they do not memorize.
         tolerance: What the divergence of a held law may be, nats.
@@ -178,7 +178,7 @@ class Request:
 def hold(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> NewMemory:
     r"""Build weights that hold the task exactly, certify them, and run them.
 
-    By default it is the memory of fewest parameters of all in `constructions.memories.menu.MEMORIES` that every run
+    By default it is the memory of fewest parameters of all in `constructions.menu.MEMORIES` that every run
     in `dtype` is proved to hold; where there is none, the one of fewest that one run holds. The first of them is
     certified before smaller ones are searched for, and an interrupt of that search ends it with the best it has found.
     A size asks for the heads of Theorem 1': for laws and $d < N - 1$, where no weights hold all laws, these hold the
@@ -385,7 +385,7 @@ def build_claim(
 
     Example:
         >>> import tempfile
-        >>> from verify.claims import claim
+        >>> from verify.theorems.claims import claim
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     figures = build_claim(claim("dana.lemma-3"), out=Path(folder) / "lemma-3")
         >>> figures.claim, figures.verdict
@@ -690,7 +690,7 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
         threads: Threads of torch on the CPU; by default as torch is set.
 
     Returns:
-        The figures of `verify.replica.run.RunResult`, with the type.
+        The figures of `verify.torch.run.RunResult`, with the type.
 
     Raises:
         FileFormatError: A file is missing or is not what it should be.
@@ -712,8 +712,8 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
         if task.facts is not None and _is_long(task.facts):
             numbers = drawn(certificate.subject.model, certificate.subject.task, task.n_contexts, _WINDOWS_RUN, "")
             whole, task = task.n_contexts, _some(task.facts, np.array(numbers))
-    from verify.replica.device import on_threads
-    from verify.replica.run import run
+    from verify.torch.device import on_threads
+    from verify.torch.run import run
 
     asked = certificate.criterion
     judged = judge(model, task, asked, keep_outputs=task.n_contexts * model.d_vocab_out <= _KEPT_LOGITS)

@@ -20,7 +20,8 @@ from byheart.report.facts_page import FactsDetails, Margin, facts_page
 from byheart.report.fold_page import FoldDetails, Lead, fold_page
 from byheart.report.page import Details, report_html
 from constructions.errors import ByheartError, FileFormatError, TamperedError
-from constructions.files import (
+from constructions.folds.fold import Fold
+from constructions.formats.files import (
     canonical_json,
     parse_json,
     read_text,
@@ -28,9 +29,8 @@ from constructions.files import (
     require_regular_file,
     write_atomically,
 )
-from constructions.folds.fold import Fold
-from constructions.models.entries import Entries
-from constructions.models.model import Model
+from constructions.model.entries import Entries
+from constructions.model.model import Model
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.task import Task
 from verify.arithmetic.exact_json import expect, expect_fields

@@ -16,10 +16,10 @@ from byheart.explanation import Explanation, criterion_of_fact, explain, fate
 from byheart.figures import Figures
 from byheart.measured import Measured, page, summary_json
 from byheart.report.page import Details, drawn_numbers
-from constructions.capacity.head_counts import Capacity
+from constructions.attention.capacity.head_counts import Capacity
 from constructions.errors import InputError
-from constructions.files import new_folder, write_atomically
-from constructions.models.model import Model
+from constructions.formats.files import new_folder, write_atomically
+from constructions.model.model import Model
 from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.rule import RuleTask

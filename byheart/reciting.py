@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
 from constructions.counted import counted, inflected
 from constructions.errors import InputError
-from constructions.models.model import Model
-from constructions.probes.probe_memory import LONGEST
+from constructions.memories.probes.probe_memory import LONGEST
+from constructions.model.model import Model
+from constructions.numeric.arrays import BoolArray, Int64Array
 from constructions.progress import Progress, silent
 from constructions.tasks.criterion import TOLERANCE
 from constructions.tasks.recitation import (
@@ -233,7 +233,7 @@ def recite(
         folder: A folder that `byheart memorize` wrote of a whole text, or of several.
         title: Of the text that is said; by default all.
         start: What stands in the text; said is what stands behind it. By default the beginning.
-        dtype: A `constructions.models.precision.Precision`: the runs that are judged.
+        dtype: A `constructions.model.precision.Precision`: the runs that are judged.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -372,7 +372,7 @@ def decoded(
     """
     import torch
 
-    from verify.replica.module import Replica, full_precision
+    from verify.torch.module import Replica, full_precision
 
     model, task = _loaded(folder)
     windows = task.windows

@@ -1,7 +1,7 @@
 """What the theorems say to build: tasks, capacities and weights.
 
 The names below are loaded when they are first used, so that `import constructions` is quick. A function that is named
-like its module (`constructions.capacity.head_counts.capacity`) is imported from there.
+like its module (`constructions.attention.capacity.head_counts.capacity`) is imported from there.
 """
 
 import importlib
@@ -21,17 +21,17 @@ _HOME = {
     "tasks.text": ("text_task", "read_text", "default_text"),
     "tasks.table": ("table_task", "read_table"),
     "tasks.arrays": ("array_task", "read_arrays", "enumerated_task", "all_contexts"),
-    "models.blocks": ("Attention", "FeedForward", "Normalization"),
-    "models.model": ("Model",),
-    "models.shapes": ("dana_network", "mahdavi_layer"),
-    "models.exact_network": ("ExactFrontEnd", "exact_network", "exact_front_end", "rounded"),
-    "models.exact_attention": ("exact_last", "exact_features", "exact_logits"),
-    "models.construction": ("Construction",),
-    "capacity.generic_rank": ("generic_ranks",),
-    "capacity.sub_alphabet": ("UpperBound", "upper_bound", "verify_upper_bound"),
-    "capacity.head_counts": ("Capacity", "HeadCount", "fewest_heads"),
-    "models.front_end": ("FrontEnd",),
-    "features.full_rank_attention": (
+    "model.blocks": ("Attention", "FeedForward", "Normalization"),
+    "model.model": ("Model",),
+    "model.shapes": ("dana_network", "mahdavi_layer"),
+    "model.exact_network": ("ExactFrontEnd", "exact_network", "exact_front_end", "rounded"),
+    "model.exact_attention": ("exact_last", "exact_features", "exact_logits"),
+    "model.construction": ("Construction",),
+    "attention.capacity.generic_rank": ("generic_ranks",),
+    "attention.capacity.sub_alphabet": ("UpperBound", "upper_bound", "verify_upper_bound"),
+    "attention.capacity.head_counts": ("Capacity", "HeadCount", "fewest_heads"),
+    "model.front_end": ("FrontEnd",),
+    "attention.families": (
         "base_two_attention",
         "fitting_attention",
         "random_attention",
@@ -41,11 +41,11 @@ _HOME = {
     ),
     "attention.full_rank": ("full_rank_attention",),
     "attention.skip_connection_head": ("skip_connection_head", "two_head_skip_connection"),
-    "saturated.saturated_heads": ("saturated_heads",),
+    "saturated_heads.saturated_heads": ("saturated_heads",),
     "unembeddings.unembedding": ("law_unembedding", "label_unembedding"),
     "unembeddings.johnson_lindenstrauss": ("johnson_lindenstrauss_unembedding", "gaussian_unembedding"),
     "encoders.low_entropy_encoder": ("lookup_encoder",),
-    "memories.theorem_1": ("BuiltMemory", "build_memory", "default_heads", "estimate_bytes", "theorem_1"),
+    "theorem_1.memory": ("BuiltMemory", "build_memory", "default_heads", "estimate_bytes", "theorem_1"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -25,9 +25,9 @@ from sphinx.application import Sphinx  # noqa: E402
 from byheart.experiments.figures import FIGURES  # noqa: E402
 from byheart.report.formulas import with_formulas  # noqa: E402
 from constructions.named.names import leading_from  # noqa: E402
-from verify.claim import Claim  # noqa: E402
-from verify.claims import REGISTER, claim, module_of  # noqa: E402
-from verify.evidence import Evidence  # noqa: E402
+from verify.theorems.claim import Claim  # noqa: E402
+from verify.theorems.claims import REGISTER, claim, module_of  # noqa: E402
+from verify.theorems.evidence import Evidence  # noqa: E402
 
 SHOWN = {
     "holds": ("claim", "An instance"),
@@ -146,10 +146,10 @@ def entry(id: str) -> str:
         lines[-1] += f"; [in Coq](formal.md): {theorems}"
     built = record.build is not None
     code = [
-        f"[record{', weights' * built} and evidence](../verify/claims/{record.module}.py)",
+        f"[record{', weights' * built} and evidence](../verify/theorems/claims/{record.module}.py)",
         "[its test](../tests/contract/test_claims.py)",
     ]
-    if (ROOT / (own := f"tests/verify/claims/test_{record.module}.py")).exists():
+    if (ROOT / (own := f"tests/verify/theorems/claims/test_{record.module}.py")).exists():
         code[-1] = f"[its test](../{own})"
     lines += [f"- **Code**: {', '.join(code)}", f"- **Again**: `byheart audit {record.id}`"]
     if (named := leading_from(record.id)) is not None:

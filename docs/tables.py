@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from constructions.memories.menu import MEMORIES
+from constructions.menu import MEMORIES
 
 DOCS = Path(__file__).parent
 PLACE = "<!-- the table of `byheart memories` -->"

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.model import Model
 
 SINGLE = np.float32
 

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from verify.audit import Audit, audit_claims
+from verify.theorems.audit import Audit, audit_claims
 
 
 @cache

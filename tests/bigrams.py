@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from constructions.arrays import Int64Array
-from constructions.models.attention import attention
-from constructions.models.model import Model
+from constructions.model.attention import attention
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
 

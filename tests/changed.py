@@ -43,7 +43,7 @@ def chosen(paths: Iterable[str]) -> Iterator[str]:
                 yield path.as_posix()
         if module:
             yield Path("tests", path.parent, f"test_{path.stem}.py").as_posix()
-        if module and path.parent == Path("verify/claims") and (ROOT / path).is_file():
+        if module and path.parent == Path("verify/theorems/claims") and (ROOT / path).is_file():
             for id in re.findall(r'^ +id="([\w.-]+)"', (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE):
                 yield from (f"tests/contract/test_claims.py::{test}[{id}]" for test in BATTERY)
 

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from byheart.coq.compiled import Coqc, check_by_coq, compile_library
 from constructions.errors import ByheartError
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.vectors import load_task
 from tests.corpus.cases import Case, write_all
 from tests.corpus.truth import NUMPY, examples, is_run_here, lost_in_some_run

@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from constructions.models.blocks import Attention
-from constructions.models.model import Model
+from constructions.model.blocks import Attention
+from constructions.model.model import Model
 from constructions.tasks.rule import RULES, rule_task
 from verify.forward.in_balls import logits_in_balls
 
@@ -54,7 +54,7 @@ def one_attention(rng, *, n_heads=1, largest_tokens=5, largest_length=4, scale=N
 
 def max_of_four(rng=None, *, tokens=8, sharpness=2.0):
     """A network that attends to the largest token and copies it, with a few errors if `rng` disturbs it."""
-    from constructions.models.shapes import dana_network
+    from constructions.model.shapes import dana_network
 
     values = np.arange(tokens, dtype=np.float64)
     width = tokens + 2

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from byheart.editing import Edited, edit_model
-from constructions.models.appended_neurons import without_neurons
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.appended_neurons import without_neurons
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
 from verify.edits.certificate import EditCertificate
 from verify.edits.judge import reading_model
 from verify.forward.logits import enclose_logits

@@ -15,10 +15,10 @@ from byheart.hosts.export import export
 from byheart.hosts.host import host_named
 from constructions.errors import InputError
 from constructions.memories.memory import Limits
-from constructions.memories.menu import BY_NAME
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network
+from constructions.menu import BY_NAME
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Counts, make_task
 from tests.layers import memory_layer, random_layer_task

@@ -8,11 +8,11 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 from hypothesis import strategies as st
 
-from constructions.models.exact_network import as_rationals
-from constructions.models.model import Model
-from constructions.models.shapes import mahdavi_layer, mahdavi_tensors
-from constructions.models.vector_attention import mixed_matrix
-from constructions.saturated.mixing_layer import MixingLayer
+from constructions.model.exact_network import as_rationals
+from constructions.model.model import Model
+from constructions.model.shapes import mahdavi_layer, mahdavi_tensors
+from constructions.model.vector_attention import mixed_matrix
+from constructions.saturated_heads.mixing_layer import MixingLayer
 from constructions.tasks.vectors import VectorTask
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE
 from verify.provers.memorization import certify_memorization

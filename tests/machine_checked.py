@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.coq.claim import claim_of
 from byheart.coq.library import LIBRARY, MEMORY, OPTIONS, library_sources, write_sources
 from byheart.coq.source import FAR, claim_source, least_scale, proof_sources

@@ -8,8 +8,8 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network, dana_tensors
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Counts, Task, make_task
 from verify.provers.answer_bounds import Answers
 from verify.provers.memorization import certify_memorization

@@ -7,9 +7,9 @@ from functools import cache
 import numpy as np
 
 from byheart import certify
-from constructions.files import canonical_json
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.formats.files import canonical_json
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask
 from tests import task_files

@@ -18,11 +18,11 @@ import mpmath
 import numpy as np
 
 from byheart.editing import edit_model
-from constructions.arrays import Int64Array
 from constructions.errors import ByheartError, FileFormatError, TamperedError
-from constructions.models.appended_neurons import without_neurons
-from constructions.models.blocks import FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.appended_neurons import without_neurons
+from constructions.model.blocks import FeedForward, Normalization
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.arrays import all_contexts
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask

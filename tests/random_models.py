@@ -1,7 +1,7 @@
 """Small random models of every kind of block and of every option, from a seed: smooth, hard, tied, huge, or of no head.
 
-`verify.strategies.models` draws models that shrink; these are drawn from one number, so that thousands are the same
-wherever they are drawn.
+`verify.theorems.strategies.models` draws models that shrink; these are drawn from one number, so that thousands are
+the same wherever they are drawn.
 """
 
 from collections.abc import Callable
@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from constructions.models.blocks import Attention, Block, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, Block, FeedForward, Normalization
+from constructions.model.model import Model
 
 ACTIVATIONS = ("relu", "gelu", "gelu-tanh", "gelu-bloom", "silu")
 _HOSTILE = (1e12, -1e30, 1e60, 1e-30, -(2.0**-52), 5e-324, -700.25, 1.0 + 2.0**-52)

@@ -5,12 +5,12 @@ from itertools import permutations
 
 import numpy as np
 
-from constructions.arrays import Int64Array
-from constructions.capacity.forbidden_labelling import most_forbidden_heads
-from constructions.heads.bit_table_heads import bit_table_heads
-from constructions.heads.counting_heads import bit_contexts
-from verify.capacity.sign_relation import forbids_heads
+from constructions.attention.capacity.forbidden_labelling import most_forbidden_heads
+from constructions.memories.heads.bit_table_heads import bit_table_heads
+from constructions.memories.heads.counting_heads import bit_contexts
+from constructions.numeric.arrays import Int64Array
 from verify.forward.in_rationals import exact_network_logits
+from verify.theorems.capacity.sign_relation import forbids_heads
 from verify.verdict import Verdict
 
 

@@ -5,8 +5,8 @@ import hashlib
 import numpy as np
 import safetensors.numpy
 
-from constructions.files import canonical_json
-from constructions.tensor_file import load_tensors
+from constructions.formats.files import canonical_json
+from constructions.formats.tensor_file import load_tensors
 
 ORDER = (
     *("contexts", "counts_indptr", "counts_indices", "counts_data"),

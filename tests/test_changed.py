@@ -15,19 +15,19 @@ def test_what_is_written_beside_weights_is_left_to_the_whole_suite() -> None:
 
 
 def test_a_changed_claim_is_audited() -> None:
-    path, id = "verify/claims/dana_lemma_1.py", "dana.lemma-1"
+    path, id = "verify/theorems/claims/dana_lemma_1.py", "dana.lemma-1"
     tests = [f"tests/contract/test_claims.py::{test}[{id}]" for test in BATTERY]
-    assert list(chosen([path]))[len(ALWAYS) :] == [path, "tests/verify/claims/test_dana_lemma_1.py", *tests]
+    assert list(chosen([path]))[len(ALWAYS) :] == [path, "tests/verify/theorems/claims/test_dana_lemma_1.py", *tests]
 
 
 def test_types_are_looked_at_in_what_changed_and_where_it_is_imported() -> None:
     found = set(typed(["verify/forward/walk.py", "docs/conf.py", "byheart/hosts/written/load_model.py"]))
     assert {"verify/forward/walk.py", "verify/forward/in_rationals.py"} <= found
-    assert "byheart/command/main.py" not in found and list(typed(["README.md"])) == []
+    assert "byheart/cli/main.py" not in found and list(typed(["README.md"])) == []
     budget = "constructions/memory_budget.py"
     importers = [
         "constructions/memories/object_words/words.py",
-        "constructions/memories/theorem_1.py",
+        "constructions/theorem_1/memory.py",
         "verify/provers/memorization.py",
     ]
     assert list(typed([budget])) == sorted([*importers, budget])

@@ -13,8 +13,8 @@ import sympy
 from flint import nmod_mat
 from sympy.polys.matrices import DomainMatrix
 
-from constructions.arrays import Int64Array
 from constructions.encoders.approximating_sequences import FIRST, SECOND
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.arrays import all_contexts
 
 ROOT = Path(__file__).parents[1]

@@ -21,9 +21,9 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tests import browser
-from verify.audit import NEEDED, REFUTING
-from verify.claims import REGISTER, claim
-from verify.evidence import UNIVERSAL, Theorem, theorems
+from verify.theorems.audit import NEEDED, REFUTING
+from verify.theorems.claims import REGISTER, claim
+from verify.theorems.evidence import UNIVERSAL, Theorem, theorems
 from verify.verdict import Verdict
 
 ROOT = Path(__file__).parents[1]
@@ -500,9 +500,9 @@ def test_what_is_not_legible_is_in_no_row_and_named_apart(register: ModuleType) 
 @pytest.mark.parametrize("id", REGISTER)
 def test_the_code_of_a_claim_leads_back_to_its_page(id: str) -> None:
     module, page = claim(id).module, claim(id).page
-    first = ast.get_docstring(ast.parse((ROOT / "verify/claims" / f"{module}.py").read_text(encoding="utf-8")))
+    first = ast.get_docstring(ast.parse((ROOT / "verify/theorems/claims" / f"{module}.py").read_text(encoding="utf-8")))
     assert first is not None and page in first
-    test = ROOT / f"tests/verify/claims/test_{module}.py"  # of what is its own, if anything is
+    test = ROOT / f"tests/verify/theorems/claims/test_{module}.py"  # of what is its own, if anything is
     assert not test.exists() or (module in test.read_text() and "def test_" in test.read_text())
 
 

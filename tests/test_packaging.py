@@ -49,7 +49,7 @@ def test_the_distribution_is_installed_from_here() -> None:
 
 def test_the_command_is_installed() -> None:
     (command,) = distribution("byheart").entry_points.select(group="console_scripts")
-    assert (command.name, command.value) == ("byheart", "byheart.command.main:main")
+    assert (command.name, command.value) == ("byheart", "byheart.cli.main:main")
     assert callable(command.load())
 
 
@@ -101,7 +101,7 @@ def test_the_template_of_a_theorist_runs_from_the_wheel_alone(wheel: zipfile.Zip
     wheel.extractall(installed)
     shutil.copytree(ROOT / "docs/template", own)
     (own / "test_origin.py").write_text(
-        "import byheart.testing, constructions, verify.strategies as s\n\n\ndef test_origin():\n"
+        "import byheart.testing, constructions, verify.theorems.strategies as s\n\n\ndef test_origin():\n"
         f"    assert all({str(installed)!r} in module.__file__ for module in (byheart.testing, constructions, s))\n"
     )
     command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--strict-markers", "."]
@@ -139,11 +139,11 @@ def test_importing_the_packages_loads_neither_torch_nor_matplotlib() -> None:
 
 
 def test_what_memorizes_loads_torch_and_what_optimizes_where_they_are_used() -> None:
-    assert heavy_modules_after("import byheart.job, verify.audit, verify.claims") == set()
+    assert heavy_modules_after("import byheart.job, verify.theorems.audit, verify.theorems.claims") == set()
 
 
 def test_the_help_of_the_command_loads_nothing_heavy() -> None:
-    code = "import contextlib\nfrom byheart.command.main import main\n"
+    code = "import contextlib\nfrom byheart.cli.main import main\n"
     code += "with contextlib.suppress(SystemExit): main(['--help'])"
     assert heavy_modules_after(code) == set()
 

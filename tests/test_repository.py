@@ -82,7 +82,12 @@ def test_a_name_says_what_the_file_holds() -> None:
 
 def test_a_module_has_its_tests_under_the_same_name() -> None:
     # What lies there shares one.
-    batteries = ("verify/claims/", "byheart/experiments/figures/", "constructions/memories/menu/")
+    batteries = (
+        "verify/theorems/claims/",
+        "byheart/experiments/figures/",
+        "constructions/memories/menu/",
+        "constructions/theorem_1/menu/",
+    )
     readers = {f"byheart/hosts/families/{name}.py" for name in FAMILIES.values()}  # so do these: test_families.py
     own = [module for module in MODULES if not module.startswith(batteries) and str(module) not in readers]
     tests = {module: ROOT / "tests" / Path(module).with_name(f"test_{Path(module).name}") for module in own}
@@ -101,7 +106,7 @@ def test_a_test_file_has_its_module(wing: str) -> None:
 @pytest.mark.parametrize("wing", WINGS)
 def test_a_room_can_be_read_at_a_glance(wing: str) -> None:
     folders = {path.parent for path in (ROOT / wing).rglob("*.py")}
-    one_each = ("claims", "command", "families", "figures", "kernel", "provers")  # a file for each of them
+    one_each = ("claims", "cli", "families", "figures", "kernel", "provers")  # a file for each of them
     full = {name_of(folder): len(list(folder.glob("*.py"))) for folder in folders if folder.name not in one_each}
     assert {room: modules for room, modules in full.items() if modules > 17} == {}
 
@@ -119,19 +124,19 @@ def test_a_kind_of_block_touches_the_files_that_contributing_names() -> None:
     by_kind = re.compile(kinds + r"|[\"'](feed-forward|gelu-tanh)[\"']")
     # Judges and limits that look at what was built, whatever else there is.
     built_with = {
-        "constructions/models/appended_neurons.py",
+        "constructions/model/appended_neurons.py",
         "constructions/rational/two_layers.py",
         "verify/edits/moved_logits.py",
         "verify/kernel/edit.py",
         "verify/folds/boxes.py",
         "verify/folds/fold_answers.py",
         "verify/folds/rows.py",
-        "verify/memories/integer_neurons.py",
-        "verify/memories/knots.py",
+        "verify/theorems/memories/integer_neurons.py",
+        "verify/theorems/memories/knots.py",
         "verify/runs/boxes.py",
         "verify/runs/integer_rows.py",
         "verify/runs/every_run.py",
-        "verify/replica/run.py",
+        "verify/torch/run.py",
     }
     found = {
         str(path.relative_to(ROOT))
@@ -191,7 +196,7 @@ def test_no_code_outside_of_the_tasks_asks_what_kind_of_task_it_has() -> None:
     assert [source for source in asking if not kinds_asked(source)] == []
     rooms = ("constructions/tasks/", "constructions/folds/")
     # A file of one's own names the one kind that it may hold.
-    typed = {"byheart/command/certify.py": ["isinstance(fold, Fold)"]}
+    typed = {"byheart/cli/certify.py": ["isinstance(fold, Fold)"]}
     sources = {
         name_of(path): path.read_text(encoding="utf-8") for wing in WINGS for path in (ROOT / wing).rglob("*.py")
     }

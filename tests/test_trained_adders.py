@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.certify import certify_fold
 from byheart.hosts.reading import read_model
 from constructions.folds.fold import addition
-from constructions.models.model import Model
+from constructions.model.model import Model
 from verify.folds.decoding import decoded
 from verify.folds.rows import FoldRows
 from verify.runs.formats import EXP_ULPS, FLOAT32

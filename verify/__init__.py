@@ -1,7 +1,7 @@
 """What judges: rigorous arithmetic, certificates of what weights do, and runs of them in torch.
 
 The names below are loaded when they are first used, so that `import verify` imports neither torch nor anything slow. A
-function that is named like its module (`verify.divergence.kullback_leibler.divergence`, `verify.replica.run.run`) is
+function that is named like its module (`verify.divergence.kullback_leibler.divergence`, `verify.torch.run.run`) is
 imported from there.
 """
 
@@ -31,11 +31,11 @@ _HOME = {
     ),
     "forward.in_balls": ("logits_in_balls", "rounded_outwards"),
     "forward.in_rationals": ("exact_outputs", "exact_network_logits"),
-    "capacity.attention_rank": ("attention_rank",),
-    "capacity.exact_rank": ("exact_rank",),
-    "encoders.lookup_divergence": ("lookup_divergence",),
-    "memories.skip_connection_error": ("enclose_skip_error", "largest_skip_error"),
-    "unembeddings.coherence": ("certify_margins",),
+    "theorems.capacity.attention_rank": ("attention_rank",),
+    "theorems.capacity.exact_rank": ("exact_rank",),
+    "theorems.encoders.lookup_divergence": ("lookup_divergence",),
+    "theorems.memories.skip_connection_error": ("enclose_skip_error", "largest_skip_error"),
+    "theorems.unembeddings.coherence": ("certify_margins",),
     "divergence.kullback_leibler": (
         "enclose_softmax",
         "entropy",
@@ -57,13 +57,13 @@ _HOME = {
     "certificates.certificate": ("Certificate", "CheckReport", "Statement"),
     "provers.memorization": ("certify_memorization", "check_memorization"),
     "kernel.check": ("check_folder",),
-    "replica.module": ("Replica",),
+    "torch.module": ("Replica",),
     "runs.rounding": ("rounding_bound",),
-    "replica.run": ("run_all", "RunResult"),
-    "claim": ("Claim", "Hypothesis"),
-    "claims": ("REGISTER",),
-    "evidence": ("Evidence",),
-    "audit": ("Audit", "audit_claims"),
+    "torch.run": ("run_all", "RunResult"),
+    "theorems.claim": ("Claim", "Hypothesis"),
+    "theorems.claims": ("REGISTER",),
+    "theorems.evidence": ("Evidence",),
+    "theorems.audit": ("Audit", "audit_claims"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from constructions.errors import FileFormatError, InputError, WorkerError
-from constructions.files import canonical_json, read_regular_file, require_regular_file, write_atomically
+from constructions.formats.files import canonical_json, read_regular_file, require_regular_file, write_atomically
 from verify.workers import Workers, completed
 
 _KEY_BYTES = 32

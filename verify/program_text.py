@@ -9,7 +9,7 @@ import secrets
 from pathlib import Path
 
 from constructions.errors import InputError
-from constructions.files import canonical_json
+from constructions.formats.files import canonical_json
 
 _TOP = Path(inspect.getfile(InputError)).parents[1]
 _PROGRAM = ("byheart", "constructions", "verify")

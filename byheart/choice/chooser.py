@@ -19,11 +19,11 @@ from constructions.errors import (
     require_at_least,
 )
 from constructions.memories.memory import Limits, Memory
-from constructions.memories.menu import MEMORIES
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.construction import Construction
-from constructions.models.model import Model
-from constructions.models.precision import SHORT, Precision, require_precision
+from constructions.menu import MEMORIES
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.construction import Construction
+from constructions.model.model import Model
+from constructions.model.precision import SHORT, Precision, require_precision
 from constructions.progress import Progress, silent
 from constructions.tasks.criterion import TOLERANCE
 from constructions.tasks.task import Task

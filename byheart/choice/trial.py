@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from constructions.counted import counted
-from constructions.models.construction import Construction
-from constructions.models.model import Model
-from constructions.models.precision import Precision
+from constructions.model.construction import Construction
+from constructions.model.model import Model
+from constructions.model.precision import Precision
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.task import Task
 from verify.runs.exact_runs import held_without_rounding
@@ -18,7 +18,7 @@ from verify.runs.formats import FORMATS
 
 if TYPE_CHECKING:
     from verify.arithmetic.enclosure import Enclosure
-    from verify.replica.run import RunResult
+    from verify.torch.run import RunResult
 
 
 class Trial(NamedTuple):
@@ -45,7 +45,7 @@ def trial(built: Construction[Task], dtype: Precision, tolerance: float) -> Tria
 
     Example:
         >>> from constructions.memories.memory import Limits
-        >>> from constructions.memories.menu import BY_NAME
+        >>> from constructions.menu import BY_NAME
         >>> from constructions.tasks.arrays import enumerated_task
         >>> trial(BY_NAME["knots"].build(enumerated_task(3, 2), Limits()), "float32", 1e-3).refused
         ''
@@ -81,7 +81,7 @@ def runs_in_torch(
     if importlib.util.find_spec("torch") is None:
         return None
 
-    from verify.replica.run import DTYPES, run_all
+    from verify.torch.run import DTYPES, run_all
 
     logits = None if outputs is None else [(0, outputs)]
     dtypes = DTYPES if dtype in DTYPES else (*DTYPES, dtype)

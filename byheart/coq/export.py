@@ -14,7 +14,7 @@ from byheart.coq.source import attempts, claim_source, proof_sources
 from byheart.hosts.export import own_dtype
 from byheart.hosts.parity import PARITY_FILE
 from constructions.errors import InputError, require_one_of
-from constructions.files import canonical_json, new_folder, write_atomically
+from constructions.formats.files import canonical_json, new_folder, write_atomically
 from verify.certificates.certificate import file_sha256
 
 

@@ -9,25 +9,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from byheart.choice.chooser import offers, smallest_of
-from constructions.arrays import Float64Array, Int64Array
 from constructions.attention.full_rank import full_rank_attention
 from constructions.attention.skip_connection_head import (
     SkipConnectionHeads,
     skip_connection_head,
     two_head_skip_connection,
 )
-from constructions.memories.low_entropy_memory import low_entropy_memory
-from constructions.memories.menu import BY_NAME
-from constructions.models.attention import features, logits
-from constructions.models.construction import Construction
-from constructions.models.model import Model
-from constructions.models.precision import SHORT, Precision
-from constructions.models.shapes import dana_network
-from constructions.saturated.layer_readout import layer_with_read_out
-from constructions.saturated.saturated_heads import saturated_heads
+from constructions.menu import BY_NAME
+from constructions.model.attention import features, logits
+from constructions.model.construction import Construction
+from constructions.model.model import Model
+from constructions.model.precision import SHORT, Precision
+from constructions.model.shapes import dana_network
+from constructions.numeric.arrays import Float64Array, Int64Array
+from constructions.saturated_heads.layer_readout import layer_with_read_out
+from constructions.saturated_heads.saturated_heads import saturated_heads
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
+from constructions.theorem_1.low_entropy_memory import low_entropy_memory
 from constructions.unembeddings.coherence import Unembedding
 from constructions.unembeddings.johnson_lindenstrauss import gaussian_unembedding, johnson_lindenstrauss_unembedding
 

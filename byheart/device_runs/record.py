@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from byheart.device_runs.cases import Built, Case, cases
 from constructions.counted import counted
 from constructions.errors import ByheartError, InputError
-from constructions.files import write_atomically
-from constructions.models.precision import Precision
+from constructions.formats.files import write_atomically
+from constructions.model.precision import Precision
 from constructions.progress import Progress, silent
 from verify.certificates.provenance import provenance
 from verify.verdict import Verdict
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-    from verify.replica.run import RunResult
+    from verify.torch.run import RunResult
 
 DTYPES: tuple[Precision, ...] = ("float32", "float64", "bfloat16", "float16")
 """The types in which the cases run, in this order."""
@@ -145,7 +145,7 @@ def record_device(
     """
     import torch
 
-    from verify.replica.device import device_name, select_device, tf32_refusal
+    from verify.torch.device import device_name, select_device, tf32_refusal
 
     if not minutes >= 0:
         raise InputError("minutes", f"= {minutes}", "at least 0")
@@ -194,8 +194,8 @@ def _run_case(record: Record, case: Case, dtype: Precision, mode: str, device: "
 def _module(built: Built, dtype: Precision, mode: str, device: "torch.device", backend: str) -> "Iterator[nn.Module]":
     import torch
 
-    from verify.replica.compiled import compiled
-    from verify.replica.module import Replica
+    from verify.torch.compiled import compiled
+    from verify.torch.module import Replica
 
     replica = Replica.from_model(built.model, dtype=getattr(torch, dtype), device=device)
     with compiled(replica, backend=backend) if mode == "compiled" else nullcontext(replica) as module:
@@ -205,7 +205,7 @@ def _module(built: Built, dtype: Precision, mode: str, device: "torch.device", b
 def _run(
     built: Built, dtype: Precision, device: "torch.device", module: "nn.Module", batch: int | None, enclosed: Any
 ) -> "RunResult":
-    from verify.replica.run import run
+    from verify.torch.run import run
 
     task = built.task
     whole = task.n_contexts

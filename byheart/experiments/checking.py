@@ -20,11 +20,11 @@ from byheart.experiments.limits import ceiling, floor
 from byheart.experiments.page import Drawn
 from byheart.experiments.points import Point
 from byheart.experiments.sweep import FINDINGS, Result, model_of, point_of, proved, read_result, read_table
-from constructions.arrays import Float64Array
 from constructions.counted import counted
 from constructions.errors import ByheartError, FileFormatError, InputError
-from constructions.models.blocks import Attention
-from constructions.models.model import Model
+from constructions.model.blocks import Attention
+from constructions.model.model import Model
+from constructions.numeric.arrays import Float64Array
 from constructions.progress import Progress, silent
 from constructions.tasks.vectors import load_task
 from verify.provers.memorization import check_memorization

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from constructions.tensor_file import load_tensors, save_tensors
+from constructions.formats.tensor_file import load_tensors, save_tensors
 
 Arrays = dict[str, NDArray[np.float32]]
 

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 
 from byheart.experiments.points import Point, Settings
-from constructions.arrays import Float64Array, Int64Array
-from constructions.models.blocks import Attention
-from constructions.models.model import Model
-from constructions.saturated.sinusoidal_positions import sinusoidal_positions
+from constructions.model.blocks import Attention
+from constructions.model.model import Model
+from constructions.numeric.arrays import Float64Array, Int64Array
+from constructions.saturated_heads.sinusoidal_positions import sinusoidal_positions
 from constructions.tasks.vectors import VectorTask
 
 TOLERANCE = 0.05

@@ -11,8 +11,8 @@ import numpy as np
 from byheart.experiments.layers import AnyPoint, LayerPoint
 from constructions.tasks.arrays import all_contexts
 from verify.arithmetic.rounding import down
-from verify.capacity.parity import parity_errors
-from verify.encoders.encoder_floor import encoder_floor
+from verify.theorems.capacity.parity import parity_errors
+from verify.theorems.encoders.encoder_floor import encoder_floor
 
 
 def ceiling(point: AnyPoint) -> int | None:
@@ -20,7 +20,8 @@ def ceiling(point: AnyPoint) -> int | None:
 
     Without heads the logits depend on the last token c alone, so at most $\max_i \#\{t : g(t) = i\}$ of the contexts
     that end in c are held. H heads alone are wrong about the parity of n bits at least $E(n, H)$ times
-    (`verify.capacity.parity.parity_errors`). A layer that reads one shared key has one output, whatever the query.
+    (`verify.theorems.capacity.parity.parity_errors`). A layer that reads one shared key has one output, whatever the
+    query.
 
     Args:
         point: The settings.

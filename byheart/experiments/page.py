@@ -20,7 +20,7 @@ from byheart.report.document import badge, document, escaped, section
 from byheart.report.drawing import COLOURS, part_of_page
 from constructions.counted import counted, inflected
 from constructions.errors import ByheartError, FileFormatError
-from constructions.files import write_atomically
+from constructions.formats.files import write_atomically
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
-from constructions.files import canonical_json
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.model import Model
+from constructions.formats.files import canonical_json
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.model import Model
+from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
 

@@ -23,15 +23,15 @@ from byheart.experiments.layers import TOLERANCE, AnyPoint, LayerPoint
 from byheart.experiments.limits import ceiling, floor
 from byheart.experiments.points import Point
 from constructions.errors import FileFormatError, InputError
-from constructions.files import new_folder, write_atomically
-from constructions.models.model import Model
+from constructions.formats.files import new_folder, write_atomically
+from constructions.model.model import Model
 from constructions.progress import Progress, silent
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.vectors import Vectors
 from verify.arithmetic.rounding import down, up
 from verify.forward.heads import enclose_layer
 from verify.provers.memorization import certify_memorization, judge
-from verify.saturated.saturation import certify_saturation
+from verify.theorems.saturated_heads.saturation import certify_saturation
 from verify.workers import Workers, completed
 
 _CACHED, _ON_DEVICE = 2**26, 2**31  # bytes of a stack, forward and backward
@@ -270,7 +270,7 @@ def proved(point: AnyPoint, model: Model) -> Result:
     """Return what a model holds of the task of a point, beside what one float32 run of it says."""
     import torch
 
-    from verify.replica.module import Replica
+    from verify.torch.module import Replica
 
     task = point.task()
     answers = judge(model, task, _at_least(1, point)).answers

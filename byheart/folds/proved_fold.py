@@ -11,7 +11,7 @@ from typing import overload
 
 from constructions.folds.fold import Fold
 from constructions.folds.typed import input_in_words, number_said, typed_choices
-from constructions.models.model import Model
+from constructions.model.model import Model
 from verify.certificates.certificate import Certificate
 from verify.folds.decoding import decoded
 from verify.provers.domain import load_fold as load_files
@@ -75,7 +75,7 @@ class ProvedFold:
 
     Example:
         >>> from constructions.folds.fold import addition
-        >>> from constructions.heads.adder import adder
+        >>> from constructions.memories.heads.adder import adder
         >>> from verify.provers.domain import certify_fold
         >>> model, fold = adder(2, base=2), addition(2, base=2)
         >>> proved = ProvedFold(model, fold, certify_fold(model, fold).certificate)

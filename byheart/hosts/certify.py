@@ -30,13 +30,13 @@ from byheart.hosts.reading import (
     stored_as_linear,
 )
 from byheart.measured import Measured, page_of_facts, page_of_fold, summary_json
-from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
-from constructions.files import new_folder, refuse_existing, write_atomically
 from constructions.folds.fold import Fold
-from constructions.models.construction import require_fit
-from constructions.models.entries import Entries
-from constructions.models.model import Model
+from constructions.formats.files import new_folder, refuse_existing, write_atomically
+from constructions.model.construction import require_fit
+from constructions.model.entries import Entries
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion
@@ -424,7 +424,7 @@ def certify_fold(
         FileFormatError: A file is missing or damaged.
 
     Example:
-        >>> from constructions.heads.adder import adder
+        >>> from constructions.memories.heads.adder import adder
         >>> from constructions.folds.fold import addition
         >>> certify_fold(adder(2, base=2), addition(2, base=2))["headline"][:31]
         'HELD, PROVED: 16 of 16 inputs; '

@@ -16,7 +16,7 @@ import numpy as np
 
 from byheart.hosts.number_types import rounded_to
 from constructions.errors import InputError
-from constructions.models.blocks import (
+from constructions.model.blocks import (
     Activation,
     Attends,
     Attention,
@@ -26,7 +26,7 @@ from constructions.models.blocks import (
     Tensor,
     tensor_fields,
 )
-from constructions.models.model import Model
+from constructions.model.model import Model
 
 FEW_ENTRIES = 2**20  # of the maps of all heads, 8 MiB in float64; so many are written for a proof of every run
 _INPUT_AXES = {"W_Q": 1, "W_K": 1, "W_V": 1, "W_in": 0}

@@ -17,7 +17,7 @@ from byheart.hosts.families import FAMILIES, is_of_transformer_lens
 from byheart.hosts.host import CONFIG_FILE
 from constructions.counted import counted
 from constructions.errors import InputError
-from constructions.files import json_object
+from constructions.formats.files import json_object
 
 GENERATION_FILE = "generation_config.json"
 

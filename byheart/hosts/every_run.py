@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_one_of
-from constructions.models.model import Model
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.progress import Progress
 from verify.certificates.certificate import Statement
 from verify.provers.runs import MOST_INPUTS, state_runs

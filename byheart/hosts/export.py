@@ -18,11 +18,11 @@ from byheart.hosts.number_types import NARROWEST, require_dtype
 from byheart.hosts.parity import parity
 from byheart.hosts.tokenizer import TOKENIZER_FILE
 from constructions.errors import InputError, LossError
-from constructions.files import new_folder, refuse_existing
-from constructions.models.blocks import Attention
-from constructions.models.construction import require_fit
-from constructions.models.exact_network import rounded
-from constructions.models.model import Model
+from constructions.formats.files import new_folder, refuse_existing
+from constructions.model.blocks import Attention
+from constructions.model.construction import require_fit
+from constructions.model.exact_network import rounded
+from constructions.model.model import Model
 from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask, ListedTask
 from constructions.tasks.criterion import Criterion

@@ -17,15 +17,15 @@ from byheart.hosts.host import CONFIG_FILE, Host
 from byheart.hosts.parity import MEASURED, PARITY_FILE, PROOF_FOLDER, read_parity, write_parity
 from byheart.report.fold_card import fold_card
 from byheart.report.model_card import CARD_FILE
-from constructions.arrays import Int64Array
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
-from constructions.files import canonical_json, write_atomically
 from constructions.folds.fold import Fold
 from constructions.folds.typed import typed_choices
-from constructions.models.entries import Entries
-from constructions.models.model import Model
-from constructions.models.precision import STORED
+from constructions.formats.files import canonical_json, write_atomically
+from constructions.model.entries import Entries
+from constructions.model.model import Model
+from constructions.model.precision import STORED
+from constructions.numeric.arrays import Int64Array
 from verify.arithmetic.exact_json import expect, expect_fields, require_sha256
 from verify.certificates.certificate import TASK_FILE, Certificate
 from verify.certificates.headline import Outcome

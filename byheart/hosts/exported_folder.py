@@ -29,11 +29,11 @@ from byheart.hosts.tokenizer import (
     tokenizer_json,
 )
 from byheart.report.model_card import CARD_FILE, model_card
-from constructions.arrays import BoolArray
 from constructions.errors import FileFormatError, TamperedError
-from constructions.files import difference, write_atomically
-from constructions.models.model import Model
-from constructions.models.precision import STORED, stored_bits
+from constructions.formats.files import difference, write_atomically
+from constructions.model.model import Model
+from constructions.model.precision import STORED, stored_bits
+from constructions.numeric.arrays import BoolArray
 from constructions.tasks.any_task import ListedTask
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task

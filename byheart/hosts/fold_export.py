@@ -13,11 +13,11 @@ import numpy as np
 from byheart.hosts.conversion import rounded_model
 from byheart.hosts.exported_fold import HOST, ExportedFold, MeasuredDecoding, WrongSaid, choices_of
 from byheart.hosts.host import Host, quiet_loading
-from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError, LossError
-from constructions.files import new_folder
 from constructions.folds.fold import Fold
-from constructions.models.model import Model
+from constructions.formats.files import new_folder
+from constructions.model.model import Model
+from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.progress import Progress
 from constructions.tasks.criterion import Criterion
 from verify.arithmetic.rounding import up
@@ -109,7 +109,7 @@ def _generated(folder: Path, model: Model, fold: Fold, asked: Int64Array, dtype:
     """Return what `generate` says, `[n, tokens of an answer]`, and how far a logit is from the exact one at most."""
     import torch
 
-    from verify.replica.module import full_precision
+    from verify.torch.module import full_precision
 
     library = importlib.import_module("transformers")
     with quiet_loading():

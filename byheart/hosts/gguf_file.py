@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, InputError
-from constructions.files import require_regular_file
+from constructions.formats.files import require_regular_file
+from constructions.numeric.arrays import Float64Array
 
 SUFFIX = ".gguf"
 

@@ -24,10 +24,10 @@ import numpy as np
 from byheart.hosts.families import FAMILIES, is_of_transformer_lens
 from byheart.hosts.host import CONFIG_FILE, quiet_loading, said_by
 from byheart.hosts.reading import configuration_of, is_gguf, require_exact_in, tensors_of
-from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HandshakeError, InputError
-from constructions.models.blocks import Attention
-from constructions.models.model import Model
+from constructions.model.blocks import Attention
+from constructions.model.model import Model
+from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.vectors import Vectors
 from verify.arithmetic.rounding import up
 from verify.runs.formats import FLOAT64
@@ -162,7 +162,7 @@ def host_answer(source: Any, config: Any, model: Model, prompt: Sequence[int], c
     if not isinstance(found, tuple):
         import torch
 
-        from verify.replica.module import Replica
+        from verify.torch.module import Replica
 
         found = Replica.from_model(model, dtype=torch.float64), f"the replica in torch {_version('torch')}"
     module, name = found

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.number_types import write_tensors
-from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError, require_one_of
-from constructions.files import canonical_json, write_atomically
-from constructions.models.model import Model
+from constructions.formats.files import canonical_json, write_atomically
+from constructions.model.model import Model
+from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.any_task import ListedTask
 from constructions.tasks.task import Task
 
@@ -212,7 +212,7 @@ def torch_logits(model: Any, task: Task, *, entries: int) -> Float64Array:
     """
     import torch
 
-    from verify.replica.module import full_precision
+    from verify.torch.module import full_precision
 
     def forward(tokens: Int64Array) -> Float64Array:
         with torch.inference_mode(), full_precision():

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import safetensors
 
-from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, InputError, require_one_of
-from constructions.files import require_regular_file, write_atomically
-from constructions.models.precision import narrowest
+from constructions.formats.files import require_regular_file, write_atomically
+from constructions.model.precision import narrowest
+from constructions.numeric.arrays import Float64Array
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 """The types that weights are written in, finest first."""
@@ -75,7 +75,7 @@ def stored_bytes(tensor: Float64Array, dtype: str) -> bytes:
 
     Args:
         tensor: What `rounded_to` returned for the same type.
-        dtype: One of `DTYPES`, or of `constructions.models.precision.STORED`.
+        dtype: One of `DTYPES`, or of `constructions.model.precision.STORED`.
 
     Example:
         >>> stored_bytes(np.array([1.0, -2.0]), "bfloat16").hex()

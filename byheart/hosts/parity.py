@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from byheart.hosts.host import HOSTS, Host, host_named
-from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import ByheartError, FileFormatError
-from constructions.files import canonical_json, parse_json, read_text, write_atomically
-from constructions.models.model import Model
-from constructions.models.shapes import is_dana_network, is_mahdavi_layer
+from constructions.formats.files import canonical_json, parse_json, read_text, write_atomically
+from constructions.model.model import Model
+from constructions.model.shapes import is_dana_network, is_mahdavi_layer
+from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.any_task import ListedTask
 from constructions.tasks.criterion import TOLERANCE
 from verify.arithmetic.enclosure import Enclosure

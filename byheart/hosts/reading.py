@@ -24,10 +24,10 @@ from byheart.hosts.gguf_file import SUFFIX as GGUF
 from byheart.hosts.gguf_file import GGUFFile
 from byheart.hosts.host import CONFIG_FILE, INDEX_FILE, WEIGHTS_FILE
 from byheart.hosts.number_types import read_tensors, rounded_to
-from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, InputError
-from constructions.files import canonical_json, json_object
-from constructions.models.model import FORMAT, VERSION, Model, assembled
+from constructions.formats.files import canonical_json, json_object
+from constructions.model.model import FORMAT, VERSION, Model, assembled
+from constructions.numeric.arrays import Float64Array
 
 _ARCHIVE = ".npz"
 _PICKLED_FILE, _PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"

@@ -12,9 +12,9 @@ from typing import Any
 from byheart.report.document import badge, document, escaped, section
 from byheart.report.formulas import with_formulas
 from constructions.counted import counted
-from constructions.files import write_atomically
-from verify.audit import audit_outcome
-from verify.claim import Claim
+from constructions.formats.files import write_atomically
+from verify.theorems.audit import audit_outcome
+from verify.theorems.claim import Claim
 
 _LONGEST_DATA = 1000  # characters of an instance; --json has all
 
@@ -43,8 +43,8 @@ def audit_html(summaries: Sequence[Mapping[str, Any]], asked: Sequence[Claim]) -
         A whole HTML document.
 
     Example:
-        >>> from verify.audit import audit_summaries
-        >>> from verify.claims import claims
+        >>> from verify.theorems.audit import audit_summaries
+        >>> from verify.theorems.claims import claims
         >>> page = audit_html(list(audit_summaries(["mahdavi.one-token"])), claims(["mahdavi.one-token"]))
         >>> "1 of 1 verdict" in page, '<details id="mahdavi.one-token">' in page
         (True, True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from byheart.report.drawing import Axes, box, dot, figure, line, words
-from constructions.arrays import Float64Array
+from constructions.numeric.arrays import Float64Array
 from verify.arithmetic.decimals import number, power_of_ten
 
 _WIDTH, _HEIGHT = 640, 272

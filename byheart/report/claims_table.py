@@ -42,7 +42,7 @@ def verdict(claim: dict[str, Any]) -> str:
     """Return the verdict, with what the claim is if it is no statement, and whether it was read.
 
     Args:
-        claim: What `verify.claims.listing` says of it.
+        claim: What `verify.theorems.claims.listing` says of it.
     """
     said = f", {claim['kind']}" * (claim["kind"] not in ("statement", "own"))
     return claim["verdict"] + said + ", not read in full" * bool(claim["reconstructed"])
@@ -57,7 +57,7 @@ def csv_table(listed: Iterable[dict[str, Any]]) -> str:
     """One row for each claim, with the names of the columns above.
 
     Args:
-        listed: What `verify.claims.listing` says.
+        listed: What `verify.theorems.claims.listing` says.
     """
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
@@ -76,7 +76,7 @@ def latex_table(listed: Iterable[dict[str, Any]], version: str) -> str:
     the source. Of signs that are not ASCII the Greek and mathematical ones become macros.
 
     Args:
-        listed: What `verify.claims.listing` says.
+        listed: What `verify.theorems.claims.listing` says.
         version: Of byheart, for the line that says where the verdicts are from.
     """
     columns = "".join(rf">{{\raggedright\arraybackslash}}p{{.{share}\linewidth}}" for share in (17, 11, 37, 23))

@@ -9,7 +9,7 @@ from typing import Any
 from constructions.counted import counted
 from constructions.folds.fold import OWN, Fold
 from constructions.folds.typed import last_input, number_said, typed_choices
-from constructions.models.entries import Entries
+from constructions.model.entries import Entries
 from verify.certificates.certificate import TASK_FILE
 
 

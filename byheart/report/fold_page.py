@@ -13,7 +13,7 @@ from byheart.report.document import badge, cards, claims, document, escaped, fil
 from byheart.report.drawing import Axes, box, dot, figure, part_of_page, ticks, words
 from constructions.folds.fold import OWN, Fold
 from constructions.folds.typed import input_in_words, typed_choices
-from constructions.models.entries import Entries
+from constructions.model.entries import Entries
 from verify.arithmetic.decimals import number
 
 _MEASURED = (

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from constructions.arrays import BoolArray
 from constructions.counted import counted
+from constructions.numeric.arrays import BoolArray
 from constructions.tasks.any_task import ListedTask
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task

@@ -16,12 +16,12 @@ from byheart.figures import Ends, Figures, RunFigures, Tried
 from byheart.report.chart import Line, histogram, line_chart
 from byheart.report.document import badge, cards, document, escaped, grouped, section
 from byheart.report.drawing import part_of_page
-from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted, inflected
-from constructions.files import write_atomically
-from constructions.models.attention import softmax
-from constructions.models.model import Model
-from constructions.models.shapes import is_dana_network
+from constructions.formats.files import write_atomically
+from constructions.model.attention import softmax
+from constructions.model.model import Model
+from constructions.model.shapes import is_dana_network
+from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.task import Task
 from verify.arithmetic.decimals import number
 from verify.forward.heads import enclose_attention, enclose_features
@@ -194,7 +194,7 @@ def report_html(figures: Figures, network: Model, task: Task, details: Details |
         A whole HTML document.
 
     Example:
-        >>> from constructions.models.shapes import dana_network
+        >>> from constructions.model.shapes import dana_network
         >>> from constructions.tasks.task import Counts, make_task
         >>> task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("<a>", "b"))
         >>> one = np.ones((1, 2, 1))

@@ -8,7 +8,7 @@ import io
 from typing import Any
 
 from byheart.report.drawing import box, cell, figure, words
-from constructions.capacity.rank_profile import RankCell, RankProfile
+from constructions.attention.capacity.rank_profile import RankCell, RankProfile
 from constructions.counted import counted
 
 _LETTER, _ROOM, _HIGH = 7.6, 14, 34  # of a cell: the width of a letter and around them, the height

@@ -19,8 +19,8 @@ except ModuleNotFoundError:
 
 from byheart.testing.assertion import CounterexampleError, Tally, UndecidedWarning, assert_holds
 from byheart.testing.code import as_code
-from verify import strategies
-from verify.strategies import *  # noqa: F403
+from verify.theorems import strategies
+from verify.theorems.strategies import *  # noqa: F403
 
 __all__ = ["CounterexampleError", "Tally", "UndecidedWarning", "as_code", "assert_holds"]
 __all__ += strategies.__all__

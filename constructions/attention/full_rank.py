@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from constructions.arrays import Int64Array
-from constructions.capacity.generic_rank import relations
-from constructions.capacity.sub_alphabet import peel, upper_bound
+from constructions.attention.capacity.generic_rank import relations
+from constructions.attention.capacity.sub_alphabet import peel, upper_bound
+from constructions.attention.families import fitting_attention
 from constructions.errors import InputError, require_at_least
-from constructions.features.full_rank_attention import fitting_attention
-from constructions.models.blocks import Attention
-from constructions.models.front_end import FrontEnd
-from constructions.models.model import Model
+from constructions.model.blocks import Attention
+from constructions.model.front_end import FrontEnd
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.contexts import checked_contexts
 
 _SEARCHED = 1024  # contexts, up to which a set that limits the rank is looked for among linear relations, too
@@ -32,7 +32,8 @@ class FullRankAttention:
         front_end: Embeddings, queries, keys and values.
         contexts: Pairwise distinct, `[T, S]`.
         limiting: Row numbers of a set U of contexts: no weights of these sizes have a rank above
-            $|T \setminus U|$ and a bound for U (`verify/capacity/attention_rank.py`). Empty where T is no limit found.
+            $|T \setminus U|$ and a bound for U (`verify/theorems/capacity/attention_rank.py`). Empty where T is no
+            limit found.
         limiting_with_skip: The same for the features with $x_S$ beside them.
     """
 

@@ -16,9 +16,9 @@ import numpy as np
 from flint import fmpq
 
 from constructions.errors import InputError
-from constructions.models.blocks import Attention, Tensor
-from constructions.models.model import Model
-from constructions.models.shapes import dana_tensors
+from constructions.model.blocks import Attention, Tensor
+from constructions.model.model import Model
+from constructions.model.shapes import dana_tensors
 
 _STEEPEST = 700.0  # beyond, e^lambda is no float64 number
 
@@ -62,12 +62,13 @@ def skip_connection_head(network: Model, *, sharpness: float) -> SkipConnectionH
     r"""Replace the skip connection of a network by a head that copies $x_S$ up to $e^{-\lambda}$.
 
     The head reads $A_\lambda$, which is $x_S$ but for a share $(S - 1) / (e^\lambda + S - 1)$ of the mean of the other
-    inputs; what this does to the logits is enclosed by `verify/memories/skip_connection_error.py`. A head of width
+    inputs; what this does to the logits is enclosed by `verify/theorems/memories/skip_connection_error.py`. A head of
+    width
     $d_h$ copies $d_h$ coordinates, so $\lceil d / d_h \rceil$ heads with the same queries and keys take the place of
     one of width d.
 
     Args:
-        network: One attention layer with a skip connection, as `constructions.models.shapes.dana_network` makes it.
+        network: One attention layer with a skip connection, as `constructions.model.shapes.dana_network` makes it.
         sharpness: $\lambda > 0$, in nats, at most 700.
 
     Returns:
@@ -79,7 +80,7 @@ def skip_connection_head(network: Model, *, sharpness: float) -> SkipConnectionH
     Source: repairs Dana, Pydi, Chevaleyre (2024), Section 4.1: Proposition E7.
 
     Example:
-        >>> from constructions.models.shapes import dana_network
+        >>> from constructions.model.shapes import dana_network
         >>> one = np.ones
         >>> network = dana_network(W_E=one((3, 5)), W_pos=one((4, 5)), W_Q=one((2, 5, 2)), W_K=one((2, 5, 2)),
         ...                        W_V=one((2, 5, 2)), W_O=one((2, 2, 5)), W_U=one((5, 3)))
@@ -105,7 +106,7 @@ def two_head_skip_connection(network: Model, *, sharpness: float | int | None = 
     them.
 
     Args:
-        network: One attention layer with a skip connection, as `constructions.models.shapes.dana_network` makes it.
+        network: One attention layer with a skip connection, as `constructions.model.shapes.dana_network` makes it.
         sharpness: $\lambda > 0$, in nats, at most 700; of a rational network an integer, in units of $\ln 2$.
 
     Returns:
@@ -117,7 +118,7 @@ def two_head_skip_connection(network: Model, *, sharpness: float | int | None = 
     Source: Proposition E7.
 
     Example:
-        >>> from constructions.models.shapes import dana_network
+        >>> from constructions.model.shapes import dana_network
         >>> one = np.ones
         >>> network = dana_network(W_E=one((3, 2)), W_pos=one((4, 2)), W_Q=one((1, 2, 2)), W_K=one((1, 2, 2)),
         ...                        W_V=one((1, 2, 2)), W_O=one((1, 2, 2)), W_U=one((2, 3)))

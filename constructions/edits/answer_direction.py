@@ -5,9 +5,9 @@ Page: docs/claims/editing.md
 
 import numpy as np
 
-from constructions.arrays import Float64Array
 from constructions.errors import HypothesisError
-from constructions.models.blocks import Normalization
+from constructions.model.blocks import Normalization
+from constructions.numeric.arrays import Float64Array
 
 _STEPS = 4000
 _GOOD = 0.5  # share of the largest lead that is enough

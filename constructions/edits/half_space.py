@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import HypothesisError, InputError
-from constructions.models.blocks import Normalization
+from constructions.model.blocks import Normalization
+from constructions.numeric.arrays import Float64Array, Int64Array
 
 TRIGGER = 40.0
 """What the preactivation of an edit's neuron is at its own context, and minus what it is at most at the others."""

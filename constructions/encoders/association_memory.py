@@ -5,8 +5,8 @@ Page: docs/claims/association_memory.md
 
 import numpy as np
 
-from constructions.arrays import Float64Array
 from constructions.errors import InputError
+from constructions.numeric.arrays import Float64Array
 from constructions.tasks.task import Task
 from constructions.unembeddings.unembedding import label_unembedding
 

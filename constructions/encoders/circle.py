@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from constructions.arrays import Float64Array
 from constructions.errors import InputError
+from constructions.numeric.arrays import Float64Array
 
 _UPWARDS = 1.0 + 2.0**-40  # outweighs the roundings below
 

@@ -5,9 +5,9 @@ Page: docs/claims/distribution_memory.md
 
 import numpy as np
 
-from constructions.arrays import Float64Array
 from constructions.encoders.sequence_encoder import Progress, best_encoder
 from constructions.errors import InputError
+from constructions.numeric.arrays import Float64Array
 from constructions.tasks.task import Task
 from constructions.unembeddings.unembedding import law_unembedding
 

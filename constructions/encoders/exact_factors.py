@@ -6,8 +6,8 @@ Page: docs/claims/sequence_encoder.md
 import numpy as np
 from flint import fmpz_mat
 
-from constructions.arrays import Float64Array
 from constructions.errors import HypothesisError, require_at_least
+from constructions.numeric.arrays import Float64Array
 
 
 def exact_factors(d_vocab: int) -> tuple[fmpz_mat, fmpz_mat]:

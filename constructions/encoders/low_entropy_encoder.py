@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from constructions.arrays import Float64Array, Int8Array, Int64Array
 from constructions.errors import HypothesisError, InputError, require_at_least
+from constructions.numeric.arrays import Float64Array, Int8Array, Int64Array
 from constructions.tasks.task import require_sums_of_one
 from constructions.unembeddings.coherence import Unembedding
 
@@ -50,7 +50,7 @@ def lookup_encoder(unembedding: Unembedding, distributions: ArrayLike) -> Lookup
         distributions: `[T, N]`, each with the sum 1 within $10^{-9}$; of equal likeliest tokens the first counts.
 
     Returns:
-        The rows of the stream; what they cost is enclosed by `verify/encoders/lookup_divergence.py`.
+        The rows of the stream; what they cost is enclosed by `verify/theorems/encoders/lookup_divergence.py`.
 
     Raises:
         InputError: Another number of tokens, entries that are negative or not finite, or a row that does not add up
@@ -151,7 +151,7 @@ def printed_strength(leads: Float64Array, entropies: Float64Array) -> Float64Arr
     $$ H_t = \log \sum_j e^{-\lambda \alpha_{t,j}} . $$
 
     The right-hand side falls from $\log N$ to 0 if all leads of other tokens are positive. Found by bisection in
-    floating point; `verify.encoders.low_entropy_bound.enclose_printed_strength` proves it.
+    floating point; `verify.theorems.encoders.low_entropy_bound.enclose_printed_strength` proves it.
 
     Args:
         leads: $\alpha_{t,j}$, 0 for the token itself, above 0 for the others, `[T, N]`.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
+from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.unembeddings.coherence import Unembedding
 from constructions.unembeddings.unembedding import best
 

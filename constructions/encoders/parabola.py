@@ -5,8 +5,8 @@ Page: docs/claims/lookup_in_two_dimensions.md
 
 import numpy as np
 
-from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
+from constructions.numeric.arrays import Float64Array, Int64Array
 
 MOST = 2**26
 """The largest number of tokens for which every product and sum of the logits is exact in float64."""

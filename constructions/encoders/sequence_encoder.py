@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Float64Array
 from constructions.errors import InputError, require_at_least
+from constructions.numeric.arrays import BoolArray, Float64Array
 
 Progress = Callable[[int, int, float], None]
 """Called after each start with how many are done, how many there are, and the least divergence so far in nats."""

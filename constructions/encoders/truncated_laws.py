@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from constructions.arrays import Float64Array
 from constructions.errors import HypothesisError, InputError, require_at_least
+from constructions.numeric.arrays import Float64Array
 
 
 @dataclass(frozen=True, eq=False)

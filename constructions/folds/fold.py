@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.arrays import Int64Array
 from constructions.errors import FileFormatError, HypothesisError, InputError, require_at_least
-from constructions.frozen_arrays import frozen_copy
+from constructions.numeric.arrays import Int64Array
+from constructions.numeric.frozen_arrays import frozen_copy
 from constructions.tasks.stored import Reader, Stored, require_reads_tokens
 
 OF_A_FOLD = "rule: token by token, "

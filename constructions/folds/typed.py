@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from constructions.arrays import Int64Array
 from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.folds.fold import Fold
+from constructions.numeric.arrays import Int64Array
 
 
 def words_of(fold: Fold, text: str) -> list[str]:

@@ -10,12 +10,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from constructions.arrays import Int64Array
-from constructions.encoders.positional_code import PositionalCode, positional_code
 from constructions.errors import HypothesisError, InputError, require_at_least
-from constructions.models.blocks import Attention, Block, FeedForward, Tensor
-from constructions.models.construction import Construction
-from constructions.models.model import Model
+from constructions.memories.codes.positional_code import PositionalCode, positional_code
+from constructions.model.blocks import Attention, Block, FeedForward, Tensor
+from constructions.model.construction import Construction
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.task import Task
 
 _CLAIM = "The memory of keyed words"

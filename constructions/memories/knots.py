@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted
-from constructions.encoders.mixed_radix_code import mixed_radix_code
-from constructions.encoders.positional_code import PositionalCode, positional_code
-from constructions.encoders.scalar_label_code import MOST
 from constructions.errors import CapacityError, InputError
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.construction import Construction
-from constructions.models.model import Model
-from constructions.models.precision import SIGNIFICAND, Precision, require_precision, rounded_model
+from constructions.memories.codes.mixed_radix_code import mixed_radix_code
+from constructions.memories.codes.positional_code import PositionalCode, positional_code
+from constructions.memories.codes.scalar_label_code import MOST
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.construction import Construction
+from constructions.model.model import Model
+from constructions.model.precision import SIGNIFICAND, Precision, require_precision, rounded_model
+from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.arrays import array_task
 from constructions.tasks.random_facts import random_contexts, random_facts
 from constructions.tasks.task import Task

@@ -5,12 +5,12 @@ Page: docs/claims/one_hot_laws.md
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Float64Array
 from constructions.counted import counted
 from constructions.errors import CapacityError, HypothesisError
 from constructions.memories.one_hot_laws import one_hot_model
-from constructions.models.construction import Construction
-from constructions.models.precision import SIGNIFICAND, Precision, require_precision, rounded
+from constructions.model.construction import Construction
+from constructions.model.precision import SIGNIFICAND, Precision, require_precision, rounded
+from constructions.numeric.arrays import BoolArray, Float64Array
 from constructions.progress import Progress, silent
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task

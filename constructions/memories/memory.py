@@ -9,12 +9,12 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from constructions.errors import ResourceError
-from constructions.models.precision import Precision
+from constructions.model.precision import Precision
 from constructions.progress import Progress, silent
 from constructions.tasks.criterion import TOLERANCE
 
 if TYPE_CHECKING:
-    from constructions.models.construction import Construction
+    from constructions.model.construction import Construction
     from constructions.tasks.task import Task
 
 

@@ -5,13 +5,13 @@ Page: docs/claims/one_hot_laws.md
 
 import numpy as np
 
-from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.errors import CapacityError, HypothesisError
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.construction import Construction
-from constructions.models.model import Model
-from constructions.models.precision import SIGNIFICAND, Precision, require_precision, rounded_model
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.construction import Construction
+from constructions.model.model import Model
+from constructions.model.precision import SIGNIFICAND, Precision, require_precision, rounded_model
+from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.task import Task
 
 _CLAIM = "The memory of one-hot laws"

@@ -9,7 +9,7 @@ import numpy as np
 
 from constructions.counted import counted
 from constructions.errors import require_at_least
-from constructions.heads.label_system import (
+from constructions.memories.heads.label_system import (
     embeddings,
     first_that_holds,
     inverted,
@@ -17,11 +17,11 @@ from constructions.heads.label_system import (
     readout,
     require_labels_after_two,
 )
-from constructions.models.attention import features, last
-from constructions.models.construction import Construction
-from constructions.models.model import Model
-from constructions.models.precision import Precision, rounded_model
-from constructions.models.shapes import dana_network, dana_tensors
+from constructions.model.attention import features, last
+from constructions.model.construction import Construction
+from constructions.model.model import Model
+from constructions.model.precision import Precision, rounded_model
+from constructions.model.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Task
 
 _CLAIM = "The memory of heads of rank one"

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, InputError
+from constructions.numeric.arrays import Float64Array
 from constructions.tasks.arrays import named_arrays
 from constructions.tasks.text import decode, read_bytes
 

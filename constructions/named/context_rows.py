@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from constructions.arrays import Int64Array
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.arrays import named_arrays
 from constructions.tasks.table import named_delimiter, read_table, rows_of_contexts
 from constructions.tasks.text import decode, read_bytes

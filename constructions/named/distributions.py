@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from constructions.arrays import Float64Array
 from constructions.counted import counted
 from constructions.errors import FileFormatError, HypothesisError
 from constructions.named.context_rows import read_array
+from constructions.numeric.arrays import Float64Array
 from constructions.tasks.text import BYTE_ORDER_MARK, decode, read_bytes
 
 _NUMBER = re.compile(

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 from constructions.errors import InputError
 from constructions.folds.fold import Fold, addition, maximum, modular_sum
-from constructions.heads.adder import adder
-from constructions.heads.whole_input import largest_token, sum_of_tokens
-from constructions.models.model import Model
+from constructions.memories.heads.adder import adder
+from constructions.memories.heads.whole_input import largest_token, sum_of_tokens
+from constructions.model.model import Model
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,17 @@ from typing import Any, cast
 import numpy as np
 import scipy.linalg
 
-from constructions.arrays import Float64Array, Int64Array
 from constructions.attention.full_rank import FullRankAttention, full_rank_attention
 from constructions.counted import counted
 from constructions.errors import require_at_least, require_one_of
-from constructions.memories.theorem_1 import build_memory
-from constructions.models.attention import features, last
-from constructions.models.construction import Construction
+from constructions.model.attention import features, last
+from constructions.model.construction import Construction
 from constructions.named.context_rows import ContextRows
 from constructions.named.labelled_contexts import as_rows, labelled, part_of, require_distinct
+from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
+from constructions.theorem_1.memory import build_memory
 
 LEMMA = "Dana et al. (2024), Lemma 2"
 

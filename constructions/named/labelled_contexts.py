@@ -5,9 +5,9 @@ Page: docs/constructions.md
 
 import numpy as np
 
-from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.named.context_rows import ContextRows
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.contexts import checked_contexts
 from constructions.tasks.task import Task

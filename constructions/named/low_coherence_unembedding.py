@@ -10,12 +10,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from constructions.arrays import Float64Array
 from constructions.encoders.low_entropy_encoder import LookupEncoder, lookup_encoder, missing_mass
 from constructions.errors import HypothesisError, InputError, require_at_least
-from constructions.models.construction import Construction
-from constructions.models.model import Model
+from constructions.model.construction import Construction
+from constructions.model.model import Model
 from constructions.named.distributions import Distributions, as_laws
+from constructions.numeric.arrays import Float64Array
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from constructions.counted import counted
 from constructions.errors import InputError, require_at_least
-from constructions.models.construction import Construction
+from constructions.model.construction import Construction
 from constructions.named import names as of
 from constructions.named.context_arrays import read_contexts
 from constructions.named.context_rows import ContextRows, read_context_rows

@@ -6,15 +6,15 @@ Page: docs/constructions.md
 from dataclasses import dataclass
 from numbers import Real
 
-from constructions.arrays import Int64Array
 from constructions.attention.skip_connection_head import SkipConnectionHeads, skip_connection_head
 from constructions.counted import counted
 from constructions.errors import InputError, require_at_least
-from constructions.memories.theorem_1 import theorem_1
-from constructions.models.construction import Construction
+from constructions.model.construction import Construction
 from constructions.named.context_rows import ContextRows
 from constructions.named.labelled_contexts import as_rows, labelled
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.task import Task
+from constructions.theorem_1.memory import theorem_1
 
 SECTION = "Dana et al. (2024), Section 4.1"
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from flint import fmpq_mat
 
-from constructions.arrays import Int64Array
+from constructions.attention.exact_skip_connection import exact_change_of_basis
 from constructions.errors import CapacityError, HypothesisError
-from constructions.features.exact_skip_connection import exact_change_of_basis
-from constructions.memories.parameters import paper_heads
-from constructions.models.exact_network import ExactFrontEnd, as_rationals
-from constructions.models.model import Model
+from constructions.model.exact_network import ExactFrontEnd, as_rationals
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.random_facts import drawn_contexts
+from constructions.theorem_1.parameters import paper_heads
 
 _DRAWS = 40  # random integer front ends have full rank in the first few draws, if their shape allows it
 
@@ -41,7 +41,7 @@ def exact_memory(
     slack 0.
 
     The front end has small random integers and scores in units of ln 2, so that attention is rational; the change of
-    basis of `constructions.features.exact_skip_connection` does the rest.
+    basis of `constructions.attention.exact_skip_connection` does the rest.
 
     Args:
         d_vocab: $N$.
@@ -62,7 +62,7 @@ def exact_memory(
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired.
 
     Example:
-        >>> from constructions.models.exact_attention import exact_logits
+        >>> from constructions.model.exact_attention import exact_logits
         >>> made = exact_memory(d_vocab=3, n_ctx=2, d_model=3, d_head=2)
         >>> made.model.n_heads, exact_logits(made.model, made.contexts) == made.targets
         (3, True)

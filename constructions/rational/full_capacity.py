@@ -6,12 +6,12 @@ Page: docs/claims/skip_connection.md
 import numpy as np
 from flint import fmpq
 
-from constructions.arrays import Int64Array
+from constructions.attention.exact_skip_connection import ExactSkipConnection, exact_change_of_basis
+from constructions.attention.integer_front_end import integer_front_end, label_targets
 from constructions.errors import CapacityError, HypothesisError
-from constructions.features.exact_skip_connection import ExactSkipConnection, exact_change_of_basis
-from constructions.features.integer_front_end import integer_front_end, label_targets
-from constructions.models.construction import Construction
-from constructions.models.exact_network import rounded
+from constructions.model.construction import Construction
+from constructions.model.exact_network import rounded
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
 

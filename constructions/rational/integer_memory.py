@@ -6,13 +6,13 @@ Page: docs/claims/generic_embeddings.md
 import numpy as np
 from flint import fmpq_mat
 
-from constructions.arrays import Int64Array
+from constructions.attention.embeddings import drawn_until, integer_attention
 from constructions.errors import require_at_least
-from constructions.features.embeddings import drawn_until, integer_attention
-from constructions.models.construction import Construction
-from constructions.models.exact_attention import exact_features, exact_last
-from constructions.models.exact_network import ExactFrontEnd, as_floats, as_rationals, exact_network, rounded
-from constructions.models.model import Model
+from constructions.model.construction import Construction
+from constructions.model.exact_attention import exact_features, exact_last
+from constructions.model.exact_network import ExactFrontEnd, as_floats, as_rationals, exact_network, rounded
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.arrays import enumerated_task
 from constructions.tasks.task import Task
 
@@ -48,7 +48,7 @@ def integer_memory(
 
     Example:
         >>> task, network = integer_memory(d_vocab=2, n_ctx=2, d_model=2, d_head=2, n_heads=3, seed=0)
-        >>> from constructions.models.exact_attention import exact_logits
+        >>> from constructions.model.exact_attention import exact_logits
         >>> task.labels, exact_logits(network, task.contexts)
         (array([1, 1, 1, 0]), [-3,  1]
         [-3,  1]

@@ -9,10 +9,10 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError
-from constructions.models.blocks import FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import FeedForward
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 
 _DRAWS = 1000
 

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from constructions.arrays import Int64Array
+from constructions.encoders.outer_product_memory import Associations, outer_products
 from constructions.errors import InputError
-from constructions.memories.outer_product_memory import Associations, outer_products
+from constructions.numeric.arrays import Int64Array
 
 Activation = Literal["relu", "polynomial"]
 

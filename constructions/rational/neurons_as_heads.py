@@ -10,8 +10,8 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from constructions.errors import InputError
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.model import Model
 from constructions.rational.interpolating_network import exact
 
 Array = NDArray[Any]

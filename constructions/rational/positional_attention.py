@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from constructions.arrays import Int64Array
-from constructions.encoders.positional_code import positional_code
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.model import Model
+from constructions.memories.codes.positional_code import positional_code
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.rational.interpolating_network import exact, exact_knots
 
 

@@ -7,9 +7,9 @@ from itertools import combinations
 
 import numpy as np
 
-from constructions.arrays import Int64Array
 from constructions.errors import InputError
-from constructions.models.exact_network import ExactFrontEnd, as_rationals
+from constructions.model.exact_network import ExactFrontEnd, as_rationals
+from constructions.numeric.arrays import Int64Array
 
 
 def rank_one_head(*, d_vocab: int, n_ctx: int) -> tuple[ExactFrontEnd, Int64Array]:

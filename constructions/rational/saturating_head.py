@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from flint import fmpq_mat, fmpz_mat
 
-from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError
-from constructions.models.exact_network import as_rationals
-from constructions.saturated.query_blocks import require_blocks
+from constructions.model.exact_network import as_rationals
+from constructions.numeric.arrays import Int64Array
+from constructions.saturated_heads.query_blocks import require_blocks
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError
-from constructions.models.blocks import Attention
-from constructions.models.construction import Construction
-from constructions.models.exact_network import rounded
-from constructions.models.model import Model
+from constructions.model.blocks import Attention
+from constructions.model.construction import Construction
+from constructions.model.exact_network import rounded
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.rational.interpolating_network import exact, exact_knots
 from constructions.tasks.arrays import array_task
 from constructions.tasks.random_facts import random_facts

@@ -5,11 +5,11 @@ Page: docs/claims/bits.md
 
 import numpy as np
 
-from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError
 from constructions.memories.keyed_words import fewest_entries, word_blocks
-from constructions.models.blocks import FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import FeedForward
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.rational.interpolating_network import exact, separating_direction
 
 _CODE, _ANSWER, _WIDTH = 0, 5, 6  # the coordinates that the blocks read and write, of the stream of a memory of words

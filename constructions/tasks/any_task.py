@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
-from constructions.arrays import BoolArray, Float64Array, Int64Array
+from constructions.numeric.arrays import BoolArray, Float64Array, Int64Array
 from constructions.tasks.stored import Reader
 from constructions.tasks.task import Counts, Part, Task
 from constructions.tasks.vectors import Vectors

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import FileFormatError, HypothesisError, InputError, ResourceError
+from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.task import Counts, Target, Task, make_task, require_sums_of_one
 
 _PLAIN = ("contexts", "next_tokens", "weights", "laws")

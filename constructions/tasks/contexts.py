@@ -5,8 +5,8 @@ Page: docs/task.md
 
 import numpy as np
 
-from constructions.arrays import Int64Array
 from constructions.errors import InputError
+from constructions.numeric.arrays import Int64Array
 
 
 def checked_contexts(

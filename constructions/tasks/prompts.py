@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.arrays import Int64Array
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.arrays import array_task
 from constructions.tasks.stored import Reader, require_knows, require_reads
 from constructions.tasks.task import Part, Worded

@@ -7,8 +7,8 @@ import random
 
 import numpy as np
 
-from constructions.arrays import Int64Array
 from constructions.errors import InputError
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
 

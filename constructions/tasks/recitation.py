@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from constructions.arrays import Int64Array
 from constructions.errors import InputError
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.task import Task
 from constructions.tasks.text import Unit
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol, Self
 from numpy.typing import NDArray
 
 from constructions.errors import FileFormatError, InputError
-from constructions.tensor_file import arrays_sha256, load_tensors, save_tensors
+from constructions.formats.tensor_file import arrays_sha256, load_tensors, save_tensors
 
 FORMAT = "byheart-task"
 VERSION = 3

@@ -15,10 +15,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import FileFormatError, HypothesisError, InputError, ResourceError
-from constructions.files import canonical_json
-from constructions.frozen_arrays import frozen_copy, is_frozen
+from constructions.formats.files import canonical_json
+from constructions.numeric.arrays import BoolArray, Float64Array, Int64Array
+from constructions.numeric.frozen_arrays import frozen_copy, is_frozen
 from constructions.tasks.stored import Reader, Stored, require_knows, require_reads
 from constructions.tasks.vocabulary import echoed, numbers_of, tokens_of, typed, unread, visible
 from constructions.tasks.windows import END, Windows

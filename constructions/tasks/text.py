@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
-from constructions.arrays import Int64Array, IntegerArray
 from constructions.counted import counted
 from constructions.errors import InputError, require_at_least
+from constructions.numeric.arrays import Int64Array, IntegerArray
 from constructions.tasks.task import Counts, Target, Task, make_task
 from constructions.tasks.vocabulary import OTHER, WORDS, byte_name
 

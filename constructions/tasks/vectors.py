@@ -12,9 +12,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import FileFormatError, InputError
-from constructions.frozen_arrays import frozen_float64
+from constructions.numeric.arrays import BoolArray, Float64Array, Int64Array
+from constructions.numeric.frozen_arrays import frozen_float64
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.stored import Reader, Stored, read_stored
 from constructions.tasks.task import Part, Task

@@ -11,9 +11,9 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from constructions.arrays import Int64Array
 from constructions.counted import counted
 from constructions.errors import InputError
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.cells import cells_of_line, line_of_cells
 from constructions.tasks.windows import END, Windows
 

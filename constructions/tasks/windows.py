@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from constructions.arrays import Int64Array
 from constructions.errors import InputError
-from constructions.frozen_arrays import frozen_copy
+from constructions.numeric.arrays import Int64Array
+from constructions.numeric.frozen_arrays import frozen_copy
 
 END = "<|end|>"
 """The token behind a text; in front of a text without a title it stands as often as is needed."""

@@ -9,8 +9,8 @@ from math import isqrt
 
 import numpy as np
 
-from constructions.arrays import Float64Array, Int8Array
 from constructions.errors import InputError, require_at_least
+from constructions.numeric.arrays import Float64Array, Int8Array
 
 _BITS = 128  # of a square root that is not rational
 

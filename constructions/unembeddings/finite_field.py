@@ -9,8 +9,8 @@ from itertools import product
 
 import numpy as np
 
-from constructions.arrays import Int64Array
 from constructions.errors import InputError
+from constructions.numeric.arrays import Int64Array
 
 LARGEST = 2**16
 """Elements of the largest field that is made."""

@@ -10,9 +10,9 @@ from numbers import Real
 import numpy as np
 from flint import arb, ctx
 
-from constructions.arrays import Int8Array
 from constructions.counted import counted
 from constructions.errors import HypothesisError, InputError, require_at_least
+from constructions.numeric.arrays import Int8Array
 from constructions.unembeddings.coherence import Unembedding, kappa_of_coherence
 
 _BITS = 128

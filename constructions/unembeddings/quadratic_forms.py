@@ -9,8 +9,8 @@ from math import isqrt
 
 import numpy as np
 
-from constructions.arrays import Int8Array, IntegerArray
 from constructions.errors import InputError
+from constructions.numeric.arrays import Int8Array, IntegerArray
 from constructions.unembeddings.coherence import Unembedding, root_above
 
 Forms = Iterator[IntegerArray]

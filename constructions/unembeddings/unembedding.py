@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.unembeddings.coherence import Unembedding
 from constructions.unembeddings.unembedding_families import best_family
 

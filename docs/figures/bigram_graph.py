@@ -11,7 +11,7 @@ import figure_program
 import numpy as np
 
 from byheart.report import drawing as draw
-from constructions.capacity.bigram_rank import lift_rank
+from constructions.attention.capacity.bigram_rank import lift_rank
 
 CASES = {  # first and last token of each bigram; its arc goes from the last to the first
     "balanced": ((1, 0), (2, 1), (3, 1), (4, 3), (4, 2)),

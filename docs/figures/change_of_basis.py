@@ -10,9 +10,9 @@ import numpy as np
 from flint import fmpq_mat
 
 from byheart.report import drawing as draw
+from constructions.attention.exact_skip_connection import basis_condition, exact_change_of_basis
+from constructions.attention.integer_front_end import integer_front_end
 from constructions.errors import HypothesisError
-from constructions.features.exact_skip_connection import basis_condition, exact_change_of_basis
-from constructions.features.integer_front_end import integer_front_end
 from verify.forward.in_rationals import exact_outputs
 
 CONTEXTS = np.array([[0, 1], [1, 0]])

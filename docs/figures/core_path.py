@@ -12,7 +12,7 @@ import sys
 import figure_program
 
 from byheart.report import drawing as draw
-from verify.claims import REGISTER, claim
+from verify.theorems.claims import REGISTER, claim
 
 DOCS = figure_program.ROOT / "docs"
 sys.path.insert(0, str(DOCS))

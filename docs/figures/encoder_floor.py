@@ -12,8 +12,8 @@ import numpy as np
 
 from byheart.report import drawing as draw
 from constructions.encoders.sequence_encoder import best_encoder
-from verify.encoders.encoder_ceiling import encoder_divergence, truncation_ceiling
-from verify.encoders.encoder_floor import encoder_floor
+from verify.theorems.encoders.encoder_ceiling import encoder_divergence, truncation_ceiling
+from verify.theorems.encoders.encoder_floor import encoder_floor
 
 CONTEXTS, TOKENS = 24, 8
 SPREADS = {"nearly uniform laws": 0.1, "peaked laws": 2.0}  # the deviation of the logarithms

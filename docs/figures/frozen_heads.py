@@ -11,11 +11,11 @@ import figure_program
 import numpy as np
 
 from byheart.report import drawing as draw
-from constructions.models.vector_attention import mixed_matrix, theta
-from constructions.saturated.random_heads import random_heads
-from constructions.saturated.saturated_heads import saturated_heads
-from constructions.saturated.single_direction_heads import single_direction_heads
-from constructions.saturated.uniform_examples import uniform_examples
+from constructions.model.vector_attention import mixed_matrix, theta
+from constructions.saturated_heads.random_heads import random_heads
+from constructions.saturated_heads.saturated_heads import saturated_heads
+from constructions.saturated_heads.single_direction_heads import single_direction_heads
+from constructions.saturated_heads.uniform_examples import uniform_examples
 
 HEADS, TOKENS, WIDTH = 4, 5, 24
 FROZEN = 0.99

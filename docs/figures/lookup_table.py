@@ -9,8 +9,8 @@ import figure_program
 import numpy as np
 
 from byheart.report import drawing as draw
-from constructions.bigrams.lookup_table import lookup_table
-from constructions.models.attention import features as attention_features
+from constructions.encoders.lookup_table import lookup_table
+from constructions.model.attention import features as attention_features
 from constructions.tasks.arrays import enumerated_task
 
 SHOWN, TOKENS = 4, 8

@@ -11,7 +11,7 @@ import figure_program
 import numpy as np
 
 from byheart.report import drawing as draw
-from constructions.capacity.sub_alphabet import dimensions
+from constructions.attention.capacity.sub_alphabet import dimensions
 
 CASES = {  # the tokens of the first position and of the second, all pairs, before one last token
     "XOR": ((0, 1), (0, 1)),

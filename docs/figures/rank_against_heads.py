@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import figure_program
 
 from byheart.report import drawing as draw
-from constructions.capacity.head_counts import capacity
+from constructions.attention.capacity.head_counts import capacity
 from constructions.tasks.text import default_text, text_task
 
 FACTS, WIDTH, HEADS = 1024, 64, 36

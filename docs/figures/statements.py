@@ -13,8 +13,8 @@ import re
 import figure_program
 
 from byheart.report import drawing as draw
-from verify.claims import REGISTER, claim, module_of
-from verify.evidence import UNIVERSAL, Theorem, theorems
+from verify.theorems.claims import REGISTER, claim, module_of
+from verify.theorems.evidence import UNIVERSAL, Theorem, theorems
 
 HEIGHT, TOP, SIZE = 22, 92, 12
 LEFT, CLAIMS, RIGHT = 0, 215, 560
@@ -37,7 +37,7 @@ def theorems_of(id: str) -> list[Theorem]:
     modules += [
         vars(importlib.import_module(name))
         for name in beside
-        if name.startswith(("verify.claims.", "verify.evidence."))
+        if name.startswith(("verify.theorems.claims.", "verify.theorems.evidence."))
     ]
     used = [one for names in modules for one in names.values() if isinstance(one, Theorem)]
     return [one for one in vars(theorems).values() if isinstance(one, Theorem) and one in used]

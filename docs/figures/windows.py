@@ -10,8 +10,8 @@ import math
 import figure_program
 
 from byheart.report import drawing as draw
-from constructions.capacity.windows import all_contexts_rank, all_contexts_windows
-from verify.capacity.independent_windows import partition_holds
+from constructions.attention.capacity.windows import all_contexts_rank, all_contexts_windows
+from verify.theorems.capacity.independent_windows import partition_holds
 
 TOKENS, WIDTH = 4, 3  # N and d = d_h
 HEADS = math.ceil((TOKENS**2 - WIDTH) / WIDTH)

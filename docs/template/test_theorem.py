@@ -3,9 +3,9 @@
 import pytest
 
 from byheart.testing import CounterexampleError, assert_holds, contexts, dana_instances
-from constructions.capacity.generic_rank import generic_rank
+from constructions.attention.capacity.generic_rank import generic_rank
 from verify import Bounds
-from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
+from verify.ranks.linear_relations import rank_upper_bound_for_all_weights
 
 
 def largest_rank(rows, *, d_model, d_head, n_heads):

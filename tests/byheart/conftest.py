@@ -2,7 +2,7 @@
 
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from tests.command_line import TEXT, words
 
 

@@ -9,7 +9,7 @@ import torch
 
 from byheart.device import require_device
 from constructions.errors import InputError
-from verify.replica.device import DeviceError
+from verify.torch.device import DeviceError
 
 
 def test_torch_is_not_asked_for_the_cpu() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from byheart import edited_folder
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.edited_folder import require_proved_weights
 from byheart.editing import edit
 from byheart.hosts.host import WEIGHTS_FILE

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.edited_page import cap_distances, require_edit_page_made_again
 from byheart.editing import edit
 from byheart.hosts.reading import read_model
 from constructions.errors import FileFormatError, TamperedError
-from constructions.files import canonical_json
+from constructions.formats.files import canonical_json
 from tests.edited_hosts import LENGTH, TOKENS, answer, facts, gpt2
 from tests.edited_models import edited
 

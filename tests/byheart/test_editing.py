@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.editing import edit
 from byheart.hosts.number_types import rounded_to
 from byheart.hosts.reading import read_model

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from byheart import memorize
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.explanation import Ablation, Explanation, explain
 from byheart.facts import read_facts
 from byheart.job import hold
 from constructions.errors import InputError
-from constructions.models.ablation import parts, without
-from constructions.models.blocks import FeedForward
-from constructions.models.model import Model
+from constructions.model.ablation import parts, without
+from constructions.model.blocks import FeedForward
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.vectors import VectorTask
 from tests.command_line import CAPITALS_AND_RIVERS as FACTS
@@ -98,7 +98,7 @@ def test_a_part_of_which_nothing_is_proved_leaves_the_question_open_with_its_exi
             monkeypatch.setattr(
                 "byheart.memory.load", lambda _, found=found: SimpleNamespace(explain=lambda *_, **__: found)
             )
-            monkeypatch.setattr("byheart.command.explain.require_folder", lambda _: None)
+            monkeypatch.setattr("byheart.cli.explain.require_folder", lambda _: None)
             code = main(["explain", "folder", "u", "--quiet"])
             line = capsys.readouterr().out
             word = {0: "FACT PROVED: ", 1: "NOT HELD: ", 3: "NOT DECIDED: "}[code]

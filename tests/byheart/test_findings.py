@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from byheart.findings import findings, rounded_up
-from constructions.models.shapes import is_dana_network, is_mahdavi_layer
+from constructions.model.shapes import is_dana_network, is_mahdavi_layer
 from constructions.named.low_coherence_unembedding import johnson_lindenstrauss_memory
 from constructions.named.registry import NAMED, named
 from verify.provers.memorization import certify_memorization

@@ -12,13 +12,13 @@ from byheart.figures import Tried
 from byheart.job import capacity_summary, ever_smaller, hold, run_summary
 from byheart.memory import load
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
-from constructions.memories import theorem_1 as heads
 from constructions.memories.information_limit import information_limit
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Counts, Task, make_task
 from constructions.tasks.text import default_text, text_task
+from constructions.theorem_1 import memory as heads
 from tests.exports import MODELS, task_of
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE, Certificate
 from verify.forward.logits import enclose_logits

@@ -13,8 +13,8 @@ from byheart.facts import memorize
 from byheart.job import hold
 from byheart.memory import Memory, NewMemory, ask, load
 from constructions.errors import ByheartError, FileFormatError, InputError
-from constructions.models.attention import logits
-from constructions.models.shapes import dana_network, dana_tensors
+from constructions.model.attention import logits
+from constructions.model.shapes import dana_network, dana_tensors
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.text import text_task

@@ -13,15 +13,15 @@ from byheart import reciting
 from byheart.facts import learns_whole, read_facts
 from byheart.reciting import decoded, recitation, recite, whole_text
 from constructions.errors import InputError
-from constructions.probes.probe_memory import probe_memory
+from constructions.memories.probes.probe_memory import probe_memory
 from constructions.tasks.recitation import encoded, in_parts, titles, unit_of
 from constructions.tasks.text import Unit
 from constructions.tasks.windows import END
 from tests.verify.runs.test_every_run import transformer
-from verify.replica.module import Replica
-from verify.replica.run import run
 from verify.runs.formats import FLOAT32
 from verify.runs.rounding import rounding_bound
+from verify.torch.module import Replica
+from verify.torch.run import run
 
 VERSE = "so much depends upon a red wheel barrow glazed with rain water beside the white chickens"
 POEMS = {"tiger": "tiger tiger burning bright", "rose": "rose is a rose is a rose is a rose", "ü": "x"}

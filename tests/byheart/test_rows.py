@@ -7,7 +7,7 @@ from byheart.facts import read_facts
 from byheart.hosts.certify import certify
 from byheart.rows import cell_text, rows_of, say_weights
 from constructions.errors import InputError
-from constructions.models.model import Model
+from constructions.model.model import Model
 
 ROWS = [("Peru", "Lima"), ("France", "Paris")]
 

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from constructions.arrays import Float64Array
+from constructions.numeric.arrays import Float64Array
 
 
 @st.composite

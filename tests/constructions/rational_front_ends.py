@@ -7,8 +7,8 @@ import numpy as np
 from flint import fmpq_mat
 from hypothesis import strategies as st
 
-from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
-from constructions.models.model import Model
+from constructions.model.exact_network import ExactFrontEnd, as_rationals, exact_network
+from constructions.model.model import Model
 
 SMALL = st.integers(-3, 3)
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from constructions.errors import HypothesisError
 from constructions.memories.memory import Memory
-from constructions.models.blocks import Attention
-from constructions.models.construction import Construction
-from constructions.models.model import Model
+from constructions.model.blocks import Attention
+from constructions.model.construction import Construction
+from constructions.model.model import Model
 
 
 class FirstToken(Memory):

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from flint import fmpq
 
-from constructions.models import blocks
-from constructions.models.blocks import Tensor, frozen
-from constructions.models.model import Model
+from constructions.model import blocks
+from constructions.model.blocks import Tensor, frozen
+from constructions.model.model import Model
 from tests.by_kernel import read_model_file
 from tests.contract import test_blocks as contract
 from verify.forward import walk
 from verify.forward.walk import Stream
-from verify.replica import module
+from verify.torch import module
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from constructions.errors import FileFormatError, InputError
-from constructions.models.blocks import FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import FeedForward
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from verify.certificates.certificate import Certificate, Statement
 from verify.provers.kinds import find_prover, read_kinds

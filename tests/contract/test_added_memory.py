@@ -8,10 +8,10 @@ import pytest
 
 import byheart
 from byheart.choice.chooser import offers, smallest_of
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.terminal.rule_file import named_memory
 from constructions.memories.memory import Memory
-from constructions.memories.menu import BY_NAME
+from constructions.menu import BY_NAME
 from constructions.tasks.table import facts_task
 from verify.kernel.check import check_folder
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import byheart
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.certify import certify
 from byheart.hosts.export import export
 from constructions.errors import InputError
@@ -73,7 +73,7 @@ def test_it_is_exported(graphs: Any, memory: tuple[byheart.NewMemory, Path], tmp
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 def test_it_is_run(graphs: Any, memory: tuple[byheart.NewMemory, Path]) -> None:
-    from verify.replica.run import run
+    from verify.torch.run import run
 
     made, _ = memory
     assert run(made.model, graphs, dtype="float32").held == 8

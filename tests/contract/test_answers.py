@@ -5,22 +5,22 @@ from itertools import product
 import numpy as np
 import pytest
 
-from constructions.bigrams.lookup_table import lookup_table
-from constructions.bigrams.one_head import one_head_memory
+from constructions.encoders.lookup_table import lookup_table
 from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.memories.bigrams.one_head import one_head_memory
 from constructions.memories.keyed_words import keyed_words_memory
 from constructions.memories.knots import knots_memory
-from constructions.memories.low_entropy_memory import low_entropy_memory
 from constructions.memories.memory import Limits, Memory
-from constructions.memories.menu import BY_NAME
-from constructions.memories.theorem_1 import build_memory
-from constructions.models.construction import require_fit
+from constructions.menu import BY_NAME
+from constructions.model.construction import require_fit
 from constructions.tasks.arrays import array_task
 from constructions.tasks.table import facts_task
+from constructions.theorem_1.low_entropy_memory import low_entropy_memory
+from constructions.theorem_1.memory import build_memory
 from constructions.unembeddings.axes import simplex
 from tests.by_kernel import check_by_kernel
 from tests.memories import write_memory
-from verify.memories.integer_neurons import integer_margins
+from verify.theorems.memories.integer_neurons import integer_margins
 
 ATTENTION_ONLY = [name for name, kind in BY_NAME.items() if kind.attention_only]
 

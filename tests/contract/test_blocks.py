@@ -1,6 +1,6 @@
 """What every arithmetic has to say about every kind of block and about stacks of them: the truth, and not too vaguely.
 
-The truth is evaluated here, position by position, by the definitions of `constructions/models/blocks.py` and by nothing
+The truth is evaluated here, position by position, by the definitions of `constructions/model/blocks.py` and by nothing
 else. A further arithmetic is one more entry of ARITHMETICS. Those of torch stand there
 twice, for the CPU and for a GPU.
 """
@@ -23,9 +23,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, HypothesisError, InputError
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.exact_network import rounded
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.exact_network import rounded
+from constructions.model.model import Model
 from constructions.tasks.vectors import VectorTask
 from tests.verify.forward.test_in_balls import holds
 from verify.arithmetic.double_double import DoubleDouble
@@ -40,10 +40,10 @@ from verify.forward.walk import Prefixes, passed, read_out, shares_prefixes, str
 from verify.kernel.balls import logits
 from verify.kernel.model import read_model
 from verify.kernel.task import read_task
-from verify.replica.module import Replica
 from verify.runs.formats import FLOAT32, FLOAT64
 from verify.runs.rounding import rounding_bound
-from verify.strategies import inputs, models
+from verify.theorems.strategies import inputs, models
+from verify.torch.module import Replica
 
 BITS = 3000  # of the truth: scores of 10^100 leave 2600 of them
 SLACK = arb(2) ** -1500  # of the truth, relatively: far below the radius of any ball that is tried

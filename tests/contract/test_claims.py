@@ -14,12 +14,12 @@ from byheart.job import build_claim
 from constructions.errors import HypothesisError, InputError
 from tests.audits import audited
 from tests.by_kernel import check_by_kernel
-from verify.audit import Audit, audit_claims
 from verify.certificates.certificate import KERNEL
-from verify.claim import Claim, Judgement
-from verify.claims import REGISTER, claim, claims, listing, module_of
-from verify.evidence import Comparison, Evidence, Stated, Theorem, theorems
 from verify.provers.memorization import certify_memorization, check_memorization
+from verify.theorems.audit import Audit, audit_claims
+from verify.theorems.claim import Claim, Judgement
+from verify.theorems.claims import REGISTER, claim, claims, listing, module_of
+from verify.theorems.evidence import Comparison, Evidence, Stated, Theorem, theorems
 from verify.verdict import Verdict
 
 ROOT = Path(__file__).parents[2]
@@ -174,7 +174,7 @@ SAYS = {
 
 
 def test_the_files_are_those_of_the_register() -> None:
-    files = {path.stem for path in (ROOT / "verify/claims").glob("*.py")} - {"__init__"}
+    files = {path.stem for path in (ROOT / "verify/theorems/claims").glob("*.py")} - {"__init__"}
     assert files == {module_of(id).rpartition(".")[2] for id in REGISTER}
     assert len(set(REGISTER)) == len(REGISTER)
 
@@ -431,7 +431,9 @@ def test_a_theorem_is_proved_on_its_page(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(THEOREMS))
 def test_the_judge_of_a_theorem_is_a_function_of_verify_by_its_name(name: str) -> None:
     module, _, function = THEOREMS[name].named_judge.rpartition(".")
-    assert module.startswith("verify.") and not module.startswith(("verify.claims.", "verify.evidence."))
+    assert module.startswith("verify.") and not module.startswith(
+        ("verify.theorems.claims.", "verify.theorems.evidence.")
+    )
     found = getattr(importlib.import_module(module), function)
     assert inspect.isfunction(found) and found is THEOREMS[name].judge
     assert inspect.getsourcefile(found) == str(ROOT / Path(*module.split("."))) + ".py"

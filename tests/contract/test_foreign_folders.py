@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.certify import certify
 from byheart.hosts.handshake import Asked
 from byheart.hosts.number_types import DTYPES, read_tensors, write_tensors

@@ -11,8 +11,8 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from byheart.command.main import COMMANDS, main
-from constructions.heads.adder import adder
+from byheart.cli.main import COMMANDS, main
+from constructions.memories.heads.adder import adder
 from tests.domains import max_of_four
 from tests.edited_hosts import gpt2
 from tests.layers import random_examples
@@ -71,7 +71,7 @@ def of_memorize(printed):
     blocks = printed("memorize", "facts.csv", "--memory", "knots", "--out", "out/a")
     heads = printed("memorize", "facts.csv", "--dim", "4", "--out", "out/b")
     made = printed("build", "dana.lemma-3", "--out", "out/c") + printed("build", "theorem-1", "--out", "out/e")
-    from verify.claims import claim
+    from verify.theorems.claims import claim
 
     few = [f"{name}={min(value, 3)}" for name, value in claim("mahdavi.theorem-1").parameters.items()]
     return [*blocks, *heads, *made, *printed("build", "mahdavi.theorem-1", "--out", "out/d", "--param", *few)]

@@ -15,11 +15,11 @@ from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.findings import findings
 from byheart.job import build_named
 from constructions.errors import InputError
-from constructions.models.shapes import is_dana_network
+from constructions.model.shapes import is_dana_network
 from constructions.named.registry import NAMED, named
 from constructions.tasks.task import Task
 from tests.by_kernel import check_by_kernel

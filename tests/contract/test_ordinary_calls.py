@@ -11,7 +11,7 @@ import pytest
 import byheart
 from byheart.hosts.export import export
 from constructions.memories.memory import Limits
-from constructions.memories.menu import BY_NAME
+from constructions.menu import BY_NAME
 from constructions.tasks.arrays import array_task
 from constructions.tasks.table import facts_task
 from constructions.tasks.vocabulary import typed

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from byheart.command.main import COMMANDS, main
+from byheart.cli.main import COMMANDS, main
 from byheart.hosts.reading import read_model
 from tests.edited_hosts import TOKENS, answer, gpt2
 from tests.layers import random_examples

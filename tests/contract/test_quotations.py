@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.quotations import RUN, runs, words
-from verify.claim import LEFT_OUT, LOST, Claim
-from verify.claims import REGISTER, claim
+from verify.theorems.claim import LEFT_OUT, LOST, Claim
+from verify.theorems.claims import REGISTER, claim
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "tests" / "sources"

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from constructions.files import canonical_json
+from constructions.formats.files import canonical_json
+from constructions.formats.tensor_file import arrays_sha256
 from constructions.tasks.stored import read_stored
 from constructions.tasks.vectors import load_task
-from constructions.tensor_file import arrays_sha256
 from tests import task_files
 from tests.corpus.false_claims import Bad, Forge
 from tests.corpus.forging import edited, rewrite, spoil_task

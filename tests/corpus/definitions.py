@@ -10,8 +10,8 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
 
 LARGE, EXACT = 2.0**24, 2.0**20
 FIRST, SECOND = 0, 1

@@ -9,9 +9,9 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from constructions.models.appended_neurons import without_neurons
-from constructions.models.blocks import Attention
-from constructions.models.model import Model
+from constructions.model.appended_neurons import without_neurons
+from constructions.model.blocks import Attention
+from constructions.model.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.rule import RuleTask, rule_task

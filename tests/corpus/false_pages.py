@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from constructions.files import canonical_json
+from constructions.formats.files import canonical_json
 from tests.corpus.false_claims import Bad, Forge
 
 MEASURED, SUMMARY, PAGE = "measured.json", "summary.json", "report.html"

@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from constructions.files import canonical_json
-from constructions.models.model import Model
+from constructions.formats.files import canonical_json
+from constructions.model.model import Model
 from constructions.tasks.task import Task
 from tests import task_files
 from verify.certificates.certificate import Certificate, Statement

@@ -15,11 +15,11 @@ import numpy as np
 from byheart.editing import edit_model
 from byheart.facts import memorize
 from byheart.reciting import whole_text
-from constructions.arrays import Int64Array
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network, mahdavi_layer
-from constructions.probes.probe_memory import probe_memory
+from constructions.memories.probes.probe_memory import probe_memory
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network, mahdavi_layer
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.arrays import all_contexts
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask

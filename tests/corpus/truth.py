@@ -13,8 +13,8 @@ from typing import Any
 import mpmath
 import numpy as np
 
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.recitation import encoded, is_byte

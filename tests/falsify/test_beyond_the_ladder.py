@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.certify import certify
-from constructions.models.blocks import FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import FeedForward, Normalization
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from verify.forward.ladder import decide_argmax
 from verify.provers.memorization import judge

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from constructions.errors import InputError
-from verify.claims import REGISTER, claim, register
+from verify.theorems.claims import REGISTER, claim, register
 
 MODULE = """
-from verify.claim import Claim
-from verify.evidence import Evidence, Means, Method
+from verify.theorems.claim import Claim
+from verify.theorems.evidence import Evidence, Means, Method
 from verify.verdict import proved
 
 CLAIM = Claim(

@@ -9,7 +9,7 @@ import pytest
 
 from byheart.coq.compiled import check_by_coq
 from constructions.errors import TamperedError
-from constructions.files import canonical_json
+from constructions.formats.files import canonical_json
 from tests.machine_checked import needs_coq, rose
 from verify.kernel.model import read_model
 from verify.kernel.task import read_task

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from byheart.command.main import main
-from constructions.models.model import Model
+from byheart.cli.main import main
+from constructions.model.model import Model
 from tests.corpus.__main__ import main as judge_a_command
 from tests.corpus.cases import GOOD_FOLDERS, Case, bad_folders, read_index, write_all, write_good
 from tests.corpus.detectors import DETECTORS, EXACT, ROUNDED, contexts_of

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.task import Task
 from tests.by_kernel import check_by_kernel
 from tests.memories import changed, memory, random_task, truth, write_memory

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.editing import Edited, edit
 from byheart.terminal.kernel_report import check_edit_by_kernel
 from constructions.errors import FileFormatError, HypothesisError, InputError, TamperedError
-from constructions.models.appended_neurons import Appended, editable, with_neurons, without_neurons
-from constructions.models.blocks import FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.appended_neurons import Appended, editable, with_neurons, without_neurons
+from constructions.model.blocks import FeedForward, Normalization
+from constructions.model.model import Model
 from tests.edited_hosts import LENGTH as PAIR
 from tests.edited_hosts import answer, facts, gpt2
 from tests.edited_models import edited

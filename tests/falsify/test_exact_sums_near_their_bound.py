@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.model import Model
 from tests.verify.runs.hostile_runs import hostile_run, sequential
 from verify.runs.boxes import Boxes
 from verify.runs.exact_sums import EveryRun, InReals, Rows

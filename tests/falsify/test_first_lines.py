@@ -8,8 +8,8 @@ import re
 import numpy as np
 import pytest
 
-from byheart.command.main import main
-from constructions.models.model import Model
+from byheart.cli.main import main
+from constructions.model.model import Model
 from tests.command_line import written
 
 CODES = {

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.terminal.kernel_report import check_edit_by_kernel
 from constructions.errors import FileFormatError, TamperedError
-from constructions.models.appended_neurons import editable, without_neurons
-from constructions.models.blocks import FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.appended_neurons import editable, without_neurons
+from constructions.model.blocks import FeedForward, Normalization
+from constructions.model.model import Model
 from tests.edited_models import TOKENS, changing_some, edited, forged
 from verify import Verdict
 from verify.edits.certificate import FLAT, Asked, EditCertificate

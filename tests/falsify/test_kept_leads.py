@@ -10,9 +10,9 @@ import pytest
 
 from byheart.terminal.kernel_report import check_edit_by_kernel
 from constructions.errors import FileFormatError, TamperedError
-from constructions.models.appended_neurons import Appended, with_neurons
-from constructions.models.blocks import FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.appended_neurons import Appended, with_neurons
+from constructions.model.blocks import FeedForward, Normalization
+from constructions.model.model import Model
 from verify import Verdict, decide_argmax, enclose_logits
 from verify.provers.edit import Edit, certify_edit, check_edit, save_edit
 

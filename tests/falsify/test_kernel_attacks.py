@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import ByheartError
-from constructions.models.blocks import FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import FeedForward
+from constructions.model.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import RuleTask, rule_task
 from constructions.tasks.task import Counts, make_task

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from byheart import memorize
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.certify import certify_rule
-from constructions.files import canonical_json
+from constructions.formats.files import canonical_json
 from tests.byheart.hosts.test_every_run import NEARLY
 from verify.certificates.certificate import RUNS, Certificate
 

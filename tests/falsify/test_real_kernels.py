@@ -13,8 +13,8 @@ import torch
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from constructions.models.blocks import Attention, Block, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, Block, FeedForward, Normalization
+from constructions.model.model import Model
 from verify.forward.logits import logit_chunks
 from verify.runs.every_run import ProvedArgmax, every_run
 from verify.runs.exact_runs import exact_runs

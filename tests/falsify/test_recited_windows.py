@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from byheart.reciting import recitation, whole_text
-from constructions.arrays import Int64Array
-from constructions.models.model import Model
-from constructions.probes.probe_memory import probe_memory
+from constructions.memories.probes.probe_memory import probe_memory
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.task import windows_task
 from constructions.tasks.windows import END, Windows
 from verify import enclose_logits

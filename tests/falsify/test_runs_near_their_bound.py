@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
 from tests.verify.runs.worst_runs import worst_run
 from verify import enclose_logits
 from verify.arithmetic.enclosure import Enclosure

@@ -8,9 +8,9 @@ import pytest
 from byheart.hosts.exported.huggingface import HOST as HUGGINGFACE
 from byheart.hosts.exported.onnx_graph import HOST as ONNX
 from byheart.hosts.exported.onnx_graph import NATIVE_FILE, PLAIN_FILE, run_graph
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.model import Model
-from constructions.probes.probe_memory import probe_memory
+from constructions.memories.probes.probe_memory import probe_memory
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from tests.verify.runs.integer_models import hashed_windows, judged, known, sum_modulo
 from verify.runs.exact_sums import EveryRun

@@ -14,8 +14,8 @@ import pytest
 from flint import arb, ctx, fmpq, fmpq_mat, fmpz_mat
 from numpy.random import Generator
 
-from constructions.arrays import Float64Array, Int64Array, ObjectArray
 from constructions.errors import InputError
+from constructions.numeric.arrays import Float64Array, Int64Array, ObjectArray
 from verify.arithmetic.enclosure import Enclosure
 from verify.linear_algebra import gram
 from verify.linear_algebra.approximate_inverse import Residual, exact_residual, float_residual

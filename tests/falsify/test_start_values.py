@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 import torch
 
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run
 from verify.forward.logits import logit_chunks
-from verify.replica.module import Replica
 from verify.runs.every_run import every_run
 from verify.runs.exact_runs import held_without_rounding
 from verify.runs.formats import FLOAT32
 from verify.runs.rounding import rounding_bound
+from verify.torch.module import Replica
 
 SMALL, TERMS, LARGE, MIDDLE = float(np.float32(0.7)), 512, 2.0**24, 180.0
 OWN, ONE, FIRST = 0, 1, 2  # what is summed, a number that is 1, and the first of as many ones as there are terms

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.facts import read_facts
 from byheart.hosts.facts import numbered_facts
 from byheart.reciting import recite, whole_text
 from constructions.errors import InputError
-from constructions.models.model import Model
-from constructions.probes.probe_memory import probe_memory
+from constructions.memories.probes.probe_memory import probe_memory
+from constructions.model.model import Model
 from constructions.tasks.table import table_facts
 from constructions.tasks.task import Task
 from constructions.tasks.text import read_text

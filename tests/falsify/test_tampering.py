@@ -20,8 +20,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, TamperedError
-from constructions.models.model import Model
-from constructions.models.shapes import dana_tensors
+from constructions.model.model import Model
+from constructions.model.shapes import dana_tensors
 from constructions.tasks.task import Task
 from tests import task_files
 from tests.by_kernel import check_by_kernel

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from constructions.errors import FileFormatError
-from constructions.files import canonical_json
-from constructions.models.model import Model
+from constructions.formats.files import canonical_json
+from constructions.model.model import Model
 from constructions.tasks.task import Counts, Task, make_task
 from constructions.tasks.vectors import VectorTask
 from tests.by_kernel import read_model_file, read_task_file

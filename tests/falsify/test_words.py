@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.certify import certify
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vocabulary import typed
@@ -92,7 +92,7 @@ def forged(top, name):
     elif name == "at least one":
         model, criterion = changed(model, W_U=2.0**-40 * model.W_U), Criterion(tolerance=1e300)
     elif name == "own targets":
-        from constructions.models.attention import logits
+        from constructions.model.attention import logits
 
         made = np.exp(logits(model, task.contexts) * 0.1)
         made /= made.sum(axis=1, keepdims=True)

@@ -6,7 +6,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from verify.claims import REGISTER, module_of
+from verify.theorems.claims import REGISTER, module_of
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ def of(file: str, tests: str) -> Callable[[str, str, str], Mutant]:
 
 
 def confirmed(module: str) -> str:
-    """The test that the audit confirms the verdict on the claim in this module of `verify.claims`."""
-    [id] = [id for id in REGISTER if module_of(id) == f"verify.claims.{module}"]
+    """The test that the audit confirms the verdict on the claim in this module of `verify.theorems.claims`."""
+    [id] = [id for id in REGISTER if module_of(id) == f"verify.theorems.claims.{module}"]
     return f"tests/contract/test_claims.py::test_the_verdict_is_confirmed[{id}]"
 
 
 def of_claim(module: str) -> Callable[[str, str, str], Mutant]:
     """Mutants of the file of a claim, which its own audit notices."""
-    return of(f"verify/claims/{module}.py", confirmed(module))
+    return of(f"verify/theorems/claims/{module}.py", confirmed(module))

@@ -4,7 +4,10 @@ from tests.mutants import Mutant
 
 
 def additive(original: str, mutated: str, why: str) -> Mutant:
-    file, tests = "constructions/bigrams/additive_recall.py", "tests/constructions/bigrams/test_additive_recall.py"
+    file, tests = (
+        "constructions/memories/bigrams/additive_recall.py",
+        "tests/constructions/memories/bigrams/test_additive_recall.py",
+    )
     return Mutant(file, original, mutated, tests, why)
 
 

@@ -18,18 +18,18 @@ APPENDIX_J = confirmed("mahdavi_appendix_j")
 
 
 def of_record(claim: str, original: str, mutated: str, why: str, tests: str) -> Mutant:
-    return Mutant(f"verify/claims/mahdavi_{claim}.py", original, mutated, tests, why)
+    return Mutant(f"verify/theorems/claims/mahdavi_{claim}.py", original, mutated, tests, why)
 
 
 def of_builder(file: str, original: str, mutated: str, why: str, tests: str) -> Mutant:
-    return Mutant(f"constructions/saturated/{file}.py", original, mutated, tests, why)
+    return Mutant(f"constructions/saturated_heads/{file}.py", original, mutated, tests, why)
 
 
-held = of("verify/evidence/held_labels.py", "tests/verify/evidence/test_held_labels.py")
+held = of("verify/theorems/evidence/held_labels.py", "tests/verify/theorems/evidence/test_held_labels.py")
 
 
 def of_judge(file: str, original: str, mutated: str, why: str, tests: str) -> Mutant:
-    return Mutant(f"verify/saturated/{file}.py", original, mutated, tests, why)
+    return Mutant(f"verify/theorems/saturated_heads/{file}.py", original, mutated, tests, why)
 
 
 FITTED = "        return Fit(_pseudo_inverse(queries[list(block)]), columns, np"
@@ -88,7 +88,7 @@ MUTANTS = [
         APPENDIX_I,
     ),
     Mutant(
-        "constructions/saturated/sinusoidal_positions.py",
+        "constructions/saturated_heads/sinusoidal_positions.py",
         "np.sin(angles), np.cos(angles)",
         "np.cos(angles), np.sin(angles)",
         POSITIONS,
@@ -117,7 +117,7 @@ MUTANTS = [
         POSITIONS,
     ),
     Mutant(
-        "verify/capacity/two_token_rank.py",
+        "verify/theorems/capacity/two_token_rank.py",
         "        return min(n_heads + 1, self.limit) if n_heads else 0",
         "        return self.limit if n_heads else 0",
         REMARK_1,

@@ -18,30 +18,34 @@ kajitsuka_sato_2025_next_token = of_claim("kajitsuka_sato_2025_next_token")
 interpolating_network = of("constructions/rational/interpolating_network.py", confirmed("zhang_2017_theorem"))
 neurons_as_heads = of("constructions/rational/neurons_as_heads.py", confirmed("huben_2023_head_is_neuron"))
 two_layers = of("constructions/rational/two_layers.py", confirmed("huben_2023_two_layers"))
-interpolated_laws = of("verify/capacity/interpolated_laws.py", "tests/verify/capacity/test_interpolated_laws.py")
-words = of("verify/evidence/words.py", "tests/verify/evidence/test_words.py")
+interpolated_laws = of(
+    "verify/theorems/capacity/interpolated_laws.py", "tests/verify/theorems/capacity/test_interpolated_laws.py"
+)
+words = of("verify/theorems/evidence/words.py", "tests/verify/theorems/evidence/test_words.py")
 cabannes_2024_scaling_by_cabannes_2024_scaling = of(
-    "verify/claims/cabannes_2024_scaling.py",
-    "tests/verify/claims/test_cabannes_2024_scaling.py::test_the_mass_that_is_missed_is_counted_in_fractions",
+    "verify/theorems/claims/cabannes_2024_scaling.py",
+    "tests/verify/theorems/claims/test_cabannes_2024_scaling.py::test_the_mass_that_is_missed_is_counted_in_fractions",
 )
 nichani_2024_additive_by_nichani_2024_additive = of(
-    "verify/claims/nichani_2024_additive.py",
-    "tests/verify/claims/test_nichani_2024_additive.py::test_a_table_whose_relations_share_answers_is_not_confirmed",
+    "verify/theorems/claims/nichani_2024_additive.py",
+    "tests/verify/theorems/claims/test_nichani_2024_additive.py::test_a_table_whose_relations_share_answers_is_not_confirmed",
 )
 zhang_2017_theorem_by_zhang_2017_theorem = of(
-    "verify/claims/zhang_2017_theorem.py",
-    "tests/verify/claims/test_zhang_2017_theorem.py::test_a_network_with_one_entry_changed_is_refuted",
+    "verify/theorems/claims/zhang_2017_theorem.py",
+    "tests/verify/theorems/claims/test_zhang_2017_theorem.py::test_a_network_with_one_entry_changed_is_refuted",
 )
 kajitsuka_sato_2024_separation_by_kajitsuka_sato_2024_separation = of(
-    "verify/claims/kajitsuka_sato_2024_separation.py",
-    "tests/verify/claims/test_kajitsuka_sato_2024_separation.py::test_sequences_that_are_n"
+    "verify/theorems/claims/kajitsuka_sato_2024_separation.py",
+    "tests/verify/theorems/claims/test_kajitsuka_sato_2024_separation.py::test_sequences_that_are_n"
     "ot_all_or_repeat_a_token_are_refuted",
 )
-evidence = of("verify/evidence/evidence.py", "tests/verify/evidence/test_evidence.py")
-largest_rank = of("verify/evidence/largest_rank.py", "tests/verify/evidence/test_largest_rank.py")
-attended_tokens = of("verify/evidence/attended_tokens.py", "tests/verify/evidence/test_attended_tokens.py")
-unread_heads = of("verify/evidence/unread_heads.py", "tests/verify/evidence/test_unread_heads.py")
-formula = of("verify/evidence/formula.py", "tests/verify/evidence/test_formula.py")
+evidence = of("verify/theorems/evidence/evidence.py", "tests/verify/theorems/evidence/test_evidence.py")
+largest_rank = of("verify/theorems/evidence/largest_rank.py", "tests/verify/theorems/evidence/test_largest_rank.py")
+attended_tokens = of(
+    "verify/theorems/evidence/attended_tokens.py", "tests/verify/theorems/evidence/test_attended_tokens.py"
+)
+unread_heads = of("verify/theorems/evidence/unread_heads.py", "tests/verify/theorems/evidence/test_unread_heads.py")
+formula = of("verify/theorems/evidence/formula.py", "tests/verify/theorems/evidence/test_formula.py")
 
 MUTANTS = [
     # Words.

@@ -16,8 +16,8 @@ dana_appendix_b = of_claim("dana_appendix_b")
 dana_corollary_1_count = of_claim("dana_corollary_1_count")
 slides_zero_divergence = of_claim("slides_zero_divergence")
 parabola = of("constructions/encoders/parabola.py", confirmed("slides_quality"))
-likeliest_contexts = of("verify/capacity/likeliest_contexts.py", confirmed("dana_likeliest_contexts"))
-counting_matrix = of("verify/capacity/counting_matrix.py", confirmed("dana_lemma_2_determinant"))
+likeliest_contexts = of("verify/theorems/capacity/likeliest_contexts.py", confirmed("dana_likeliest_contexts"))
+counting_matrix = of("verify/theorems/capacity/counting_matrix.py", confirmed("dana_lemma_2_determinant"))
 
 MUTANTS = [
     # Words.

@@ -2,9 +2,9 @@
 
 from tests.mutants import of
 
-bit_table = of("constructions/probes/bit_table.py", "tests/constructions/probes/test_bit_table.py")
+bit_table = of("constructions/memories/probes/bit_table.py", "tests/constructions/memories/probes/test_bit_table.py")
 exact_sums = of("verify/runs/exact_sums.py", "tests/verify/runs/test_exact_sums.py")
-precision = of("constructions/models/precision.py", "tests/constructions/models/test_precision.py")
+precision = of("constructions/model/precision.py", "tests/constructions/model/test_precision.py")
 
 MUTANTS = [
     bit_table("if not _confused(_distinct(bits[:, rest])[1], labels):", "if True:", "bits that are needed are dropped"),

@@ -13,7 +13,7 @@ def rationals(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("verify/forward/in_rationals.py", original, mutated, CONTRACT, f"in rationals {why}")
 
 
-record = of("constructions/models/model.py", CONTRACT)
+record = of("constructions/model/model.py", CONTRACT)
 
 MUTANTS = [
     # Neurons and norms in balls.
@@ -48,10 +48,10 @@ MUTANTS = [
         "norms vanish",
     ),
     Mutant(
-        "constructions/models/exact_network.py",
+        "constructions/model/exact_network.py",
         '(".attn.W_Q", ".attn.b_Q")',
         '".attn.W_Q"',
-        "tests/constructions/models/test_exact_network.py",
+        "tests/constructions/model/test_exact_network.py",
         "shifts of queries are in units of ln 2",
     ),
     # The record and its file.

@@ -2,10 +2,18 @@
 
 from tests.mutants import of
 
-counted = of("constructions/capacity/sub_alphabet.py", "tests/constructions/capacity/test_sub_alphabet.py")
-joined = of("constructions/capacity/gain_forest.py", "tests/constructions/capacity/test_gain_forest.py")
-eliminated = of("constructions/capacity/generic_rank.py", "tests/constructions/capacity/test_generic_rank.py")
-profiled = of("constructions/capacity/rank_profile.py", "tests/constructions/capacity/test_rank_profile.py")
+counted = of(
+    "constructions/attention/capacity/sub_alphabet.py", "tests/constructions/attention/capacity/test_sub_alphabet.py"
+)
+joined = of(
+    "constructions/attention/capacity/gain_forest.py", "tests/constructions/attention/capacity/test_gain_forest.py"
+)
+eliminated = of(
+    "constructions/attention/capacity/generic_rank.py", "tests/constructions/attention/capacity/test_generic_rank.py"
+)
+profiled = of(
+    "constructions/attention/capacity/rank_profile.py", "tests/constructions/attention/capacity/test_rank_profile.py"
+)
 listed = of("constructions/named/context_rows.py", "tests/constructions/named/test_context_rows.py")
 labelled = of("constructions/named/labelled_contexts.py", "tests/constructions/named/test_labelled_contexts.py")
 shown = of("byheart/report/rank_profile.py", "tests/byheart/report/test_rank_profile.py")

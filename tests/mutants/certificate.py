@@ -15,8 +15,8 @@ feature_rank = of("verify/provers/feature_rank.py", "tests/verify/provers/test_f
 divergence = of("verify/provers/divergence.py", "tests/verify/provers/test_divergence.py")
 brackets = of("verify/provers/brackets.py", "tests/verify/provers/test_brackets.py")
 rank = of("verify/provers/rank_heads.py", "tests/verify/provers/test_rank_heads.py")
-rank_of_weights = of("verify/capacity/rank_of_weights.py", "tests/verify/capacity/test_rank_of_weights.py")
-rank_of_weights_by_another = of("verify/capacity/rank_of_weights.py", "tests/verify/kernel/test_rank_bounds.py")
+rank_of_weights = of("verify/ranks/rank_of_weights.py", "tests/verify/ranks/test_rank_of_weights.py")
+rank_of_weights_by_another = of("verify/ranks/rank_of_weights.py", "tests/verify/kernel/test_rank_bounds.py")
 stated_answers = of("verify/provers/answers.py", "tests/verify/provers/test_memorization.py")
 text_divergence = of("verify/provers/text_divergence.py", "tests/verify/provers/test_memorization.py")
 

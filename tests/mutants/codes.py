@@ -2,7 +2,9 @@
 
 from tests.mutants import of
 
-code = of("constructions/encoders/positional_code.py", "tests/constructions/encoders/test_positional_code.py")
+code = of(
+    "constructions/memories/codes/positional_code.py", "tests/constructions/memories/codes/test_positional_code.py"
+)
 knot = of("constructions/memories/knots.py", "tests/constructions/memories/test_knots.py")
 
 MUTANTS = [

@@ -2,8 +2,8 @@
 
 from tests.mutants import of
 
-cover_floor = of("verify/encoders/cover_floor.py", "tests/verify/encoders/test_cover_floor.py")
-ball_cover = of("verify/encoders/ball_cover.py", "tests/verify/encoders/test_ball_cover.py")
+cover_floor = of("verify/theorems/encoders/cover_floor.py", "tests/verify/theorems/encoders/test_cover_floor.py")
+ball_cover = of("verify/theorems/encoders/ball_cover.py", "tests/verify/theorems/encoders/test_ball_cover.py")
 
 MUTANTS = [
     cover_floor("range(1, 2 ** (tokens - 1)):", "range(2, 2 ** (tokens - 1)):", "a partition is lost"),

@@ -17,7 +17,7 @@ KERNELS = "tests/falsify/test_real_kernels.py"
 divided, divided_balls = of(ROWS, KERNELS), of("verify/forward/row_balls.py", KERNELS)
 divided_boxes = of("verify/runs/boxes.py", KERNELS)
 runs = of("verify/runs/every_run.py", OF_RUNS)
-judged = of("verify/replica/run.py", OF_RUNS)
+judged = of("verify/torch/run.py", OF_RUNS)
 
 MUTANTS = [
     rows("* (nodes + 3.0 * sizes)", "* (3.0 * sizes)", "the nodes of a sum are exact"),

@@ -5,7 +5,7 @@ from tests.mutants import Mutant, of
 TESTS = "tests/verify/runs/test_exact_sums.py tests/verify/runs/test_integer_rows.py"
 
 
-runs = of("verify/runs/exact_runs.py", "tests/verify/runs/test_exact_runs.py tests/verify/replica/test_run.py")
+runs = of("verify/runs/exact_runs.py", "tests/verify/runs/test_exact_runs.py tests/verify/torch/test_run.py")
 sums = of("verify/runs/exact_sums.py", TESTS)
 rows = of("verify/runs/integer_rows.py", TESTS)
 
@@ -14,7 +14,7 @@ def boxes(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("verify/runs/boxes.py", original, mutated, "tests/verify/runs/test_boxes.py " + TESTS, why)
 
 
-device = of("verify/replica/device.py", "tests/verify/replica/test_device.py")
+device = of("verify/torch/device.py", "tests/verify/torch/test_device.py")
 
 MUTANTS = [
     device(

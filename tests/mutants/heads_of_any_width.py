@@ -2,24 +2,25 @@
 
 from tests.mutants import Mutant, of
 
-SEARCH = "tests/constructions/capacity/test_forbidden_labelling.py"
-HEADS = "tests/constructions/heads/test_counting_heads.py"
-TABLES = "tests/constructions/heads/test_bit_table_heads.py"
+SEARCH = "tests/constructions/attention/capacity/test_forbidden_labelling.py"
+HEADS = "tests/constructions/memories/heads/test_counting_heads.py"
+TABLES = "tests/constructions/memories/heads/test_bit_table_heads.py"
 
 
-judged = of("verify/capacity/sign_relation.py", "tests/verify/capacity/test_sign_relation.py")
+judged = of("verify/theorems/capacity/sign_relation.py", "tests/verify/theorems/capacity/test_sign_relation.py")
 
 
 def related(original: str, mutated: str, why: str) -> Mutant:
-    tests = f"tests/verify/capacity/test_linear_relations.py tests/verify/capacity/test_parity.py {SEARCH}"
-    return Mutant("verify/capacity/linear_relations.py", original, mutated, tests, why)
+    room = "tests/verify/theorems/capacity"
+    tests = f"tests/verify/ranks/test_linear_relations.py {room}/test_parity.py {SEARCH}"
+    return Mutant("verify/ranks/linear_relations.py", original, mutated, tests, why)
 
 
-counted = of("verify/capacity/parity.py", "tests/verify/capacity/test_parity.py")
-searched = of("constructions/capacity/forbidden_labelling.py", SEARCH)
-built = of("constructions/heads/counting_heads.py", HEADS)
-found = of("constructions/heads/bit_table_heads.py", TABLES)
-sized = of("verify/capacity/layer_dimension.py", "tests/verify/capacity/test_layer_dimension.py")
+counted = of("verify/theorems/capacity/parity.py", "tests/verify/theorems/capacity/test_parity.py")
+searched = of("constructions/attention/capacity/forbidden_labelling.py", SEARCH)
+built = of("constructions/memories/heads/counting_heads.py", HEADS)
+found = of("constructions/memories/heads/bit_table_heads.py", TABLES)
+sized = of("verify/theorems/capacity/layer_dimension.py", "tests/verify/theorems/capacity/test_layer_dimension.py")
 
 MUTANTS = [
     judged("row[label] != 0 or min(row) < 0", "row[label] != 0", "negative multipliers"),

@@ -2,7 +2,7 @@
 
 from tests.mutants import of
 
-knots = of("verify/memories/knots.py", "tests/verify/memories/test_knots.py")
+knots = of("verify/theorems/memories/knots.py", "tests/verify/theorems/memories/test_knots.py")
 
 MUTANTS = [
     knots(", *piece.values[before:after]]", "]", "knots between the bounds of a number are not looked at"),

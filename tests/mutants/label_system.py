@@ -4,7 +4,10 @@ from tests.mutants import Mutant
 
 
 def system(original: str, mutated: str, why: str) -> Mutant:
-    file, tests = "constructions/heads/label_system.py", "tests/constructions/heads/test_label_system.py"
+    file, tests = (
+        "constructions/memories/heads/label_system.py",
+        "tests/constructions/memories/heads/test_label_system.py",
+    )
     return Mutant(file, original, mutated, tests, why)
 
 

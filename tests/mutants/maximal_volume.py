@@ -2,7 +2,7 @@
 
 from tests.mutants import of
 
-swapped = of("constructions/features/maximal_volume.py", "tests/constructions/features/test_maximal_volume.py")
+swapped = of("constructions/attention/maximal_volume.py", "tests/constructions/attention/test_maximal_volume.py")
 
 MUTANTS = [
     swapped("abs(pivot) <= 1.0 + excess", "abs(pivot) <= 3.0 + excess", "swaps end too soon"),

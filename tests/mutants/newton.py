@@ -5,8 +5,8 @@ from tests.mutants import Mutant
 STEPS = "constructions/memories/newton/levenberg_marquardt.py"
 SPENT = "tests/constructions/memories/newton/test_newton_memory.py::"
 SEARCH = "constructions/memories/newton/newton_memory.py"
-HEADS = "constructions/features/single_value_heads.py"
-PRODUCTS = "tests/constructions/features/test_single_value_heads.py"
+HEADS = "constructions/memories/newton/single_value_heads.py"
+PRODUCTS = "tests/constructions/memories/newton/test_single_value_heads.py"
 
 
 def steps(original: str, mutated: str, why: str) -> Mutant:

@@ -3,8 +3,8 @@
 from tests.mutants import of
 
 memorization = of("verify/provers/memorization.py", "tests/verify/provers/test_memorization.py")
-products_by_products = of("constructions/products.py", "tests/constructions/test_products.py")
-cholesky = of("constructions/cholesky.py", "tests/constructions/test_cholesky.py")
+products_by_products = of("constructions/numeric/products.py", "tests/constructions/numeric/test_products.py")
+cholesky = of("constructions/numeric/cholesky.py", "tests/constructions/numeric/test_cholesky.py")
 gram = of("verify/linear_algebra/gram.py", "tests/verify/linear_algebra/test_gram.py")
 answers = of("verify/provers/answers.py", "tests/verify/provers/test_memorization.py")
 

@@ -47,7 +47,7 @@ MUTANTS = [
     ),
     task('if ("answers" in words) != task.apart:', "if False:", "answers may be the vocabulary once more"),
     Mutant(
-        "verify/replica/run.py",
+        "verify/torch/run.py",
         "right[part.facts] &= each.right[part.places]",
         "right[part.facts] |= each.right[part.places]",
         FACTS,

@@ -20,8 +20,8 @@ handshake = of(
     "tests/byheart/hosts/test_handshake.py::test_nobody_agrees_about_contexts_of_which_no_bound_is_known",
 )
 ask = of(
-    "byheart/command/ask.py",
-    "tests/byheart/command/test_ask.py::test_a_fact_that_is_not_proved_to_be_memorized_exits_3_and_says_so",
+    "byheart/cli/ask.py",
+    "tests/byheart/cli/test_ask.py::test_a_fact_that_is_not_proved_to_be_memorized_exits_3_and_says_so",
 )
 checking = of(
     "byheart/experiments/checking.py",

@@ -8,17 +8,19 @@ def domain(name: str, original: str, mutated: str, why: str) -> Mutant:
 
 
 def memory(name: str, original: str, mutated: str, why: str) -> Mutant:
-    return Mutant(f"verify/memories/{name}.py", original, mutated, f"tests/verify/memories/test_{name}.py", why)
+    return Mutant(
+        f"verify/theorems/memories/{name}.py", original, mutated, f"tests/verify/theorems/memories/test_{name}.py", why
+    )
 
 
 def built(name: str, original: str, mutated: str, why: str) -> Mutant:
-    room, _, stem = name.partition("/")
+    room, _, stem = name.rpartition("/")
     return Mutant(f"constructions/{name}.py", original, mutated, f"tests/constructions/{room}/test_{stem}.py", why)
 
 
 def claimed(name: str, original: str, mutated: str, why: str) -> Mutant:
-    tests = f"tests/verify/claims/test_{name}.py {confirmed(name)}"
-    return Mutant(f"verify/claims/{name}.py", original, mutated, tests, why)
+    tests = f"tests/verify/theorems/claims/test_{name}.py {confirmed(name)}"
+    return Mutant(f"verify/theorems/claims/{name}.py", original, mutated, tests, why)
 
 
 MUTANTS = [
@@ -70,11 +72,17 @@ MUTANTS = [
     ),
     memory("outer_product_capacity", "sure = (gap > 0) & (noise == 0)", "sure = noise == 0", "equal outputs are sure"),
     memory("sharp_attention", "least = min(row)", "least = max(row)", "the limit is where the score is least"),
-    built("bigrams/one_head", "(last == 0) * min(size - 1, 1) / 4.0", "0.0", "the skip connection is forgotten"),
-    built("bigrams/suggested_answers", "2.0 * np.eye(answers)", "1.5 * np.eye(answers)", "means stand for sums"),
-    built("heads/steps", "    shares[-1] -= 1\n", "", "the last position counts twice"),
-    built("heads/counting_heads", "fmpq(2 * m + 1, 2)", "fmpq(2 * m + 2, 2)", "a count is a root"),
-    built("heads/label_system", "    W_U[0] = -1.0  #", "    W_U[0] = 0.0  #", "what is no answer is in front"),
+    built(
+        "memories/bigrams/one_head", "(last == 0) * min(size - 1, 1) / 4.0", "0.0", "the skip connection is forgotten"
+    ),
+    built(
+        "memories/bigrams/suggested_answers", "2.0 * np.eye(answers)", "1.5 * np.eye(answers)", "means stand for sums"
+    ),
+    built("memories/heads/steps", "    shares[-1] -= 1\n", "", "the last position counts twice"),
+    built("memories/heads/counting_heads", "fmpq(2 * m + 1, 2)", "fmpq(2 * m + 2, 2)", "a count is a root"),
+    built(
+        "memories/heads/label_system", "    W_U[0] = -1.0  #", "    W_U[0] = 0.0  #", "what is no answer is in front"
+    ),
     claimed("zhang_2017_theorem", " and given == points.tolist())", ")", "any points may be read"),
     claimed(
         "vardi_2022_sqrt",

@@ -5,10 +5,10 @@ from tests.mutants import of
 cells = of("constructions/tasks/cells.py", "tests/constructions/tasks/test_table.py")
 table = of("constructions/tasks/table.py", "tests/constructions/tasks/test_table.py")
 vocabulary = of("constructions/tasks/vocabulary.py", "tests/falsify/test_tables.py")
-recite = of("byheart/command/recite.py", "tests/falsify/test_tables.py tests/byheart/command/test_recite.py")
+recite = of("byheart/cli/recite.py", "tests/falsify/test_tables.py tests/byheart/cli/test_recite.py")
 made = of("byheart/terminal/made.py", "tests/byheart/terminal/test_made.py")
 job = of("byheart/job.py", "tests/byheart/test_job.py")
-ask = of("byheart/command/ask.py", "tests/byheart/command/test_ask.py")
+ask = of("byheart/cli/ask.py", "tests/byheart/cli/test_ask.py")
 chooser = of("byheart/choice/chooser.py", "tests/byheart/choice/test_chooser.py")
 headline = of("verify/certificates/headline.py", "tests/verify/certificates/test_headline.py")
 

@@ -2,9 +2,9 @@
 
 from tests.mutants import of
 
-slabs = of("constructions/saturated/slabs.py", "tests/constructions/saturated/test_slabs.py")
+slabs = of("constructions/saturated_heads/slabs.py", "tests/constructions/saturated_heads/test_slabs.py")
 mahdavi_proposition_3 = of(
-    "verify/claims/mahdavi_proposition_3.py", "tests/verify/claims/test_mahdavi_proposition_3.py"
+    "verify/theorems/claims/mahdavi_proposition_3.py", "tests/verify/theorems/claims/test_mahdavi_proposition_3.py"
 )
 
 MUTANTS = [

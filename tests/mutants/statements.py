@@ -1,20 +1,26 @@
 """Mutants of the words of claims: numbers and relations that leave their brackets, and others inside of them."""
 
 from tests.mutants import Mutant, confirmed
-from verify.claims import REGISTER, module_of
+from verify.theorems.claims import REGISTER, module_of
 
 
 def said(module: str, original: str, mutated: str, why: str) -> Mutant:
     """Of a statement: the test of all statements, or the audit of the claim, has to notice."""
-    [id] = [id for id in REGISTER if module_of(id) == f"verify.claims.{module}"]
+    [id] = [id for id in REGISTER if module_of(id) == f"verify.theorems.claims.{module}"]
     lint = "test_every_number_and_relation_of_a_statement_is_one_that_the_evidence_computes"
     tests = f"tests/contract/test_claims.py::{lint}[{id}] {confirmed(module)}"
-    return Mutant(f"verify/claims/{module}.py", original, mutated, tests, why)
+    return Mutant(f"verify/theorems/claims/{module}.py", original, mutated, tests, why)
 
 
 def conditions(original: str, mutated: str, why: str) -> Mutant:
     """Of how hypotheses are read."""
-    return Mutant("verify/evidence/conditions.py", original, mutated, "tests/verify/evidence/test_conditions.py", why)
+    return Mutant(
+        "verify/theorems/evidence/conditions.py",
+        original,
+        mutated,
+        "tests/verify/theorems/evidence/test_conditions.py",
+        why,
+    )
 
 
 MUTANTS = [

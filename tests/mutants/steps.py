@@ -2,7 +2,7 @@
 
 from tests.mutants import of
 
-steps = of("constructions/heads/steps.py", "tests/constructions/heads/test_steps.py")
+steps = of("constructions/memories/heads/steps.py", "tests/constructions/memories/heads/test_steps.py")
 
 MUTANTS = [
     steps("shares[-1] -= 1", "shares[-1] -= 0", "what the skip connection adds is counted twice"),

@@ -2,22 +2,22 @@
 
 from tests.mutants import of
 
-module = of("verify/replica/module.py", "tests/verify/replica/test_module.py")
+module = of("verify/torch/module.py", "tests/verify/torch/test_module.py")
 format_rows = of(
     "verify/runs/format_rows.py", "tests/verify/runs/test_format_rows.py tests/verify/runs/test_rounding.py"
 )
 row_balls = of("verify/forward/row_balls.py", "tests/verify/runs/test_rounding.py")
 computed = of("verify/divergence/computed.py", "tests/verify/divergence/test_computed.py")
-run = of("verify/replica/run.py", "tests/verify/replica/test_run.py")
-computed_by_run = of("verify/divergence/computed.py", "tests/verify/replica/test_run.py")
-device = of("verify/replica/device.py", "tests/verify/replica/test_device.py")
+run = of("verify/torch/run.py", "tests/verify/torch/test_run.py")
+computed_by_run = of("verify/divergence/computed.py", "tests/verify/torch/test_run.py")
+device = of("verify/torch/device.py", "tests/verify/torch/test_device.py")
 decimals = of("verify/arithmetic/decimals.py", "tests/verify/arithmetic/test_decimals.py")
 chart = of("byheart/report/chart.py", "tests/byheart/report/test_chart.py")
 document = of("byheart/report/document.py", "tests/byheart/report/test_document.py")
-compiled = of("verify/replica/compiled.py", "tests/verify/replica/test_compiled.py")
+compiled = of("verify/torch/compiled.py", "tests/verify/torch/test_compiled.py")
 record = of("byheart/device_runs/record.py", "tests/byheart/device_runs/test_record.py")
 page = of("byheart/report/page.py", "tests/byheart/report/test_page.py")
-audit = of("verify/audit.py", "tests/verify/test_audit.py")
+audit = of("verify/theorems/audit.py", "tests/verify/theorems/test_audit.py")
 audit_page = of("byheart/report/audit_page.py", "tests/byheart/report/test_audit_page.py")
 
 MUTANTS = [

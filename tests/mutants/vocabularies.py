@@ -27,14 +27,18 @@ MUTANTS = [
     of_task("order = np.lexsort((new[self.indices], rows))", "order = np.arange(len(rows))", "answers in no order"),
     # What is built, and what is said of it.
     Mutant(
-        "constructions/bigrams/one_head.py",
+        "constructions/memories/bigrams/one_head.py",
         "- (last == 0) * min(size - 1, 1) / 4.0) / (labels + 1)",
         "- (last == 0) * min(labels - 1, 1) / 4.0) / (labels + 1)",
         ONE_HEAD,
         "one answer for one token",
     ),
     Mutant(
-        "constructions/bigrams/one_head.py", "4.0 * (labels + 1)", "4.0 * (size + 1)", ONE_HEAD, "tokens for answers"
+        "constructions/memories/bigrams/one_head.py",
+        "4.0 * (labels + 1)",
+        "4.0 * (size + 1)",
+        ONE_HEAD,
+        "tokens for answers",
     ),
     Mutant(
         "byheart/job.py",

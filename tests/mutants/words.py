@@ -4,8 +4,8 @@ from tests.mutants import Mutant
 
 
 def packed(original: str, mutated: str, why: str) -> Mutant:
-    file, tests = "packed_words", "tests/constructions/bigrams/test_packed_words.py"
-    return Mutant(f"constructions/bigrams/{file}.py", original, mutated, tests, why)
+    file, tests = "packed_words", "tests/constructions/memories/bigrams/test_packed_words.py"
+    return Mutant(f"constructions/memories/bigrams/{file}.py", original, mutated, tests, why)
 
 
 def keyed(original: str, mutated: str, why: str) -> Mutant:
@@ -14,12 +14,12 @@ def keyed(original: str, mutated: str, why: str) -> Mutant:
 
 
 def judge(original: str, mutated: str, why: str) -> Mutant:
-    file, tests = "integer_neurons", "tests/verify/memories/test_integer_neurons.py"
-    return Mutant(f"verify/memories/{file}.py", original, mutated, tests, why)
+    file, tests = "integer_neurons", "tests/verify/theorems/memories/test_integer_neurons.py"
+    return Mutant(f"verify/theorems/memories/{file}.py", original, mutated, tests, why)
 
 
 def probes(file: str, original: str, mutated: str, why: str) -> Mutant:
-    room = {"exact_steps": "models", "one_hot_laws": "memories"}.get(file, "probes")
+    room = {"exact_steps": "model", "one_hot_laws": "memories"}.get(file, "memories/probes")
     return Mutant(
         f"constructions/{room}/{file}.py", original, mutated, f"tests/constructions/{room}/test_{file}.py", why
     )

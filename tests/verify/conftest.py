@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from verify.evidence import Theorem
+from verify.theorems.evidence import Theorem
 
 Change = Callable[[ModuleType, str, Callable[[Any], object]], None]
 Spoil = Callable[[Theorem, Callable[..., object]], None]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from constructions.errors import InputError, WorkerError
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.rule import rule_task
 from tests.domains import max_of_four, one_attention, quiet
 from verify import journal

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from constructions.models.blocks import Activation
+from constructions.model.blocks import Activation
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.error_function import normal_distribution
 from verify.arithmetic.rounding import Floats

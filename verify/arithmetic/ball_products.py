@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpz_mat
 
-from constructions.arrays import Int64Array
-from constructions.products import multiply
+from constructions.numeric.arrays import Int64Array
+from constructions.numeric.products import multiply
 from verify.arithmetic.rounding import TINY, Floats, gamma
 
 _DIGIT = 24  # bits of a digit of a middle; three bytes

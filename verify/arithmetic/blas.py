@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import ByheartError
+from constructions.numeric.arrays import Float64Array, Int64Array
 
 Matmul: TypeAlias = Callable[[Float64Array, Float64Array], Float64Array]
 Shape: TypeAlias = tuple[int, int, int]  # rows, columns and, last, inner dimension of a product

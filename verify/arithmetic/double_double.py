@@ -18,7 +18,7 @@ import numpy as np
 from flint import arb, ctx, fmpq
 
 from constructions.errors import InputError
-from constructions.products import multiply
+from constructions.numeric.products import multiply
 from verify.arithmetic.rounding import Floats, gamma
 
 UNIT = 2.0**-100

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from constructions.errors import InputError
-from constructions.products import multiply
+from constructions.numeric.products import multiply
 from verify.arithmetic import blas
 from verify.arithmetic.exact_inputs import as_float64
 from verify.arithmetic.products import inner_dimension, product_of_norms, raised_product

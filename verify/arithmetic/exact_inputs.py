@@ -13,8 +13,8 @@ import numpy as np
 from flint import fmpq, fmpz
 from numpy.typing import ArrayLike, NDArray
 
-from constructions.arrays import ObjectArray
 from constructions.errors import InputError
+from constructions.numeric.arrays import ObjectArray
 from verify.arithmetic.rounding import Floats
 
 _LARGEST = 2**53  # up to here float64 holds every integer

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from constructions.counted import counted, inflected
 from constructions.errors import FileFormatError, InputError, TamperedError
-from constructions.files import canonical_json, require_regular_file, write_atomically
+from constructions.formats.files import canonical_json, require_regular_file, write_atomically
 from constructions.tasks.criterion import Criterion
 from verify.arithmetic.exact_json import (
     Number,

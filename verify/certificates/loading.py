@@ -9,8 +9,8 @@ from typing import Protocol, TypeVar
 
 from constructions.errors import FileFormatError, InputError, TamperedError
 from constructions.folds.fold import Fold
-from constructions.models.construction import require_fit
-from constructions.models.model import Model
+from constructions.model.construction import require_fit
+from constructions.model.model import Model
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.rule import RuleTask
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE, Certificate, Subject

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from flint import fmpq, fmpq_mat
 
-from constructions.arrays import Float64Array
 from constructions.errors import FileFormatError, HypothesisError
-from constructions.models.model import Model
-from constructions.models.shapes import dana_tensors
+from constructions.model.model import Model
+from constructions.model.shapes import dana_tensors
+from constructions.numeric.arrays import Float64Array
 
 _PREFIX = 8  # bytes that hold the length of the header
 
@@ -33,7 +33,7 @@ def stored_parameters(path: Path) -> int:
 
     Example:
         >>> import tempfile
-        >>> from constructions.memories.left_out import sharp_instance, violating_front_end
+        >>> from constructions.theorem_1.left_out import sharp_instance, violating_front_end
         >>> network = sharp_instance(violating_front_end(), norm=200.0, occurrences=33).model
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     network.save(Path(folder) / "model.safetensors")
@@ -71,7 +71,7 @@ def shared_attention_parameters(network: Model) -> int:
         HypothesisError: The attention is not of this form.
 
     Example:
-        >>> from constructions.memories.parameters import matched_memories
+        >>> from constructions.theorem_1.parameters import matched_memories
         >>> _, generic, shared = matched_memories(d_vocab=3, n_ctx=2, d_model=3, d_head=2, seed=0)
         >>> shared_attention_parameters(shared)
         69

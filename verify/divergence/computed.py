@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Float64Array, Int64Array
+from constructions.numeric.arrays import BoolArray, Float64Array, Int64Array
 from constructions.tasks.any_task import Listing
 
 

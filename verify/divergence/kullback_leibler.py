@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.errors import HypothesisError, InputError
+from constructions.numeric.arrays import BoolArray, Float64Array, Int64Array
 from constructions.tasks.task import Counts
 from verify.arithmetic.elementary import EXP_ERROR, EXP_LOWEST, LOG_ERROR, exp_floats, log, log1p, log_floats
 from verify.arithmetic.enclosure import Enclosure

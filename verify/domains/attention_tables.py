@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from constructions.arrays import Int64Array
 from constructions.errors import InputError
-from constructions.models.blocks import Tensor
-from constructions.models.model import Model
+from constructions.model.blocks import Tensor
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.in_balls import rounded_outwards
 

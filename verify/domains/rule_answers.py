@@ -10,9 +10,9 @@ from itertools import islice
 
 import numpy as np
 
-from constructions.arrays import Int64Array
 from constructions.errors import require_at_least
-from constructions.models.model import Model
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.progress import Progress, silent
 from constructions.tasks.rule import RuleTask
 from verify.arithmetic import blas

@@ -9,7 +9,7 @@ import numpy as np
 from flint import fmpz
 
 from constructions.errors import InputError
-from constructions.files import canonical_json
+from constructions.formats.files import canonical_json
 
 ALPHA_BITS = 128
 """Who draws unluckily with a probability of at most 2 to the minus this is told a share that is too small."""

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
+from constructions.numeric.arrays import BoolArray, Int64Array
 from constructions.tasks.rule import RuleTask
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats, down, gamma, quiet

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from constructions.arrays import Int64Array
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.rule import RuleTask
 from verify.arithmetic.enclosure import Enclosure
 from verify.domains.attention_tables import AttentionTables

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from constructions.arrays import Int64Array
+from constructions.numeric.arrays import Int64Array
 from verify.arithmetic.enclosure import Enclosure
 
 MOST_NAMED = 2**16

@@ -12,7 +12,7 @@ from typing import Any
 
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError, TamperedError, require_one_of
-from constructions.files import canonical_json, read_text, write_atomically
+from constructions.formats.files import canonical_json, read_text, write_atomically
 from verify.arithmetic.decimals import decimal_above
 from verify.arithmetic.exact_json import (
     Number,

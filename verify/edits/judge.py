@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
-from constructions.models.appended_neurons import appended, editable, without_neurons
-from constructions.models.blocks import Activation
-from constructions.models.model import Model
+from constructions.model.appended_neurons import appended, editable, without_neurons
+from constructions.model.blocks import Activation
+from constructions.model.model import Model
+from constructions.numeric.arrays import BoolArray, Int64Array
 from constructions.progress import Progress, silent
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import UNIT, Floats

@@ -5,7 +5,7 @@ Page: docs/claims/editing.md
 
 import numpy as np
 
-from constructions.models.blocks import Activation
+from constructions.model.blocks import Activation
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats

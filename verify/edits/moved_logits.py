@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from constructions.arrays import Int64Array
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from verify.arithmetic import blas
 from verify.arithmetic.rounding import Floats
 from verify.forward.arithmetic import Numbers

@@ -5,8 +5,8 @@ Page: docs/claims/editing.md
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
-from constructions.models.model import Model
+from constructions.model.model import Model
+from constructions.numeric.arrays import BoolArray, Int64Array
 from constructions.progress import Progress, silent
 from verify.edits.certificate import FLAT, EditRuns
 from verify.edits.judge import KeptContexts
@@ -27,7 +27,7 @@ def answered_in_every_run(
 ) -> tuple[BoolArray, BoolArray]:
     """Prove which edited contexts are answered as asked in every run, and which kept ones as the original answers.
 
-    The bound (Lemma R15) is about the formulas of `verify.replica.module.Replica`, in any order of summation; what a
+    The bound (Lemma R15) is about the formulas of `verify.torch.module.Replica`, in any order of summation; what a
     host computes by other formulas is measured alone.
 
     Args:

@@ -5,8 +5,8 @@ Page: docs/folds.md
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
-from constructions.models.blocks import FeedForward
+from constructions.model.blocks import FeedForward
+from constructions.numeric.arrays import BoolArray, Int64Array
 from verify.arithmetic.rounding import Floats, up
 from verify.folds.rows import FoldRows
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from constructions.models.model import Model
+from constructions.model.model import Model
 from verify.arithmetic.rounding import down
 from verify.forward.ladder import rising_precision
 

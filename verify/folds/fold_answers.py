@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, require_at_least
 from constructions.folds.fold import Fold
-from constructions.models.blocks import Attention
-from constructions.models.construction import require_fit
-from constructions.models.model import Model
+from constructions.model.blocks import Attention
+from constructions.model.construction import require_fit
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.progress import Progress, silent
 from verify.arithmetic import blas
 from verify.arithmetic.rounding import Floats, down, quiet, up

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from constructions.folds.fold import Fold
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.progress import Progress, silent
 from verify.arithmetic.rounding import down, quiet, up
 from verify.folds.fold_answers import MOST_CELLS, Work, means
@@ -55,7 +55,7 @@ def least_leads(
 
     Example:
         >>> from constructions.folds.fold import addition
-        >>> from constructions.heads.adder import adder
+        >>> from constructions.memories.heads.adder import adder
         >>> [(each.lower > 0.7, each.found < 1.01) for each in least_leads(adder(1, base=2), addition(1, base=2))]
         [(True, True), (True, True)]
     """

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from constructions.arrays import Int64Array
+from constructions.numeric.arrays import Int64Array
 from verify.arithmetic.rounding import Floats, gamma, up
 from verify.folds.paths import Paths
 

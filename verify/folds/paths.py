@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
 from constructions.folds.fold import Fold, Stage
+from constructions.numeric.arrays import BoolArray, Int64Array
 from verify.arithmetic.rounding import Floats
 
 

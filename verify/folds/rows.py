@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
 from constructions.folds.fold import Fold
-from constructions.models.blocks import Attention
-from constructions.models.model import Model
+from constructions.model.blocks import Attention
+from constructions.model.model import Model
+from constructions.numeric.arrays import BoolArray, Int64Array
 from verify.arithmetic.rounding import Floats, up
 from verify.forward.map_norms import Norms, row_norms
 from verify.forward.row_balls import InRowBalls

@@ -14,8 +14,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
-from constructions.models.blocks import Activation, Attention, Normalization, Tensor
+from constructions.model.blocks import Activation, Attention, Normalization, Tensor
+from constructions.numeric.arrays import BoolArray, Int64Array
 from verify.arithmetic.rounding import Floats
 from verify.forward.attention_pairs import AttentionPairs
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
-from constructions.models.blocks import Attention
+from constructions.model.blocks import Attention
+from constructions.numeric.arrays import BoolArray, Int64Array
 
 
 @dataclass(frozen=True)

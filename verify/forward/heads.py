@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb_mat, ctx
 
-from constructions.arrays import Int64Array
 from constructions.errors import InputError
-from constructions.models.model import Model
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.progress import Progress
 from constructions.tasks.vectors import Vectors
 from verify.arithmetic import blas
@@ -60,7 +60,7 @@ def enclose_last(model: Model, inputs: Int64Array | Vectors, *, precision: int |
     Source: Dana, Pydi, Chevaleyre (2024), equation (1).
 
     Example:
-        >>> from constructions.models.shapes import dana_network
+        >>> from constructions.model.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.ones((1, 2)), W_Q=np.ones((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
@@ -106,7 +106,7 @@ def enclose_attention(
     Source: Dana, Pydi, Chevaleyre (2024), equation (1); Mahdavi et al. (2024), Section 3.
 
     Example:
-        >>> from constructions.models.shapes import dana_network
+        >>> from constructions.model.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
@@ -158,7 +158,7 @@ def enclose_features(model: Model, inputs: Int64Array | Vectors, *, precision: i
     Source: Dana, Pydi, Chevaleyre (2024), Section 3 (the matrix A of Lemma 2).
 
     Example:
-        >>> from constructions.models.shapes import dana_network
+        >>> from constructions.model.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
@@ -195,7 +195,7 @@ def enclose_mixed_inputs(model: Model, inputs: Int64Array | Vectors, *, precisio
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4.
 
     Example:
-        >>> from constructions.models.shapes import mahdavi_layer
+        >>> from constructions.model.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
         >>> enclose_mixed_inputs(layer, Vectors(np.eye(2)[None], np.zeros((1, 2)))).midpoint
@@ -222,7 +222,7 @@ def enclose_layer(model: Model, inputs: Int64Array | Vectors, *, progress: Progr
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
     Example:
-        >>> from constructions.models.shapes import mahdavi_layer
+        >>> from constructions.model.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
         >>> enclose_layer(layer, Vectors(np.eye(2)[None], np.zeros((1, 2)))).top.midpoint
@@ -251,7 +251,7 @@ def last_in_balls(model: Model, inputs: Int64Array | Vectors, precision: int) ->
         InputError: Inputs that the model cannot read, or no such precision.
 
     Example:
-        >>> from constructions.models.shapes import dana_network
+        >>> from constructions.model.shapes import dana_network
         >>> network = dana_network(W_E=np.full((1, 1), 2.0**-100), W_pos=np.ones((1, 1)), W_Q=np.ones((1, 1, 1)),
         ...                   W_K=np.ones((1, 1, 1)), W_V=np.ones((1, 1, 1)), W_O=np.ones((1, 1, 1)), W_U=np.eye(1))
         >>> [last_in_balls(network, np.array([[0]]), bits)[0, 0].is_exact() for bits in (53, 101)]
@@ -273,7 +273,7 @@ def attention_in_balls(model: Model, inputs: Int64Array | Vectors, head: int, pr
 
     Example:
         >>> from flint import arb
-        >>> from constructions.models.shapes import dana_network
+        >>> from constructions.model.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.ones((1, 2, 1)),
         ...                   W_K=np.array([[[0.0], [-1000.0]]]), W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)),
         ...                   W_U=np.eye(2))
@@ -296,7 +296,7 @@ def mixed_inputs_in_balls(model: Model, inputs: Int64Array | Vectors, precision:
         InputError: As `enclose_mixed_inputs`.
 
     Example:
-        >>> from constructions.models.shapes import mahdavi_layer
+        >>> from constructions.model.shapes import mahdavi_layer
         >>> layer = mahdavi_layer(W_Q=np.zeros((1, 2, 1)), W_K=np.zeros((1, 2, 1)), W_V=np.ones((1, 2, 1)),
         ...               W_O=np.ones((1, 1)), W_D=np.ones((1, 1)))
         >>> mixed_inputs_in_balls(layer, Vectors(np.eye(2)[None], np.zeros((1, 2))), 64).str()
@@ -316,7 +316,7 @@ def features_in_balls(model: Model, inputs: Int64Array | Vectors, precision: int
 
     Example:
         >>> from flint import arb
-        >>> from constructions.models.shapes import dana_network
+        >>> from constructions.model.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((3, 2)), W_Q=np.zeros((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.array([[[1.0], [0.0]]]), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))

@@ -5,8 +5,8 @@ Page: docs/rigour/forward.md (Lemma B7), docs/rigour/runs.md (Lemma R11)
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
-from constructions.models.blocks import Tensor
+from constructions.model.blocks import Tensor
+from constructions.numeric.arrays import BoolArray, Int64Array
 
 
 def idle_heads(entries: BoolArray, W_Q: Tensor, b_Q: Tensor | None = None) -> BoolArray:

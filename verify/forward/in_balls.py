@@ -23,10 +23,10 @@ from dataclasses import replace
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 
-from constructions.arrays import Int64Array
 from constructions.errors import InputError
-from constructions.models.blocks import Activation, Attention, Normalization, Tensor
-from constructions.models.model import Model
+from constructions.model.blocks import Activation, Attention, Normalization, Tensor
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.vectors import Vectors
 from verify.arithmetic.ball_products import Digits, worth_digits
 from verify.arithmetic.enclosure import Enclosure
@@ -47,7 +47,7 @@ class InBalls(InMatrices[arb_mat]):
         model: The model; scores of a rational one count in units of the logarithm of 2.
 
     Example:
-        >>> from constructions.models.blocks import Normalization
+        >>> from constructions.model.blocks import Normalization
         >>> model = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.eye(2))
         >>> InBalls(model).normalized(arb_mat([[3, 4]]), Normalization("rms", w=np.ones(2), epsilon=2.0**-80))[0, 0]
         [0.848528137423857 +/- 2.99e-16]
@@ -131,7 +131,7 @@ def logits_in_balls(model: Model, inputs: Int64Array | Vectors | Prefixes, preci
     Source: Dana, Pydi, Chevaleyre (2024), equation (2).
 
     Example:
-        >>> from constructions.models.shapes import dana_network
+        >>> from constructions.model.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
-from constructions.models.blocks import Activation, Attention, Normalization
+from constructions.model.blocks import Activation, Attention, Normalization
+from constructions.numeric.arrays import BoolArray, Int64Array
 from verify.arithmetic import double_double as dd
 from verify.arithmetic.activations import ACTIVATION_UNITS
 from verify.arithmetic.double_double import DoubleDouble

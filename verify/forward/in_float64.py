@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError
-from constructions.models.blocks import Activation, Attention, Normalization
-from constructions.products import multiply
+from constructions.model.blocks import Activation, Attention, Normalization
+from constructions.numeric.arrays import BoolArray, Int64Array
+from constructions.numeric.products import multiply
 from verify.arithmetic.activations import ACTIVATION_UNITS, activated
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.rounding import UNIT, Floats

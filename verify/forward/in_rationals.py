@@ -8,11 +8,11 @@ import math
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from constructions.arrays import Int64Array
 from constructions.errors import HypothesisError, InputError, ResourceError
-from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization, Tensor
-from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network
-from constructions.models.model import Model
+from constructions.model.blocks import Activation, Attention, Block, FeedForward, Normalization, Tensor
+from constructions.model.exact_network import ExactFrontEnd, as_rationals, exact_network
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.contexts import checked_contexts
 from constructions.tasks.vectors import Vectors
 from verify.forward.matrices import InMatrices
@@ -77,7 +77,7 @@ def exact_outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
         ResourceError: Scores of a context that differ by more than 2^24 ln 2.
 
     Example:
-        >>> from constructions.models.exact_network import as_rationals
+        >>> from constructions.model.exact_network import as_rationals
         >>> one, line = as_rationals([[1]]), as_rationals([[0], [1]])
         >>> exact_outputs(ExactFrontEnd(line, line, (one,), (one,), (one,)), np.array([[0, 1], [1, 1]]))
         [2, 32/17]
@@ -115,7 +115,7 @@ def exact_network_logits(model: Model, inputs: Int64Array | Vectors) -> fmpq_mat
         ResourceError: Scores of a context that differ by more than 2^24 ln 2.
 
     Example:
-        >>> from constructions.models.exact_network import as_rationals, exact_network
+        >>> from constructions.model.exact_network import as_rationals, exact_network
         >>> one, line = as_rationals([[1]]), as_rationals([[0], [1]])
         >>> front_end = ExactFrontEnd(line, line, (one,), (one,), (one,))
         >>> exact_network_logits(exact_network(front_end, (one,), as_rationals([[5, 0]])), np.array([[0, 1]]))

@@ -12,9 +12,9 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 from numpy.typing import NDArray
 
-from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError
-from constructions.models.model import Model
+from constructions.model.model import Model
+from constructions.numeric.arrays import BoolArray, Int64Array
 from constructions.tasks.vectors import Vectors
 from verify.arithmetic.double_double import SLICES, DoubleDouble, added, inner_error
 from verify.arithmetic.enclosure import Enclosure

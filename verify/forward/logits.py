@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from constructions.arrays import Int64Array
 from constructions.errors import require_at_least
-from constructions.models.model import Model
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.vectors import Vectors
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
@@ -35,7 +35,7 @@ def enclose_logits(model: Model, inputs: Int64Array | Vectors, *, precision: int
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
     Example:
-        >>> from constructions.models.shapes import dana_network
+        >>> from constructions.model.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))
@@ -68,7 +68,7 @@ def logit_chunks(
         InputError: As `enclose_logits`, or `rows` below 1.
 
     Example:
-        >>> from constructions.models.shapes import dana_network
+        >>> from constructions.model.shapes import dana_network
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((2, 2)), W_Q=np.zeros((1, 2, 1)),
         ...                       W_K=np.ones((1, 2, 1)),
         ...                        W_V=np.ones((1, 2, 1)), W_O=np.ones((1, 1, 2)), W_U=np.eye(2))

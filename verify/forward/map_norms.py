@@ -17,8 +17,8 @@ import numpy as np
 from flint import arb
 
 from constructions.errors import InputError
-from constructions.models.blocks import Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Normalization
+from constructions.model.model import Model
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats, gamma
 from verify.arithmetic.sums import total
@@ -59,7 +59,7 @@ class Norms:
         InputError: The model is rational.
 
     Example:
-        >>> from constructions.models.blocks import FeedForward
+        >>> from constructions.model.blocks import FeedForward
         >>> neurons = FeedForward(3.0 * np.eye(2), np.eye(2), activation="relu")
         >>> model = Model(blocks=(neurons,), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.eye(2))
         >>> norms = Norms(model).of(neurons.W_in[None])

@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from flint import arb_mat, fmpq_mat
 
-from constructions.arrays import BoolArray, Int64Array
-from constructions.models.blocks import Activation, Attention, Normalization, Tensor
+from constructions.model.blocks import Activation, Attention, Normalization, Tensor
+from constructions.numeric.arrays import BoolArray, Int64Array
 from verify.forward.attention_pairs import AttentionPairs
 from verify.forward.rotary import turned_entries
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from flint import arb, ctx
 
-from constructions.models.blocks import Attention
+from constructions.model.blocks import Attention
 from verify.arithmetic.double_double import DoubleDouble
 from verify.arithmetic.rounding import Floats
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError, require_at_least
-from constructions.models.blocks import Activation, Attention, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Activation, Attention, FeedForward, Normalization
+from constructions.model.model import Model
+from constructions.numeric.arrays import BoolArray, Int64Array
 from constructions.tasks.vectors import Vectors
 from verify.arithmetic import blas
 from verify.arithmetic.activations import SLOPES
@@ -730,7 +730,7 @@ def logit_balls(
         BlasError: The arithmetic of this machine does not keep what the proofs need.
 
     Example:
-        >>> from constructions.models.blocks import Normalization
+        >>> from constructions.model.blocks import Normalization
         >>> final = Normalization("layer", w=np.ones(2))
         >>> model = Model(blocks=(final,), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
         >>> [(start, logits, radii)] = logit_balls(model, np.array([[0], [1]]))

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
-from constructions.models.blocks import Activation, Attention, Normalization
+from constructions.model.blocks import Activation, Attention, Normalization
+from constructions.numeric.arrays import BoolArray, Int64Array
 from verify.arithmetic.activations import ACTIVATION_UNITS, SLOPES
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.forward.arithmetic import LOWEST_SCORE, Elsewhere, Numbers, growth

@@ -13,10 +13,10 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
+from constructions.numeric.arrays import BoolArray, Int64Array
 from constructions.tasks.contexts import checked_contexts
 from constructions.tasks.vectors import Vectors
 from verify.forward.arithmetic import Arithmetic

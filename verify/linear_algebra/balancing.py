@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from constructions.arrays import Int64Array
+from constructions.numeric.arrays import Int64Array
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats, up
 from verify.linear_algebra.norms import exponents

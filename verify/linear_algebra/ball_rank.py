@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from flint import arb, arb_mat, ctx
 
-from constructions.arrays import Int64Array
 from constructions.errors import InputError, require_at_least
+from constructions.numeric.arrays import Int64Array
 from constructions.tasks.contexts import checked_contexts
 from verify.verdict import Verdict
 

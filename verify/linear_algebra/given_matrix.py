@@ -14,8 +14,8 @@ import numpy as np
 from flint import fmpz_mat
 from numpy.typing import ArrayLike, NDArray
 
-from constructions.arrays import ObjectArray
 from constructions.errors import InputError
+from constructions.numeric.arrays import ObjectArray
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_inputs import exact_array, nearest
 from verify.arithmetic.rounding import Floats, up

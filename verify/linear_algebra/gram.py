@@ -19,8 +19,8 @@ import scipy.linalg
 from flint import arb
 from numpy.typing import NDArray
 
-from constructions.arrays import Int32Array, Int64Array
-from constructions.cholesky import cholesky
+from constructions.numeric.arrays import Int32Array, Int64Array
+from constructions.numeric.cholesky import cholesky
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.linear_algebra.norms import float_below, frobenius, product, product_error
 

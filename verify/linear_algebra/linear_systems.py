@@ -10,8 +10,8 @@ import numpy as np
 from flint import ctx, fmpq, fmpq_mat, fmpz_mat
 from numpy.typing import ArrayLike, NDArray
 
-from constructions.arrays import Int64Array
 from constructions.errors import InputError
+from constructions.numeric.arrays import Int64Array
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.fixed_point import fixed_point

@@ -13,8 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from flint import arb
 
-from constructions.arrays import Int64Array
-from constructions.products import multiply
+from constructions.numeric.arrays import Int64Array
+from constructions.numeric.products import multiply
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import TINY, Floats, gamma, up
 

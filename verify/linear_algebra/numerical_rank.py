@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from constructions.arrays import Float64Array
 from constructions.errors import InputError
+from constructions.numeric.arrays import Float64Array
 from verify.arithmetic.exact_inputs import as_float64
 from verify.linear_algebra.rank import rank_bracket
 

@@ -10,7 +10,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import ArrayLike, NDArray
 
-from constructions.arrays import Int32Array, Int64Array
+from constructions.numeric.arrays import Int32Array, Int64Array
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
 from verify.linear_algebra import balls, gram

@@ -14,9 +14,9 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.counted import counted
-from constructions.models.model import Model
+from constructions.model.model import Model
+from constructions.numeric.arrays import BoolArray, Float64Array, Int64Array
 from constructions.progress import Progress
 from constructions.tasks.any_task import AnyTask, Listing
 from constructions.tasks.criterion import Criterion

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from constructions.arrays import Float64Array
 from constructions.counted import counted
+from constructions.numeric.arrays import Float64Array
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion
 from verify.arithmetic.exact_json import Number, lowered, raised

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from constructions.errors import FileFormatError, HypothesisError, InputError, TamperedError
-from constructions.files import new_folder, read_regular_file
 from constructions.folds.fold import Fold
-from constructions.models.model import Model
+from constructions.formats.files import new_folder, read_regular_file
+from constructions.model.model import Model
 from constructions.progress import Progress, silent
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.stored import read_stored

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from constructions.errors import InputError
 from constructions.folds.fold import Fold
-from constructions.models.construction import require_fit
-from constructions.models.model import Model
+from constructions.model.construction import require_fit
+from constructions.model.model import Model
 from constructions.progress import Progress, silent
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import RuleTask

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.errors import FileFormatError, HypothesisError, InputError, TamperedError
-from constructions.files import write_atomically
-from constructions.models.appended_neurons import without_neurons
-from constructions.models.model import Model
+from constructions.formats.files import write_atomically
+from constructions.model.appended_neurons import without_neurons
+from constructions.model.model import Model
+from constructions.numeric.arrays import BoolArray, Float64Array, Int64Array
 from constructions.progress import Progress, silent
 from verify.arithmetic.exact_json import Number, raised
 from verify.certificates.provenance import provenance

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from constructions.errors import FileFormatError, HypothesisError
 from constructions.folds.fold import Fold
-from constructions.models.model import Model
-from constructions.models.shapes import is_dana_network, is_heads_alone, is_mahdavi_layer
+from constructions.model.model import Model
+from constructions.model.shapes import is_dana_network, is_heads_alone, is_mahdavi_layer
 from constructions.progress import Progress
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion

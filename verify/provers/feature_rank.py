@@ -13,8 +13,8 @@ import numpy as np
 from flint import ctx
 from numpy.typing import NDArray
 
-from constructions.models.model import Model
-from constructions.products import multiply
+from constructions.model.model import Model
+from constructions.numeric.products import multiply
 from constructions.progress import Progress
 from constructions.tasks.any_task import Listing
 from constructions.tasks.vectors import Vectors

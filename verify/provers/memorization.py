@@ -8,14 +8,14 @@ from fractions import Fraction
 from pathlib import Path
 
 from constructions.errors import InputError
+from constructions.formats.tensor_file import tensor_bytes
 from constructions.memory_budget import require_memory
-from constructions.models.construction import require_fit
-from constructions.models.model import Model
+from constructions.model.construction import require_fit
+from constructions.model.model import Model
 from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.vectors import load_task
-from constructions.tensor_file import tensor_bytes
 from verify.arithmetic import blas
 from verify.arithmetic.exact_json import Number
 from verify.certificates.certificate import (
@@ -155,7 +155,7 @@ def certify_memorization(
 
     Example:
         >>> import numpy as np
-        >>> from constructions.models.shapes import dana_network
+        >>> from constructions.model.shapes import dana_network
         >>> from constructions.tasks.table import table_task
         >>> task = table_task("a,x\nb,y\n", target="labels")  # the tokens are a and b, the answers x and y
         >>> nothing = np.zeros((0, 2, 1))

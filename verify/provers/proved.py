@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from constructions.files import write_atomically
+from constructions.formats.files import write_atomically
 from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.certificate import WITNESS_FILE, Certificate
 

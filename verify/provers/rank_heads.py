@@ -6,15 +6,15 @@ mixed inputs $Z$ of the heads.
 Page: docs/rigour/certificate.md
 """
 
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.progress import Progress
 from constructions.tasks.any_task import Listing
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number
-from verify.capacity.rank_of_weights import rank_of_weights
 from verify.certificates.certificate import RANK_HEADS, RANK_WITH_SKIP, Statement, StatementCheck
 from verify.provers.brackets import compare_ranks
 from verify.provers.evaluation import OnContexts
+from verify.ranks.rank_of_weights import rank_of_weights
 from verify.verdict import Verdict
 
 ID, NEEDS_FEATURES = RANK_HEADS, True

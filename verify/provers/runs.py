@@ -5,9 +5,9 @@ Page: docs/rigour/certificate.md
 
 import numpy as np
 
-from constructions.arrays import BoolArray
 from constructions.counted import counted
-from constructions.models.model import Model
+from constructions.model.model import Model
+from constructions.numeric.arrays import BoolArray
 from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
 from verify.arithmetic.exact_json import Number

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from constructions.counted import counted
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.progress import Progress
 from constructions.tasks.task import Task
 from verify.arithmetic.enclosure import Enclosure

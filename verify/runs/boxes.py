@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from constructions.arrays import Int64Array
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.runs.exact_sums import LARGEST_EXACT, low, units
 from verify.runs.formats import FloatFormat

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Float64Array, Int64Array
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.model import Model
+from constructions.numeric.arrays import BoolArray, Float64Array, Int64Array
 from constructions.progress import Progress, silent
 from verify.arithmetic import blas
 from verify.forward.map_norms import Norms
@@ -47,7 +47,7 @@ def every_run(
 ) -> ProvedArgmax:
     r"""Prove where every run in a format has its largest output: one place, whatever the order of summation.
 
-    A run evaluates the formulas of `verify.replica.module.Replica` in the format, under H1 to H4 of the page.
+    A run evaluates the formulas of `verify.torch.module.Replica` in the format, under H1 to H4 of the page.
     The walk of `verify/forward/walk.py` follows an ellipsoid about each row, to first order, with all that is beyond.
 
     Args:

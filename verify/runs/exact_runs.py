@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import InputError
-from constructions.models.model import Model
+from constructions.model.model import Model
+from constructions.numeric.arrays import BoolArray, Int64Array
 from constructions.tasks.any_task import Listing
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import up

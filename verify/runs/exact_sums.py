@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
+from constructions.numeric.arrays import BoolArray, Int64Array
 from verify.arithmetic.elementary import exp
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.runs.formats import FloatFormat

@@ -6,7 +6,7 @@ format computes, in any order of summation, before one is done.
 Page: docs/rigour/runs.md
 """
 
-from constructions.models.blocks import Activation
+from constructions.model.blocks import Activation
 from verify.arithmetic.activations import ACTIVATION_UNITS
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.forward.arithmetic import Elsewhere, growth

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
 from constructions.errors import require_one_of
-from constructions.models.model import Model
+from constructions.model.model import Model
+from constructions.numeric.arrays import BoolArray, Int64Array
 from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask, Listing
 from verify.arithmetic.enclosure import Enclosure

@@ -13,9 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Int64Array
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.model import Model
+from constructions.numeric.arrays import BoolArray, Int64Array
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats

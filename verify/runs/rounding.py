@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from constructions.arrays import Float64Array, Int64Array
 from constructions.errors import InputError
-from constructions.models.model import Model
+from constructions.model.model import Model
+from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.vectors import Vectors
 from verify.arithmetic import blas
 from verify.forward.map_norms import Norms
@@ -30,7 +30,7 @@ def rounding_bound(
 
     The exact outputs are those of the float64 weights, and of the vectors that the task brings, in real arithmetic. The
     computed ones come from all of these rounded to the format, through the operations of
-    `verify.replica.module.Replica` in the format.
+    `verify.torch.module.Replica` in the format.
 
     The walk of `verify/forward/walk.py` in the unit of the format tells how far what is computed is from what float64
     computes, in float64 how far the exact rows are: the sum of both radii, for each output (Lemma R10).
@@ -57,7 +57,7 @@ def rounding_bound(
     Source: Higham (2002), Accuracy and Stability of Numerical Algorithms, 3.1 and 3.5.
 
     Example:
-        >>> from constructions.models.shapes import dana_network
+        >>> from constructions.model.shapes import dana_network
         >>> from verify.runs.formats import FLOAT32
         >>> one = np.ones
         >>> network = dana_network(W_E=one((3, 2)), W_pos=one((4, 2)), W_Q=one((5, 2, 1)), W_K=one((5, 2, 1)),

@@ -19,11 +19,11 @@ from byheart.hosts.conversion import (
     with_score_root,
 )
 from byheart.hosts.host import Host, loaded_module, tokens_of, torch_logits, write_folder
-from constructions.arrays import Float64Array
 from constructions.errors import InputError, ResourceError
-from constructions.models.blocks import Attention
-from constructions.models.model import Model
-from constructions.models.shapes import is_mahdavi_layer
+from constructions.model.blocks import Attention
+from constructions.model.model import Model
+from constructions.model.shapes import is_mahdavi_layer
+from constructions.numeric.arrays import Float64Array
 from constructions.tasks.any_task import ListedTask
 from constructions.tasks.vectors import Vectors
 
@@ -112,7 +112,7 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
 def _run(folder: Path, task: ListedTask, dtype: str) -> dict[str, Float64Array]:
     import torch
 
-    from verify.replica.module import full_precision
+    from verify.torch.module import full_precision
 
     model = loaded_module(folder / _LOADER).load()
     if isinstance(task.inputs, Vectors):

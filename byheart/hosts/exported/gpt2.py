@@ -30,11 +30,11 @@ from byheart.hosts.conversion import (
 from byheart.hosts.host import CONFIG_FILE, WEIGHTS_FILE, Host, quiet_loading, tokens_of, torch_logits
 from byheart.hosts.number_types import write_tensors
 from byheart.hosts.tokenizer import answer_tokens, generation_of, special_tokens
-from constructions.arrays import Float64Array
 from constructions.errors import InputError
-from constructions.files import canonical_json, write_atomically
-from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.formats.files import canonical_json, write_atomically
+from constructions.model.blocks import Activation, Attention, Block, FeedForward, Normalization
+from constructions.model.model import Model
+from constructions.numeric.arrays import Float64Array
 from constructions.tasks.any_task import ListedTask
 from constructions.tasks.task import Task
 from verify.forward.logits import logit_chunks

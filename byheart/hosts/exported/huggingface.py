@@ -19,11 +19,11 @@ from byheart.hosts.exported import gpt2
 from byheart.hosts.families.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS, require_known_options
 from byheart.hosts.host import CONFIG_FILE, Host, quiet_loading, tokens_of, torch_logits, write_folder
 from byheart.hosts.tokenizer import answer_tokens, generation_of
-from constructions.arrays import Float64Array
 from constructions.errors import InputError
-from constructions.files import canonical_json, write_atomically
-from constructions.models.blocks import Attention
-from constructions.models.model import Model, assembled, block_names
+from constructions.formats.files import canonical_json, write_atomically
+from constructions.model.blocks import Attention
+from constructions.model.model import Model, assembled, block_names
+from constructions.numeric.arrays import Float64Array
 from constructions.tasks.any_task import ListedTask
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import Vectors
@@ -171,7 +171,7 @@ def _run(folder: Path, task: ListedTask, dtype: str) -> dict[str, Float64Array]:
     import torch
     from transformers import AutoModelForCausalLM  # pyright: ignore[reportMissingImports]
 
-    from verify.replica.module import full_precision
+    from verify.torch.module import full_precision
 
     with quiet_loading():
         model = AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True, local_files_only=True).eval()

@@ -17,11 +17,11 @@ import numpy as np
 from byheart.hosts.conversion import with_score_root
 from byheart.hosts.host import Host, last_logits, tokens_of
 from byheart.hosts.number_types import stored_bytes
-from constructions.arrays import Float64Array
 from constructions.errors import InputError
-from constructions.files import write_atomically
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model, block_names
+from constructions.formats.files import write_atomically
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model, block_names
+from constructions.numeric.arrays import Float64Array
 from constructions.tasks.any_task import ListedTask
 from constructions.tasks.vectors import Vectors
 

@@ -11,9 +11,9 @@ import numpy as np
 from byheart.hosts.host import WEIGHTS_FILE, Host
 from byheart.hosts.number_types import DTYPES, METADATA, NARROWEST, read_tensors, write_tensors
 from byheart.hosts.parity import sharpest_logits
-from constructions.arrays import Float64Array
-from constructions.files import canonical_json
-from constructions.models.model import Model, assembled
+from constructions.formats.files import canonical_json
+from constructions.model.model import Model, assembled
+from constructions.numeric.arrays import Float64Array
 from constructions.tasks.any_task import ListedTask
 
 

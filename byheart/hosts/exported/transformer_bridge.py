@@ -21,10 +21,10 @@ from byheart.hosts.conversion import (
 )
 from byheart.hosts.exported.transformer_lens import config_of, host_of
 from byheart.hosts.host import write_folder
-from constructions.arrays import Float64Array
 from constructions.errors import InputError
-from constructions.models.blocks import Attention, Tensor
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, Tensor
+from constructions.model.model import Model
+from constructions.numeric.arrays import Float64Array
 
 _LOADER = "load_transformer_bridge.py"
 _LINEAR = {"b": "bias", "w": "weight", "W": "weight"}

@@ -15,10 +15,10 @@ from byheart.hosts.families.checkpoint import missing_tensor
 from byheart.hosts.families.known_options import require_known_options
 from byheart.hosts.host import Host, loaded_module, tokens_of, torch_logits, write_folder
 from byheart.hosts.tokenizer import answer_tokens
-from constructions.arrays import Float64Array
 from constructions.errors import InputError, require_one_of
-from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Activation, Attention, Block, FeedForward, Normalization
+from constructions.model.model import Model
+from constructions.numeric.arrays import Float64Array
 from constructions.tasks.any_task import ListedTask
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "gelu-tanh": "gelu_new", "silu": "silu"}

@@ -17,7 +17,7 @@ from typing import Any
 
 from byheart.hosts.host import quiet_loading, said_by
 from byheart.hosts.tokenizer import TOKENIZER_FILE
-from constructions.files import json_object
+from constructions.formats.files import json_object
 
 TOKENIZER_CONFIG_FILE = "tokenizer_config.json"
 

@@ -25,7 +25,7 @@ from byheart.hosts.tokenizer import ANSWERS_FILE, TOKENIZER_FILE
 from byheart.rows import JSON_FILES, cell_text, rows_of, rows_of_json, say_weights
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError, require_one_of
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.arrays import array_task, read_arrays
 from constructions.tasks.prompts import PromptTask

@@ -17,7 +17,7 @@ from byheart.hosts.host import said_by
 from byheart.hosts.tokenizer import TOKENIZER_FILE
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.prompts import PromptTask, Tokens
 
 _PIECES = ("BPE", "Unigram", "WordPiece")

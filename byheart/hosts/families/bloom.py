@@ -12,8 +12,8 @@ import numpy as np
 from byheart.hosts.families.checkpoint import Checkpoint
 from byheart.hosts.families.decoder import neurons
 from byheart.hosts.families.gpt_neox import interleaved
-from constructions.models.blocks import Attention, Block, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, Block, Normalization
+from constructions.model.model import Model
 from verify.arithmetic.rounding import Floats
 
 _UNREAD = ("attention_softmax_in_fp32", "bias_dropout_fusion", "masked_softmax_fusion", "offset_alibi", "skip_bias_add")

@@ -13,8 +13,8 @@ import numpy as np
 
 from byheart.hosts.families.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS, UnknownFieldError
 from constructions.errors import InputError
-from constructions.models.blocks import Activation, Block, Normalization, NormalizationKind
-from constructions.models.model import Model
+from constructions.model.blocks import Activation, Block, Normalization, NormalizationKind
+from constructions.model.model import Model
 from verify.arithmetic.double_double import two_product, two_sum
 from verify.arithmetic.rounding import Floats
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from byheart.hosts.families.checkpoint import Checkpoint
-from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization
+from constructions.model.blocks import Activation, Attention, Block, FeedForward, Normalization
 from verify.arithmetic.rounding import Floats
 
 

@@ -10,8 +10,8 @@ from byheart.hosts.families.checkpoint import Checkpoint
 from byheart.hosts.families.decoder import Heads, layered, neurons
 from byheart.hosts.families.gpt_neox import interleaved
 from byheart.hosts.families.rotation import rotation
-from constructions.models.blocks import Attention, Block, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, Block, Normalization
+from constructions.model.model import Model
 from verify.arithmetic.rounding import Floats
 
 

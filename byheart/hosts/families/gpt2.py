@@ -8,10 +8,10 @@ from typing import Any
 
 from byheart.hosts.families.checkpoint import missing_tensor, require_tied
 from byheart.hosts.families.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS, require_known_options
-from constructions.arrays import Float64Array
 from constructions.errors import InputError
-from constructions.models.blocks import Activation, Attention, Block, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Activation, Attention, Block, FeedForward, Normalization
+from constructions.model.model import Model
+from constructions.numeric.arrays import Float64Array
 
 _ACTIVATIONS: dict[str, Activation] = {
     "gelu_new": "gelu-tanh",

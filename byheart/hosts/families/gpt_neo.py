@@ -8,8 +8,8 @@ from typing import Any
 
 from byheart.hosts.families.checkpoint import Checkpoint
 from byheart.hosts.families.decoder import Heads, attention, layered, neurons
-from constructions.models.blocks import Block
-from constructions.models.model import Model
+from constructions.model.blocks import Block
+from constructions.model.model import Model
 from verify.arithmetic.rounding import Floats
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from byheart.hosts.families.checkpoint import Checkpoint
 from byheart.hosts.families.decoder import Heads, attention, layered, neurons
 from byheart.hosts.families.rotation import powers
-from constructions.models.blocks import Attention, Block
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, Block
+from constructions.model.model import Model
 from verify.arithmetic.rounding import Floats
 
 _SHARDS = 4  # of the maps of CodeGen, each with queries, values and keys in this order

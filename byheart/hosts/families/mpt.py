@@ -12,8 +12,8 @@ import numpy as np
 from byheart.hosts.families.checkpoint import Checkpoint
 from byheart.hosts.families.decoder import Heads, layered, neurons
 from byheart.hosts.families.known_options import ONLY_IN_TRANSFORMERS, UNREAD_IN_TRANSFORMERS
-from constructions.models.blocks import Attention, Block
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, Block
+from constructions.model.model import Model
 from verify.arithmetic.rounding import Floats
 
 _USUAL = {

@@ -10,8 +10,8 @@ import numpy as np
 
 from byheart.hosts.families.checkpoint import Checkpoint
 from byheart.hosts.families.decoder import Heads, attention, neurons
-from constructions.models.blocks import Block, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Block, Normalization
+from constructions.model.model import Model
 from verify.arithmetic.rounding import Floats
 
 _OFFSET = 2  # rows of the table that are no position

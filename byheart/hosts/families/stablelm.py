@@ -11,8 +11,8 @@ import numpy as np
 from byheart.hosts.families.checkpoint import Checkpoint
 from byheart.hosts.families.decoder import Heads, attention, layered, neurons
 from byheart.hosts.families.rotation import rotation
-from constructions.models.blocks import Block, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Block, Normalization
+from constructions.model.model import Model
 from verify.arithmetic.rounding import Floats
 
 

@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.errors import CapacityError
 from constructions.memories.affine.affine_rule import AffineRule, affine_rule, solved
 from constructions.memories.one_hot_laws import centred_digits, digits_of, head_for_each_position
-from constructions.models.blocks import Attention, Block, FeedForward
-from constructions.models.construction import Construction
-from constructions.models.exact_steps import halvings
-from constructions.models.model import Model
-from constructions.models.precision import SIGNIFICAND, Precision, require_precision
+from constructions.model.blocks import Attention, Block, FeedForward
+from constructions.model.construction import Construction
+from constructions.model.exact_steps import halvings
+from constructions.model.model import Model
+from constructions.model.precision import SIGNIFICAND, Precision, require_precision
+from constructions.numeric.arrays import BoolArray, Float64Array, Int64Array
 from constructions.tasks.task import Task
 
 _CLAIM = "The affine memory"

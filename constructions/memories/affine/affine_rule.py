@@ -11,9 +11,9 @@ from itertools import combinations, product
 import numpy as np
 from flint import fmpz_mat
 
-from constructions.arrays import BoolArray, Int64Array
 from constructions.counted import counted
 from constructions.errors import HypothesisError
+from constructions.numeric.arrays import BoolArray, Int64Array
 from constructions.tasks.task import Task
 
 _CLAIM = "The affine memory"

@@ -6,10 +6,10 @@ Page: docs/claims/affine.md
 from typing import TYPE_CHECKING, get_args
 
 from constructions.memories.memory import Limits, Memory
-from constructions.models.precision import Precision
+from constructions.model.precision import Precision
 
 if TYPE_CHECKING:
-    from constructions.models.construction import Construction
+    from constructions.model.construction import Construction
     from constructions.tasks.task import Task
 
 

@@ -6,10 +6,10 @@ Page: docs/claims/one_hot_laws.md
 from typing import TYPE_CHECKING
 
 from constructions.memories.memory import Limits, Memory
-from constructions.models.precision import SHORT, Precision
+from constructions.model.precision import SHORT, Precision
 
 if TYPE_CHECKING:
-    from constructions.models.construction import Construction
+    from constructions.model.construction import Construction
     from constructions.tasks.task import Task
 
 
@@ -24,12 +24,12 @@ class BitTable(Memory):
     turn = 5
 
     def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
-        from constructions.probes.bit_table import bit_table_memory
+        from constructions.memories.probes.bit_table import bit_table_memory
 
         return bit_table_memory(task, dtype=limits.dtype)
 
     def fewest(self, task: "Task", dtype: Precision) -> int:
-        from constructions.probes.bit_table import bit_table_parameters
+        from constructions.memories.probes.bit_table import bit_table_parameters
 
         return bit_table_parameters(task, dtype=dtype)
 

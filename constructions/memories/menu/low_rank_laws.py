@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from constructions.memories.memory import Limits, Memory
 
 if TYPE_CHECKING:
-    from constructions.models.construction import Construction
+    from constructions.model.construction import Construction
     from constructions.tasks.task import Task
 
 _UNNAMED, _NAMED = 8e9, 3e11

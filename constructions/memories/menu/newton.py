@@ -9,7 +9,7 @@ from constructions.counted import counted
 from constructions.memories.memory import Limits, Memory, require_few
 
 if TYPE_CHECKING:
-    from constructions.models.construction import Construction
+    from constructions.model.construction import Construction
     from constructions.tasks.task import Task
 
 _UNNAMED = 8e9
@@ -34,7 +34,7 @@ class Newton(Memory):
 
     def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
         from constructions.memories.newton.newton_memory import newton_memory
-        from constructions.models.construction import Construction
+        from constructions.model.construction import Construction
 
         if limits.named:
             work = _NAMED * max(1.0, task.n_contexts / 1000)

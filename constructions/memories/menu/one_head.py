@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from constructions.counted import counted
 from constructions.memories.memory import Limits, Memory
-from constructions.models.precision import Precision
+from constructions.model.precision import Precision
 
 if TYPE_CHECKING:
-    from constructions.models.construction import Construction
+    from constructions.model.construction import Construction
     from constructions.tasks.task import Task
 
 
@@ -25,16 +25,16 @@ class OneHead(Memory):
     turn = 9
 
     def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
-        from constructions.bigrams.one_head import one_head_memory
-        from constructions.models.construction import Construction
-        from constructions.models.precision import rounded_model
+        from constructions.memories.bigrams.one_head import one_head_memory
+        from constructions.model.construction import Construction
+        from constructions.model.precision import rounded_model
 
         model = rounded_model(one_head_memory(task), limits.dtype)
         facts, sizes = counted(task.n_contexts, "bigram"), f"d = {model.d_model}, {model.parameters} parameters"
         return Construction(task, model, f"{facts} by one head, {sizes}")
 
     def fewest(self, task: "Task", dtype: Precision) -> int:
-        from constructions.bigrams.one_head import one_head_parameters
+        from constructions.memories.bigrams.one_head import one_head_parameters
 
         return one_head_parameters(task)
 

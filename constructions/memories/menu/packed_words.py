@@ -6,10 +6,10 @@ Page: docs/claims/bits.md
 from typing import TYPE_CHECKING, get_args
 
 from constructions.memories.memory import Limits, Memory
-from constructions.models.precision import Precision
+from constructions.model.precision import Precision
 
 if TYPE_CHECKING:
-    from constructions.models.construction import Construction
+    from constructions.model.construction import Construction
     from constructions.tasks.task import Task
 
 
@@ -24,12 +24,12 @@ class PackedWords(Memory):
     turn = 2
 
     def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
-        from constructions.bigrams.packed_words import packed_words_memory
+        from constructions.memories.bigrams.packed_words import packed_words_memory
 
         return packed_words_memory(task, dtype=limits.dtype)
 
     def fewest(self, task: "Task", dtype: Precision) -> int:
-        from constructions.bigrams.packed_words import packed_words_parameters
+        from constructions.memories.bigrams.packed_words import packed_words_parameters
 
         return packed_words_parameters(task, dtype=dtype)
 

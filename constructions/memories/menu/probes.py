@@ -6,10 +6,10 @@ Page: docs/claims/probes.md
 from typing import TYPE_CHECKING
 
 from constructions.memories.memory import Limits, Memory
-from constructions.models.precision import Precision
+from constructions.model.precision import Precision
 
 if TYPE_CHECKING:
-    from constructions.models.construction import Construction
+    from constructions.model.construction import Construction
     from constructions.tasks.task import Task
 
 
@@ -24,12 +24,12 @@ class Probes(Memory):
     turn = 4
 
     def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
-        from constructions.probes.probe_memory import probe_memory
+        from constructions.memories.probes.probe_memory import probe_memory
 
         return probe_memory(task, dtype=limits.dtype, seed=limits.seed)
 
     def fewest(self, task: "Task", dtype: Precision) -> int:
-        from constructions.probes.probe_memory import probe_parameters
+        from constructions.memories.probes.probe_memory import probe_parameters
 
         return probe_parameters(task, dtype)
 

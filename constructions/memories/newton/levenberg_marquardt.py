@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 import scipy.linalg
 
-from constructions.arrays import Float64Array
+from constructions.numeric.arrays import Float64Array
 
 _FIRST_DAMPING = 100.0
 _LEAST_DAMPING = 1e-10

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from constructions.arrays import BoolArray, Float64Array, Int64Array
-from constructions.encoders.scalar_label_code import LabelCode, scalar_label_code
 from constructions.errors import CapacityError, InputError, ResourceError
-from constructions.features.single_value_heads import Run, SingleValueHeads, add_products
+from constructions.memories.codes.scalar_label_code import LabelCode, scalar_label_code
 from constructions.memories.newton.levenberg_marquardt import Descent, levenberg_marquardt
-from constructions.models.attention import logits
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network, dana_tensors
+from constructions.memories.newton.single_value_heads import Run, SingleValueHeads, add_products
+from constructions.model.attention import logits
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network, dana_tensors
+from constructions.numeric.arrays import BoolArray, Float64Array, Int64Array
 from constructions.progress import Progress, silent
 from constructions.tasks.task import Task
 

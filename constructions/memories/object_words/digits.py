@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from constructions.arrays import Float64Array, Int64Array
-from constructions.models.blocks import FeedForward
+from constructions.model.blocks import FeedForward
+from constructions.numeric.arrays import Float64Array, Int64Array
 
 
 class Digits(NamedTuple):

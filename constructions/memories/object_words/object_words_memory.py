@@ -14,9 +14,9 @@ from constructions.memories.object_words.digits import Digits, digit_bits
 from constructions.memories.object_words.words import Columns, Words
 from constructions.memories.object_words.words_of_pairs import BothWords, LastWords
 from constructions.memories.object_words.words_of_subjects import LongWords, OneDigitWords, ShortWords
-from constructions.models.construction import Construction
-from constructions.models.model import Model
-from constructions.models.precision import SIGNIFICAND, Precision, require_precision, rounded_model
+from constructions.model.construction import Construction
+from constructions.model.model import Model
+from constructions.model.precision import SIGNIFICAND, Precision, require_precision, rounded_model
 from constructions.tasks.task import Task
 
 _CLAIM = "The memory of object words"

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from constructions.arrays import Float64Array, Int64Array
 from constructions.memories.object_words.digits import Digits
 from constructions.memory_budget import require_memory
-from constructions.models.blocks import Block
+from constructions.model.blocks import Block
+from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.task import Task
 
 

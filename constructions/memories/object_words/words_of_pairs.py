@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.memories.object_words.digits import Digits
 from constructions.memories.object_words.words import Columns, Words
-from constructions.models.blocks import Attention, Block, FeedForward
+from constructions.model.blocks import Attention, Block, FeedForward
+from constructions.numeric.arrays import Float64Array, Int64Array
 
 _FINE = 9
 """Codes of places are so many bits below those of groups."""

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from constructions.arrays import Float64Array, Int64Array
 from constructions.counted import counted
 from constructions.memories.object_words.digits import Digits
 from constructions.memories.object_words.words import Columns, Words
-from constructions.models.blocks import Attention, Block, FeedForward
+from constructions.model.blocks import Attention, Block, FeedForward
+from constructions.numeric.arrays import Float64Array, Int64Array
 
 _HARD = 1024.0
 """A score that is so much lower has weight 0 in every run: $e^{-1024}$ is below the least float64."""

@@ -12,14 +12,15 @@ from byheart.choice.trial import Trial
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.memories.information_limit import information_limit
 from constructions.memories.memory import Limits, Memory
-from constructions.memories.menu import BY_NAME, newton, rank_one_heads
-from constructions.memories.menu.theorem_1 import Theorem1
+from constructions.memories.menu import newton, rank_one_heads
 from constructions.memories.newton.newton_memory import newton_memory
-from constructions.models.blocks import Attention
-from constructions.models.precision import SHORT
+from constructions.menu import BY_NAME
+from constructions.model.blocks import Attention
+from constructions.model.precision import SHORT
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.table import facts_task, table_task
 from constructions.tasks.task import Task
+from constructions.theorem_1.menu.theorem_1 import Theorem1
 from verify.provers.memorization import certify_memorization
 
 QUICK = ("knots", "rank-one-heads", "packed-words")

@@ -7,7 +7,7 @@ import pytest
 from byheart.choice import trial as tried
 from byheart.choice.trial import trial
 from constructions.memories.memory import Limits
-from constructions.memories.menu import BY_NAME
+from constructions.menu import BY_NAME
 from constructions.tasks.arrays import enumerated_task
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.coq.claim import Text, claim_of, require_blocks, spoken
 from constructions.errors import FileFormatError, InputError, TamperedError
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
 from tests.command_line import copy
 from tests.corpus.cases import GOOD_FOLDERS
 from tests.machine_checked import CAPITALS, ROSE

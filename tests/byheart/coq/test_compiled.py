@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.coq import compiled
 from byheart.coq.claim import claim_of
 from byheart.coq.compiled import AXIOMS, CoqReport, check_by_coq, printed_axioms, require_same

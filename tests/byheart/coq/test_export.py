@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.coq.claim import FORMATS
 from byheart.coq.compiled import Coqc, check_by_coq, compile_library
 from byheart.coq.export import export_for_coq

@@ -21,8 +21,8 @@ from byheart.coq.source import (
     proof_sources,
 )
 from constructions.errors import FileFormatError
-from constructions.models.blocks import Attention
-from constructions.models.model import Model
+from constructions.model.blocks import Attention
+from constructions.model.model import Model
 from tests.command_line import copy
 from tests.machine_checked import ROSE, sources
 from tests.task_files import read, write

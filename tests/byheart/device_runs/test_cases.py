@@ -7,11 +7,11 @@ import pytest
 
 import constructions
 from byheart.device_runs.cases import Case, cases
-from constructions.memories.menu import BY_NAME
-from constructions.models.precision import SHORT
+from constructions.menu import BY_NAME
+from constructions.model.precision import SHORT
 from constructions.tasks.task import Task
 from constructions.tasks.vectors import VectorTask
-from verify.replica.run import run
+from verify.torch.run import run
 
 CASES = list(cases())
 

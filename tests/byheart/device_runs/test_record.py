@@ -12,10 +12,10 @@ from byheart.choice.chooser import offers
 from byheart.device_runs.cases import Case, cases
 from byheart.device_runs.record import BATCHES, DTYPES, MODES, Record, reasons, record_device, table
 from constructions.errors import InputError
-from constructions.models.construction import Construction
-from constructions.models.shapes import dana_network, dana_tensors
+from constructions.model.construction import Construction
+from constructions.model.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import enumerated_task
-from verify.replica.device import DeviceError
+from verify.torch.device import DeviceError
 
 AFFINE, KNOTS = (next(case for case in cases() if case.name == name) for name in ("affine", "knots"))
 
@@ -50,7 +50,7 @@ def test_compiled_runs_come_after_those_that_are_not(tmp_path: Path) -> None:
 
 
 def test_what_disagrees_is_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from verify.replica.module import Replica
+    from verify.torch.module import Replica
 
     original = Replica.forward
     monkeypatch.setattr(Replica, "forward", lambda self, *given: -original(self, *given))
@@ -70,7 +70,7 @@ def bit_table_of_laws(_: object) -> Construction[Any]:
 def test_a_lost_fact_that_every_run_holds_disagrees_in_a_type_without_a_rounding_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: Case
 ) -> None:
-    from verify.replica.module import Replica
+    from verify.torch.module import Replica
 
     assert recorded(tmp_path / "r.json", case, dtypes=("float16",)).verdict.value == "PROVED"
     original = Replica.forward

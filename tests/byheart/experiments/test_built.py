@@ -1,7 +1,7 @@
 from byheart.experiments.built import built
 from byheart.experiments.points import Point
 from byheart.job import hold
-from verify.replica.run import run
+from verify.torch.run import run
 
 
 def test_it_is_the_smallest_memory_and_every_float32_run_holds_it() -> None:

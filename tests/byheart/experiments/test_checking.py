@@ -16,8 +16,8 @@ from byheart.experiments.points import Point
 from byheart.experiments.sweep import FINDINGS, proved, read_table, write_rows, write_table
 from byheart.experiments.training import exact, shapes, trained
 from constructions.errors import FileFormatError
-from constructions.models.blocks import Attention
-from constructions.models.model import Model
+from constructions.model.blocks import Attention
+from constructions.model.model import Model
 from constructions.tasks.criterion import Criterion
 from tests.swept_points import BASE, POINTS, SHAPES
 from verify.provers.memorization import certify_memorization

@@ -5,7 +5,7 @@ import pytest
 
 from byheart.experiments.kept import Kept, save_figure
 from constructions.errors import FileFormatError, InputError
-from constructions.tensor_file import save_tensors
+from constructions.formats.tensor_file import save_tensors
 
 KEYS = ["0" * 24, "1" * 24, "f" * 24]
 

@@ -5,7 +5,7 @@ import pytest
 
 from byheart.experiments.figure import count_share
 from byheart.experiments.layers import LayerPoint
-from constructions.saturated.sinusoidal_positions import sinusoidal_positions
+from constructions.saturated_heads.sinusoidal_positions import sinusoidal_positions
 
 SIZE: dict[str, Any] = {"examples": 9, "n_ctx": 3, "d_model": 4, "d_head": 2, "heads": 2}
 

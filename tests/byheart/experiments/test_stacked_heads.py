@@ -5,7 +5,7 @@ from byheart.experiments.points import Point
 from byheart.experiments.stacked_heads import forward
 from byheart.experiments.training import exact, shapes, trained
 from constructions.tasks.arrays import all_contexts
-from verify.replica.module import Replica
+from verify.torch.module import Replica
 
 SHAPES = {
     "own maps": Point(tokens=5, d_model=4, d_head=3, heads=2, steps=12),

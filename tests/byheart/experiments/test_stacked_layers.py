@@ -9,7 +9,7 @@ from byheart.experiments.layers import LayerPoint
 from byheart.experiments.stacked_layers import forward
 from byheart.experiments.sweep import proved
 from byheart.experiments.training import exact, shapes, trained
-from verify.replica.module import Replica
+from verify.torch.module import Replica
 
 SIZE: dict[str, Any] = {"examples": 7, "n_ctx": 3, "d_model": 4, "d_head": 2, "heads": 2}
 SHAPES = {

@@ -13,10 +13,10 @@ from byheart.experiments.layers import LayerPoint
 from byheart.experiments.sweep import agreeing, proved, read_table, sweep, write_table
 from byheart.experiments.training import exact, trained
 from constructions.errors import FileFormatError
-from constructions.models.model import Model
+from constructions.formats.tensor_file import load_tensors, save_tensors
+from constructions.model.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.vectors import load_task
-from constructions.tensor_file import load_tensors, save_tensors
 from tests.swept_points import BASE, POINTS
 from verify.arithmetic.enclosure import Enclosure
 from verify.provers.answer_bounds import Answers

@@ -7,9 +7,9 @@ import byheart
 from byheart.hosts.certify import certify_fold
 from constructions.errors import InputError, TamperedError
 from constructions.folds.fold import OWN, Fold, Stage, addition, maximum
-from constructions.heads.adder import adder
-from constructions.heads.whole_input import largest_token
-from constructions.models.model import Model
+from constructions.memories.heads.adder import adder
+from constructions.memories.heads.whole_input import largest_token
+from constructions.model.model import Model
 from tests.byheart.hosts.test_fold_export import damaged
 from verify.certificates.certificate import Certificate
 

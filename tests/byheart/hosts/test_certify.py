@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from byheart import certify
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.certify import certify_rule
 from byheart.hosts.export import export
 from byheart.hosts.exported import gpt2, huggingface
@@ -16,7 +16,7 @@ from byheart.hosts.reading import read_model
 from byheart.hosts.tokenizer import ANSWERS_FILE, TOKENIZER_FILE, tokenizer_json
 from constructions.errors import FileFormatError, InputError
 from constructions.memories.knots import knots_memory
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.table import table_task

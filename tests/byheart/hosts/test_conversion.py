@@ -20,13 +20,13 @@ from byheart.hosts.conversion import (
 )
 from byheart.hosts.exported import transformer_bridge, transformer_lens
 from constructions.errors import InputError
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.model import Model
 from tests.exports import MODELS, attention, neurons, norm, of_tokens
 from verify.forward.in_rationals import exact_network_logits
 from verify.forward.logits import enclose_logits
 from verify.runs.exact_runs import exact_runs
-from verify.strategies import inputs, models
+from verify.theorems.strategies import inputs, models
 
 EQUAL = [name for name, model in MODELS.items() if model.reads_tokens]
 

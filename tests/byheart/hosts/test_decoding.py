@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.certify import certify, certify_rule
 from byheart.hosts.decoding import Asked, require_greedy
 from constructions.errors import FileFormatError, InputError

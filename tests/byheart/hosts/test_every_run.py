@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from byheart import certify
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.certify import certify_rule
 from constructions.errors import InputError
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.prompts import PromptTask
 from tests.by_kernel import check_by_kernel

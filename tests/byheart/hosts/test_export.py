@@ -120,8 +120,8 @@ def test_a_factor_that_leaves_the_range_of_a_small_type_is_refused(tmp_path):
 def test_a_rational_model_is_rounded_first(tmp_path):
     from flint import fmpq
 
-    from constructions.models.exact_network import rounded
-    from constructions.models.model import Model
+    from constructions.model.exact_network import rounded
+    from constructions.model.model import Model
 
     one = np.array([[fmpq(1, 3), fmpq(0)], [fmpq(0), fmpq(1)]], dtype=object)
     model = Model(blocks=(), W_U=one, W_E=one, W_pos=one[:1] * 0)

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.exported_fold import ExportedFold, MeasuredDecoding, WrongSaid
 from byheart.hosts.exported_folder import proof_of_an_export, require_export_made_again
 from byheart.hosts.host import host_named
 from constructions.errors import TamperedError
 from constructions.folds.fold import addition
-from constructions.heads.adder import adder
+from constructions.memories.heads.adder import adder
 from tests.byheart.hosts.test_exported_folder import fields, replaced, require_refused, taken
 from tests.byheart.hosts.test_fold_export import damaged
 from verify.certificates.certificate import Statement

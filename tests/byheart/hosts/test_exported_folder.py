@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import byheart
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.export import export
 from byheart.hosts.exported_folder import Exported, Measured, proof_of_an_export, require_export_made_again
 from byheart.hosts.host import HOSTS
 from byheart.hosts.number_types import read_tensors, write_tensors
 from constructions.errors import ByheartError, FileFormatError, InputError, TamperedError
-from constructions.files import canonical_json
+from constructions.formats.files import canonical_json
 from constructions.tasks.arrays import array_task
 from tests.exports import MODELS, installed, task_of
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.certify import certify_fold
 from byheart.hosts.export import export
 from byheart.hosts.host import HOSTS
 from constructions.errors import InputError, LossError
 from constructions.folds.fold import addition, maximum, modular_sum
-from constructions.heads.adder import adder
-from constructions.heads.whole_input import largest_token, sum_of_tokens
-from constructions.models.model import Model
+from constructions.memories.heads.adder import adder
+from constructions.memories.heads.whole_input import largest_token, sum_of_tokens
+from constructions.model.model import Model
 from tests.exports import installed
 
 ADDERS = Path(__file__).parents[3] / "docs" / "trained" / "adders"

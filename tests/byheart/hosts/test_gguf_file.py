@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.certify import certify
 from byheart.hosts.gguf_file import GGUFFile, tokenizer_json
 from byheart.hosts.reading import configuration_of, model_of, read_model

@@ -8,14 +8,14 @@ import types
 import numpy as np
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.certify import certify, certify_rule
 from byheart.hosts.families import FAMILIES
 from byheart.hosts.handshake import _recorded, ask_host, float64_logits
 from byheart.hosts.reading import model_of
 from constructions.errors import HandshakeError, InputError
-from constructions.models.blocks import Attention
-from constructions.models.model import Model
+from constructions.model.blocks import Attention
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from tests.exports import MODELS, task_of, written_for
 from tests.families import Host, contexts

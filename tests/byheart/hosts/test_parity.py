@@ -10,11 +10,11 @@ from byheart.hosts.conversion import rounded_model
 from byheart.hosts.parity import parity
 from byheart.job import hold
 from byheart.reciting import whole_text
-from constructions.models.model import Model
+from constructions.model.model import Model
 from tests.exports import MODELS, TASKS, task_of
 from tests.memories import changed, hidden, memory, random_task
 from verify.forward.logits import enclose_logits
-from verify.replica.module import Replica
+from verify.torch.module import Replica
 
 DANA = "network of one attention"
 

@@ -13,7 +13,7 @@ from byheart.hosts.host import INDEX_FILE, host_named
 from byheart.hosts.number_types import DTYPES, read_tensors, write_tensors
 from byheart.hosts.reading import as_float64, model_of, read_model
 from constructions.errors import FileFormatError, InputError
-from constructions.models.model import Model
+from constructions.model.model import Model
 from tests.exports import MODELS, task_of, written_for
 from verify.forward.logits import enclose_logits
 

@@ -9,10 +9,10 @@ import pytest
 from byheart.report.audit_page import audit_html, write_audit
 from byheart.report.formulas import with_formulas
 from tests.byheart.report.test_page import HOSTILE, Page
-from verify.audit import Audit, audit_summaries
-from verify.claim import Claim
-from verify.claims import claims
-from verify.evidence import Evidence, Means, Method
+from verify.theorems.audit import Audit, audit_summaries
+from verify.theorems.claim import Claim
+from verify.theorems.claims import claims
+from verify.theorems.evidence import Evidence, Means, Method
 from verify.verdict import Verdict
 
 ONE = [Claim("source.lemma", "words", "Source", "printed", "holds", "true", "docs/audit.md")]

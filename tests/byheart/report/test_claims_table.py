@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from byheart.report.claims_table import csv_table, latex_table, quoted
-from verify.claims import REGISTER, listing
+from verify.theorems.claims import REGISTER, listing
 
 ROOT = Path(__file__).parents[3]
 TEXT = {

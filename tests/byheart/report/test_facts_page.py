@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.certify import certify
 from byheart.measured import Measured, page_of_facts, require_made_again
 from byheart.report.facts_page import FactsDetails, Margin, facts_page
 from constructions.errors import FileFormatError, TamperedError
-from constructions.files import canonical_json
-from constructions.models.model import Model
+from constructions.formats.files import canonical_json
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.vectors import load_task
 from tests.byheart.hosts.test_every_run import FACTS, NEARLY

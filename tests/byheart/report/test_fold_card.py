@@ -2,8 +2,8 @@
 
 from byheart.report.fold_card import fold_card, usage
 from constructions.folds.fold import addition, fold_of, maximum
-from constructions.heads.adder import adder
-from constructions.models.entries import Entries
+from constructions.memories.heads.adder import adder
+from constructions.model.entries import Entries
 
 REPORT = {
     "headline": "HELD, PROVED: 16 of 16 inputs",

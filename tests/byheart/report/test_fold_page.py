@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.certify import certify_fold
 from byheart.report.fold_page import FoldDetails, Lead, fold_page
 from constructions.errors import FileFormatError
 from constructions.folds.fold import addition, fold_of
-from constructions.heads.adder import adder
-from constructions.models.entries import Entries
+from constructions.memories.heads.adder import adder
+from constructions.model.entries import Entries
 from tests.byheart.hosts.test_fold_export import damaged
 
 DETAILS = FoldDetails("PROVED", "HELD, PROVED: <all>", [("all <b>", "prover")], [], None, {"a": "1"}, {"numpy": "2"})

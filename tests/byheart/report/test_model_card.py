@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import byheart
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.export import export
 from byheart.report.model_card import CARD_FILE
 from byheart.report.model_card import model_card as card_of
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.table import table_task

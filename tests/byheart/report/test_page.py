@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from byheart.figures import Figures
 from byheart.report.page import Details, report_html, write_report
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network, dana_tensors
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network, dana_tensors
 from constructions.tasks.task import Counts, Task, make_task
-from verify.replica.run import RunResult
 from verify.runs.formats import every_run_is
+from verify.torch.run import RunResult
 
 VOID = {"meta", "path", "circle", "rect", "line", "br"}
 HOSTILE = (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from byheart.report.rank_profile import profile_csv, profile_picture, profile_records
-from constructions.capacity.rank_profile import RankCell, RankProfile, rank_profile
+from constructions.attention.capacity.rank_profile import RankCell, RankProfile, rank_profile
 
 XOR = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
 GAP = np.array([[int(n) for n in word] for word in ("0001", "0011", "0111", "1010", "1100", "1110")])

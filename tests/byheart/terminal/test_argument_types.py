@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.terminal.argument_types import bound, count, parameter, path, share
 
 

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from byheart.command.main import COMMANDS, main
+from byheart.cli.main import COMMANDS, main
 
 
 @pytest.fixture(scope="module")

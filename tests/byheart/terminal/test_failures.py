@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import byheart
-from byheart.command.main import _parser, main
+from byheart.cli.main import _parser, main
 from byheart.terminal.failures import error_fields
 from constructions.errors import InputError
 

@@ -3,7 +3,7 @@
 import shlex
 from pathlib import Path
 
-from byheart.command.main import COMMANDS, _parser
+from byheart.cli.main import COMMANDS, _parser
 from byheart.terminal.next_steps import next_steps
 from constructions.folds.fold import addition, modular_sum
 from constructions.tasks.table import facts_task

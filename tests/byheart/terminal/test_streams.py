@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from tests.command_line import written
 
 TABLE = "country,capital\n中国,北京\nPeru,Lima\n".encode()

@@ -1,6 +1,6 @@
 """What a command prints: one JSON object, or tables whose bounds are rounded outwards."""
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.terminal.tables import print_list
 
 

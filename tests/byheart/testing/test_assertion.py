@@ -24,11 +24,11 @@ from byheart.testing import (
     near_singular,
     transformers,
 )
-from constructions.capacity.generic_rank import generic_rank
+from constructions.attention.capacity.generic_rank import generic_rank
 from constructions.errors import InputError
-from constructions.models.vector_attention import outputs
-from constructions.saturated.layer_readout import layer_with_read_out
-from constructions.saturated.saturated_heads import saturated_heads
+from constructions.model.vector_attention import outputs
+from constructions.saturated_heads.layer_readout import layer_with_read_out
+from constructions.saturated_heads.saturated_heads import saturated_heads
 from verify import Bounds, Proof, Verdict
 
 ROOT = Path(__file__).parents[3]

@@ -6,15 +6,15 @@ from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constructions.attention.embeddings import rank_one_integer_attention
 from constructions.attention.skip_connection_head import skip_connection_head, two_head_skip_connection
 from constructions.errors import InputError
-from constructions.features.embeddings import rank_one_integer_attention
-from constructions.models.blocks import Attention
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network
+from constructions.model.blocks import Attention
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network
 from constructions.tasks.arrays import all_contexts
 from verify.forward.in_rationals import exact_network_logits
-from verify.memories.skip_connection_error import enclose_skip_error, largest_skip_error
+from verify.theorems.memories.skip_connection_error import enclose_skip_error, largest_skip_error
 
 
 @given(st.integers(0, 5), st.integers(1, 3), st.integers(1, 3), st.integers(1, 3), st.integers(1, 4), st.integers(1, 9))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from constructions.edits.answer_direction import answer_direction
 from constructions.errors import HypothesisError
-from constructions.models.blocks import Normalization
+from constructions.model.blocks import Normalization
 
 
 @given(st.integers(0, 2**32), st.integers(2, 7), st.integers(3, 8), st.sampled_from(["layer", "rms"]), st.booleans())

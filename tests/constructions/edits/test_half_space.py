@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from constructions.edits.half_space import TRIGGER, half_spaces
 from constructions.errors import HypothesisError, InputError
-from constructions.models.blocks import Normalization
+from constructions.model.blocks import Normalization
 
 
 def on_a_sphere(seed: int, size: int, d: int) -> np.ndarray:

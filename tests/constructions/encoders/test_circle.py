@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from constructions.encoders.circle import arc, circle, gap, strength
 from constructions.errors import InputError
-from constructions.models.precision import SIGNIFICAND, rounded
+from constructions.model.precision import SIGNIFICAND, rounded
 
 
 @given(st.integers(1, 3000))

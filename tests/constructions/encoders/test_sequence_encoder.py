@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from constructions.encoders.sequence_encoder import best_encoder
 from constructions.errors import InputError
-from verify.strategies import distributions
+from verify.theorems.strategies import distributions
 
 MINIMAL = np.array([[0.6, 0.3, 0.1], [0.6, 0.1, 0.3]])
 

@@ -15,7 +15,7 @@ from constructions.encoders.truncated_laws import (
     truncated_laws,
 )
 from constructions.errors import HypothesisError, InputError
-from verify.strategies import distributions
+from verify.theorems.strategies import distributions
 
 
 def centred_logarithms(weights):

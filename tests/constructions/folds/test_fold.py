@@ -10,7 +10,7 @@ import pytest
 
 from constructions.errors import FileFormatError, HypothesisError, InputError
 from constructions.folds.fold import Fold, Stage, addition, fold_of, maximum, modular_sum
-from constructions.tensor_file import load_tensors, save_tensors
+from constructions.formats.tensor_file import load_tensors, save_tensors
 
 
 def every_choice(fold: Fold) -> np.ndarray:

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
 from constructions.memories.keyed_words import keyed_words_memory, rounded_integers
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.forward.in_rationals import exact_network_logits
-from verify.memories.integer_neurons import integer_margins
+from verify.theorems.memories.integer_neurons import integer_margins
 
 
 def random_facts(count: int, n_ctx: int, tokens: int, seed: int, kinds: int | None = None) -> Task:

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, InputError
 from constructions.memories.knots import _jumps, knots_memory, knots_parameters, most_parameters
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.model import Model
-from constructions.models.precision import Precision
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.model import Model
+from constructions.model.precision import Precision
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.forward.in_rationals import exact_network_logits
 from verify.forward.ladder import decide_argmax
-from verify.memories.knots import prove_knots
+from verify.theorems.memories.knots import prove_knots
 
 PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError
 from constructions.memories.one_hot_laws import digits_of, one_hot_laws_memory, one_hot_laws_parameters
-from constructions.models.blocks import FeedForward
-from constructions.models.precision import rounded
+from constructions.model.blocks import FeedForward
+from constructions.model.precision import rounded
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
 from tests.any_order import logits

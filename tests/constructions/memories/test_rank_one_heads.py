@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.memories.rank_one_heads import rank_one_heads_memory
-from constructions.models.precision import Precision
+from constructions.model.precision import Precision
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
 from tests.bigrams import KINDS, bigram_task

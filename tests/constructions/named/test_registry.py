@@ -7,7 +7,7 @@ import pytest
 
 from constructions.errors import InputError
 from constructions.named.registry import NAMED, named, names
-from verify.claims import claim, register
+from verify.theorems.claims import claim, register
 
 
 @pytest.mark.parametrize("construction", NAMED, ids=lambda each: each.name)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from constructions.errors import CapacityError, HypothesisError, InputError
-from constructions.models.attention import logits
+from constructions.model.attention import logits
 from constructions.named.context_rows import ContextRows
 from constructions.named.labelled_contexts import random_contexts
 from constructions.named.skip_connection_head import skip_connection_memory

@@ -8,7 +8,7 @@ from constructions.errors import CapacityError, HypothesisError
 from constructions.named.context_rows import ContextRows
 from constructions.named.theorem_1 import theorem_1_on_contexts
 from verify.provers.memorization import certify_memorization
-from verify.strategies import contexts
+from verify.theorems.strategies import contexts
 
 XOR = ContextRows(np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]), ("0", "1"))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from constructions.errors import CapacityError
-from constructions.models.attention import features, logits
+from constructions.model.attention import features, logits
 from constructions.rational.full_capacity import full_capacity_memory
 
 SIZES = {"d_vocab": 4, "n_ctx": 2, "d_model": 3, "d_head": 2, "n_heads": 4}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError
-from constructions.models.exact_attention import exact_logits
+from constructions.model.exact_attention import exact_logits
 from constructions.rational.integer_memory import integer_memory
 
 

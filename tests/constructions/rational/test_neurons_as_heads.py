@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from constructions.errors import InputError
-from verify.claims import huben_2023_head_is_neuron as builder
+from verify.theorems.claims import huben_2023_head_is_neuron as builder
 
 
 def test_a_mask_of_two_dimensions_is_what_is_certified():

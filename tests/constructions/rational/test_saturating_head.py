@@ -6,9 +6,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
-from constructions.models.exact_network import as_rationals
+from constructions.model.exact_network import as_rationals
 from constructions.rational.saturating_head import exact_head, exact_saturating_matrix
-from constructions.saturated.query_blocks import block_violation
+from constructions.saturated_heads.query_blocks import block_violation
 
 
 @given(st.integers(1, 3), st.integers(0, 2), st.integers(0, 4), st.integers(0, 2**16))

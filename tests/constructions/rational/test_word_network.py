@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from constructions.errors import HypothesisError, InputError
 from constructions.memories.keyed_words import rounded_integers, word_blocks
 from constructions.rational.word_network import word_network
-from verify.claims.vardi_2022_sqrt import drawn
-from verify.evidence.words import judge_words
+from verify.theorems.claims.vardi_2022_sqrt import drawn
+from verify.theorems.evidence.words import judge_words
 
 
 @given(st.sets(st.integers(-40, 40), min_size=1, max_size=7), st.integers(1, 4), st.data())

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError
+from constructions.formats.tensor_file import load_tensors, save_tensors
 from constructions.tasks.task import Task, windows_task
 from constructions.tasks.windows import END, Windows
-from constructions.tensor_file import load_tensors, save_tensors
 from tests.by_kernel import read_task_file
 
 NAMES = ("a", "b", "c", END, "<x>", "<y>", "<z>")

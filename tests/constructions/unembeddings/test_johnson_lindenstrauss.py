@@ -17,7 +17,7 @@ from constructions.unembeddings.johnson_lindenstrauss import (
     random_signs,
     sign_constant,
 )
-from verify.unembeddings.coherence import certify_margins
+from verify.theorems.unembeddings.coherence import certify_margins
 
 
 @given(st.integers(2, 10**9), st.integers(1, 10**5))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from constructions.errors import ByheartError
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.vectors import load_task
 from verify.certificates.certificate import Certificate

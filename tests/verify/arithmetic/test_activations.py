@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
-from constructions.models.blocks import Activation
+from constructions.model.blocks import Activation
 from verify.arithmetic.activations import ACTIVATION_UNITS, SLOPES, activated
 
 

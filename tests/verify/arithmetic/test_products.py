@@ -5,7 +5,7 @@ import pytest
 from flint import fmpq
 
 from constructions.errors import InputError
-from constructions.products import multiply
+from constructions.numeric.products import multiply
 from tests.exact_values import KINDS, exact_product, full_radius, matrices, outside, rational, rationals, swallowing
 from tests.verify.arithmetic.test_blas import backwards
 from verify.arithmetic.enclosure import Enclosure, matmul

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError, TamperedError
-from constructions.files import canonical_json
+from constructions.formats.files import canonical_json
 from constructions.tasks.criterion import Criterion
 from tests.sentences import sentence
 from verify.certificates.certificate import (

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from constructions.errors import FileFormatError, TamperedError
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.rule import rule_task
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE, Certificate

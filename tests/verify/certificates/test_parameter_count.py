@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, HypothesisError
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network
 from tests.memories import changed
 from verify.certificates.parameter_count import shared_attention_parameters, stored_parameters
 

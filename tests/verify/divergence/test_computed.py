@@ -1,4 +1,4 @@
-"""Figures of logits that a machine has computed; how accurate they are is in tests/verify/replica/test_run.py."""
+"""Figures of logits that a machine has computed; how accurate they are is in tests/verify/torch/test_run.py."""
 
 import math
 

@@ -7,9 +7,9 @@ import pytest
 from flint import arb, ctx
 
 from constructions.errors import InputError
-from constructions.models.blocks import Attention, Normalization
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network
+from constructions.model.blocks import Attention, Normalization
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network
 from tests.domains import max_of_four, one_attention
 from verify.domains.attention_tables import AttentionTables, is_one_attention
 from verify.forward.in_balls import logits_in_balls, rounded_outwards

@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.rule import rule_task
 from tests.domains import max_of_four, one_attention, quiet, truth
-from verify import strategies, workers
+from verify import workers
 from verify.domains import rule_answers
 from verify.domains.rule_answers import judge_rule
 from verify.journal import Journal
+from verify.theorems import strategies
 from verify.workers import processes
 
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from constructions.models.appended_neurons import editable, without_neurons
-from constructions.models.blocks import FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.appended_neurons import editable, without_neurons
+from constructions.model.blocks import FeedForward, Normalization
+from constructions.model.model import Model
 from tests.edited_models import TOKENS, edited
 from verify import enclose_logits
 from verify.edits.certificate import CAP

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.models.blocks import FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import FeedForward, Normalization
+from constructions.model.model import Model
 from tests.edited_models import LENGTH, TOKENS, small_model
 from verify import enclose_logits
 from verify.edits.moved_logits import moved_behind, moved_logits

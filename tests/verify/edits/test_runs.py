@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.editing import Edited
 from constructions.errors import FileFormatError, InputError
 from tests.corpus.forging import rewrite

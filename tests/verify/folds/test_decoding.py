@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from constructions.folds.fold import addition
-from constructions.heads.adder import adder
-from constructions.models.model import Model
+from constructions.memories.heads.adder import adder
+from constructions.model.model import Model
 from verify.folds.decoding import decoded
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from constructions.errors import HypothesisError, InputError
 from constructions.folds.fold import OWN, Fold, Stage, addition, maximum, modular_sum
-from constructions.heads.adder import adder
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.memories.heads.adder import adder
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
 from verify.folds.fold_answers import judge_fold
 from verify.runs.formats import FLOAT32
 

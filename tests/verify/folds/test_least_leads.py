@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from constructions.folds.fold import addition, modular_sum
-from constructions.heads.adder import adder
-from constructions.heads.whole_input import sum_of_tokens
+from constructions.memories.heads.adder import adder
+from constructions.memories.heads.whole_input import sum_of_tokens
 from tests.verify.folds.test_fold_answers import LENGTH, TOKENS, logits_of, random_model, said_by
 from verify.folds.fold_answers import judge_fold
 from verify.folds.least_leads import least_leads

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, ctx, fmpq
 
-from constructions.models.blocks import Attention, Block, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, Block, FeedForward, Normalization
+from constructions.model.model import Model
 from constructions.tasks.vectors import VectorTask
 
 Row = list[arb]

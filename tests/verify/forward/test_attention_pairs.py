@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.models.blocks import Attention
+from constructions.model.blocks import Attention
 from verify.forward.attention_pairs import distinct_pairs, only_last_is_read, pairs_of
 
 ONE = np.ones((1, 1, 1))

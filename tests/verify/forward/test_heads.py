@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.models.shapes import dana_network, dana_tensors, mahdavi_tensors
+from constructions.model.shapes import dana_network, dana_tensors, mahdavi_tensors
 from tests.layers import BITS, changed_layer, layers_and_tasks, random_layer, random_layer_task, truth
 from verify.forward import heads as heads_module
 from verify.forward import row_balls

@@ -9,7 +9,7 @@ from flint import ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.models.shapes import dana_network, dana_tensors
+from constructions.model.shapes import dana_network, dana_tensors
 from tests.verify.forward.plain_model import plain_logits
 from tests.verify.forward.test_heads import (
     KINDS,

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.models.blocks import FeedForward, Normalization
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network, dana_tensors
+from constructions.model.blocks import FeedForward, Normalization
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network, dana_tensors
 from tests.layers import layers_and_tasks, random_layer, random_layer_task, truth
 from tests.verify.forward.test_heads import KINDS, random_network
 from verify.forward import in_balls as forward_balls

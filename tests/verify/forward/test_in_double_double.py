@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from constructions.models.blocks import Normalization
+from constructions.model.blocks import Normalization
 from verify.arithmetic.double_double import DoubleDouble
 from verify.forward.in_double_double import InDoubleDouble
 

@@ -10,19 +10,19 @@ from flint import fmpq, fmpq_mat
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constructions.attention.embeddings import integer_attention
 from constructions.errors import HypothesisError, InputError, ResourceError
-from constructions.features.embeddings import integer_attention
-from constructions.models.blocks import Attention
-from constructions.models.exact_attention import exact_features, exact_last, exact_logits
-from constructions.models.exact_network import ExactFrontEnd, as_rationals, exact_network, rounded
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network
+from constructions.model.blocks import Attention
+from constructions.model.exact_attention import exact_features, exact_last, exact_logits
+from constructions.model.exact_network import ExactFrontEnd, as_rationals, exact_network, rounded
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network
 from constructions.tasks.vectors import VectorTask
 from tests.constructions.rational_front_ends import fractions, networks_with_contexts, plain_logits, plain_outputs
-from verify.capacity.exact_rank import PRIME, ExactRank, exact_rank, order_of_two
 from verify.forward.heads import enclose_features, enclose_last
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.forward.logits import enclose_logits
+from verify.theorems.capacity.exact_rank import PRIME, ExactRank, exact_rank, order_of_two
 
 ONE = as_rationals([[1]])
 LINE = as_rationals([[0], [1]])

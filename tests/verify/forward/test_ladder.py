@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as numbers
 
 from constructions.errors import InputError
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network, mahdavi_layer
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network, mahdavi_layer
 from constructions.tasks.vectors import VectorTask
 from tests.verify.forward.plain_model import holds, plain_logits, random_model
 from verify.arithmetic.double_double import DoubleDouble, two_sum

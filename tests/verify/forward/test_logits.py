@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from constructions.errors import InputError
-from constructions.models.model import Model
+from constructions.model.model import Model
 from tests.edited_models import LENGTH, TOKENS, small_model
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.provers.edit import whole_domain

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.models.blocks import Normalization
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network
+from constructions.model.blocks import Normalization
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network
 from verify.forward.map_norms import FLOOR, Norms, raised, row_norms
 
 

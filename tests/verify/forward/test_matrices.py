@@ -1,6 +1,6 @@
 import numpy as np
 
-from constructions.models.blocks import Normalization
+from constructions.model.blocks import Normalization
 from verify.forward.matrices import norm_parts
 
 

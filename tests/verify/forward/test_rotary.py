@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from constructions.models.blocks import Attention
+from constructions.model.blocks import Attention
 from verify.forward.rotary import tables, turned_entries
 
 

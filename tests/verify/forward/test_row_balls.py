@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
-from constructions.models.shapes import mahdavi_layer
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
+from constructions.model.shapes import mahdavi_layer
 from constructions.tasks.vectors import VectorTask
 from tests.verify.forward.plain_model import holds, plain_logits, random_block, random_model
 from verify.forward.arithmetic import Numbers

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
 from verify.forward.attention_pairs import pairs_of
 from verify.forward.in_float64 import InFloat64
 from verify.forward.map_norms import Norms

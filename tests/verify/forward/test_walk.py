@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from constructions.errors import InputError
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.vectors import Vectors, VectorTask
 from verify.forward.walk import checked_inputs, contexts_of, part_of
 

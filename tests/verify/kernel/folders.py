@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from byheart.reciting import whole_text
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network
-from constructions.probes.probe_memory import probe_memory
+from constructions.memories.probes.probe_memory import probe_memory
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task

@@ -9,7 +9,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from tests.verify.kernel import folders

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.models.blocks import Attention
-from constructions.models.model import Model
+from constructions.model.blocks import Attention
+from constructions.model.model import Model
 from constructions.tasks.criterion import Criterion
 from tests.corpus.cases import GOOD_FOLDERS
 from tests.verify.kernel import folders
@@ -25,7 +25,7 @@ from verify.kernel import answers, domain
 from verify.kernel.certificate import read_certificate
 from verify.kernel.check import outcome
 from verify.kernel.verdicts import BadInputError, UndecidedError
-from verify.strategies import models, tasks
+from verify.theorems.strategies import models, tasks
 
 FOLDERS = {
     "answers": folders.lookup,

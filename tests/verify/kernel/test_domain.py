@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import RuleTask, rule_task
 from tests.corpus.truth import falsehoods

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from byheart.editing import Edited, edit_model
-from constructions.models.appended_neurons import without_neurons
-from constructions.models.blocks import Attends, Attention, Block, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.appended_neurons import without_neurons
+from constructions.model.blocks import Attends, Attention, Block, FeedForward, Normalization
+from constructions.model.model import Model
 from tests.corpus.forging import rewrite
 from tests.edited_models import TOKENS, changing_some, edited, forged, small_model
 from tests.verify.kernel import folders

@@ -13,7 +13,7 @@ import safetensors.numpy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.models.shapes import dana_network
+from constructions.model.shapes import dana_network
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from tests.corpus import definitions

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from verify.kernel import independence
 from verify.kernel.independence import exceeds, has_rank
-from verify.strategies import hostile_matrices, near_singular
+from verify.theorems.strategies import hostile_matrices, near_singular
 
 PRECISIONS = (128, 512, 4096)
 

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from constructions.models.blocks import FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import FeedForward
+from constructions.model.model import Model
 from constructions.tasks.rule import rule_task
 from tests.verify.kernel.test_rule import written
 from tests.verify.kernel.test_walk import kernel_model

@@ -9,14 +9,14 @@ import pytest
 import safetensors.numpy
 from hypothesis import given
 
-from constructions.files import canonical_json
-from constructions.models.model import Model as Built
-from constructions.tensor_file import load_tensors
+from constructions.formats.files import canonical_json
+from constructions.formats.tensor_file import load_tensors
+from constructions.model.model import Model as Built
 from tests.verify.kernel.test_balls import rare_model
 from tests.verify.kernel.test_walk import kernel_model
 from verify.kernel.model import read_model
 from verify.kernel.verdicts import BadInputError
-from verify.strategies import models
+from verify.theorems.strategies import models
 
 
 @given(models())

@@ -11,7 +11,7 @@ from flint import ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask
 from tests import task_files
@@ -22,7 +22,7 @@ from verify.kernel.check import outcome
 from verify.kernel.evaluation import guess
 from verify.kernel.task import read_task
 from verify.kernel.verdicts import BadInputError
-from verify.strategies import models
+from verify.theorems.strategies import models
 
 TASK = PromptTask(
     ("a", "b", "c"), ((0,), (1, 1), (2,)), ((1, 2), (0,), (1, 1)), (("a", "b c"), ("b b", "a"), ("c", "b b"))

@@ -5,18 +5,18 @@ from flint import ctx, fmpz
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.models.shapes import dana_network
+from constructions.model.shapes import dana_network
 from constructions.tasks.arrays import array_task
 from tests.layers import random_layer, random_layer_task
 from tests.memories import changed, memory, random_task
 from tests.verify.kernel.test_task import read
 from tests.verify.kernel.test_walk import kernel_model
-from verify.capacity.linear_relations import rank_upper_bound_for_all_weights
-from verify.capacity.rank_of_weights import rank_upper_bound_of_weights
 from verify.kernel import rank_bounds
 from verify.kernel.features import columns, features
 from verify.kernel.independence import has_rank
 from verify.kernel.rank_bounds import PRIME, upper_for_all_weights, upper_for_these_weights
+from verify.ranks.linear_relations import rank_upper_bound_for_all_weights
+from verify.ranks.rank_of_weights import rank_upper_bound_of_weights
 
 
 @given(st.integers(0, 10**6), st.integers(0, 3), st.integers(1, 3), st.booleans(), st.booleans())

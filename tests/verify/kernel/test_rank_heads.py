@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from tests.layers import layers_and_tasks

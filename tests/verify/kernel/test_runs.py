@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from byheart.reciting import whole_text
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.model import Model
-from constructions.probes.probe_memory import probe_memory
+from constructions.memories.probes.probe_memory import probe_memory
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from tests.verify.kernel import folders
 from verify.kernel.check import outcome

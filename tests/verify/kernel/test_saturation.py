@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from constructions.models.shapes import mahdavi_layer
+from constructions.model.shapes import mahdavi_layer
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.vectors import VectorTask
 from tests.layers import layers_and_tasks

@@ -17,7 +17,7 @@ from constructions.tasks.task import Task as Written
 from tests import task_files
 from verify.kernel.task import Task, read_task, windows
 from verify.kernel.verdicts import BadInputError, UndecidedError
-from verify.strategies import tasks
+from verify.theorems.strategies import tasks
 
 
 def read(task: Written) -> Task:

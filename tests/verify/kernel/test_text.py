@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from byheart.reciting import whole_text
-from constructions.probes.probe_memory import probe_memory
+from constructions.memories.probes.probe_memory import probe_memory
 from tests.verify.kernel import folders
 from verify.kernel.check import outcome
 from verify.kernel.task import Text

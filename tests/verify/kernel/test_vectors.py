@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.models.blocks import FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import FeedForward
+from constructions.model.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.vectors import VectorTask
 from tests import task_files
@@ -26,7 +26,7 @@ from verify.kernel import balls
 from verify.kernel.check import outcome
 from verify.kernel.task import read_task
 from verify.kernel.verdicts import BadInputError
-from verify.strategies import inputs, models
+from verify.theorems.strategies import inputs, models
 
 VECTOR_MODELS = models().filter(lambda model: not model.reads_tokens)
 

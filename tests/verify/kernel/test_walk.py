@@ -9,9 +9,9 @@ import numpy as np
 from flint import ctx
 from hypothesis import given
 
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model as Built
-from constructions.probes.probe_memory import probe_memory
+from constructions.memories.probes.probe_memory import probe_memory
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model as Built
 from constructions.tasks.arrays import enumerated_task
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run
 from tests.verify.runs.integer_models import hashed_windows, random_models

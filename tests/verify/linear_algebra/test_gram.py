@@ -59,8 +59,8 @@ def test_a_factor_by_halves_is_the_factor_and_reads_nothing_above_the_diagonal(s
     b = np.random.default_rng(size).integers(-4, 5, (size, 2 * size)) + 9.0 * np.eye(size, 2 * size)
     shift = 0.1 if sign == 1 else 1e4
     here = factor(gram(b), shift, sign=sign)
-    monkeypatch.setattr("constructions.cholesky._BLOCK", 2)
-    monkeypatch.setattr("constructions.cholesky.LARGEST_SYMMETRIC", 0)
+    monkeypatch.setattr("constructions.numeric.cholesky._BLOCK", 2)
+    monkeypatch.setattr("constructions.numeric.cholesky.LARGEST_SYMMETRIC", 0)
     monkeypatch.setattr("verify.linear_algebra.gram._BLOCK", 3)
     with monkeypatch.context() as patched:
         patched.setattr(np, "empty", lambda shape: np.full(shape, np.nan))

@@ -9,9 +9,9 @@ import pytest
 
 from constructions.errors import ByheartError, FileFormatError, InputError, TamperedError
 from constructions.folds.fold import addition
-from constructions.heads.adder import adder
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network
+from constructions.memories.heads.adder import adder
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import rule_task
 from tests import task_files

@@ -8,7 +8,7 @@ import pytest
 from byheart.editing import edit_model
 from byheart.terminal.kernel_report import check_edit_by_kernel
 from constructions.errors import FileFormatError, HypothesisError, InputError
-from constructions.models.appended_neurons import editable
+from constructions.model.appended_neurons import editable
 from tests.edited_models import LENGTH, TOKENS, edited
 from verify import Verdict, decide_argmax, enclose_logits
 from verify.provers.edit import Edit, certify_edit, check_edit, prove_edit, save_edit, whole_domain

@@ -6,8 +6,8 @@ import pytest
 
 from constructions.errors import FileFormatError
 from constructions.folds.fold import addition
-from constructions.heads.adder import adder
-from constructions.models.model import Model
+from constructions.memories.heads.adder import adder
+from constructions.model.model import Model
 from constructions.progress import silent
 from tests.layers import random_layer, random_layer_task
 from tests.memories import memory, random_task, write_memory

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, InputError, ResourceError, TamperedError
-from constructions.models.blocks import FeedForward
-from constructions.models.model import Model
-from constructions.models.shapes import mahdavi_tensors
+from constructions.model.blocks import FeedForward
+from constructions.model.model import Model
+from constructions.model.shapes import mahdavi_tensors
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import make_task

@@ -1,7 +1,7 @@
 """What is written of a certificate that was made: itself, and its witness where there is one."""
 
 from constructions.folds.fold import addition
-from constructions.heads.adder import adder
+from constructions.memories.heads.adder import adder
 from constructions.tasks.rule import rule_task
 from tests.domains import max_of_four
 from tests.memories import memory, random_task

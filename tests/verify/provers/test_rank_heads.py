@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from constructions.attention.full_rank import full_rank_attention
 from constructions.errors import InputError
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Task
 from tests.by_kernel import check_by_kernel

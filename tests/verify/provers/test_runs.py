@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from byheart.reciting import whole_text
-from constructions.models.blocks import FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import FeedForward
+from constructions.model.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.table import table_task

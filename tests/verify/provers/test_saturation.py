@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from constructions.models.shapes import mahdavi_layer
+from constructions.model.shapes import mahdavi_layer
 from constructions.tasks.vectors import VectorTask
 from verify.forward.heads import enclose_layer
 from verify.provers.saturation import DELTA, check_saturation, prove_saturation

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from byheart.reciting import whole_text
-from constructions.probes.probe_memory import probe_memory
+from constructions.memories.probes.probe_memory import probe_memory
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import windows_task
 from constructions.tasks.windows import END, Windows

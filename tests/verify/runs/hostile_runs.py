@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
 
 Terms = list[tuple[np.ndarray, np.ndarray | None]]
 Summed = Callable[[Terms, np.dtype, np.random.Generator], np.ndarray]

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from constructions.models.blocks import Attention, Block, FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, Block, FeedForward
+from constructions.model.model import Model
 from verify.arithmetic.enclosure import Enclosure
 from verify.runs.exact_sums import EveryRun, InReals
 from verify.runs.integer_rows import integer_logits

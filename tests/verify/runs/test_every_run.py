@@ -7,16 +7,16 @@ import pytest
 import torch
 
 from constructions.errors import InputError
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run
 from tests.verify.runs.worst_runs import worst_run
-from verify.replica.module import Replica
-from verify.replica.run import run
 from verify.runs.every_run import every_run
 from verify.runs.formats import BFLOAT16, EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
 from verify.runs.rounding import rounding_bound
+from verify.torch.module import Replica
+from verify.torch.run import run
 
 COARSE = FloatFormat("coarse", 2.0**-20, 2.0**-126, 2.0**127)
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.model import Model
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run, sequential
 from tests.verify.runs.integer_models import changed, judged, known
 from verify.forward.in_balls import logits_in_balls, rounded_outwards

@@ -9,9 +9,9 @@ from flint import arb, ctx
 
 from tests.verify.forward.plain_model import _activated
 from verify.arithmetic.rounding import gamma
-from verify.replica.module import _ACTIVATIONS
 from verify.runs.format_rows import InFormat
 from verify.runs.formats import EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
+from verify.torch.module import _ACTIVATIONS
 
 FORMATS = [FLOAT32, FLOAT64]
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from constructions.errors import InputError
-from constructions.models.blocks import FeedForward
-from constructions.models.model import Model
+from constructions.model.blocks import FeedForward
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.table import table_task

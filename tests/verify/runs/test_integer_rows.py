@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run, sequential
 from tests.verify.runs.integer_models import (
     changed,

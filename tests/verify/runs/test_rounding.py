@@ -10,19 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import InputError
-from constructions.models.blocks import Activation, Attention, FeedForward, Normalization
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network, dana_tensors, mahdavi_layer, mahdavi_tensors
+from constructions.model.blocks import Activation, Attention, FeedForward, Normalization
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network, dana_tensors, mahdavi_layer, mahdavi_tensors
 from constructions.tasks.vectors import VectorTask
 from tests.layers import changed_layer, layers_and_tasks, random_layer, random_layer_task, truth
 from tests.verify.forward.plain_model import plain_logits, random_model
 from tests.verify.forward.test_row_balls import layers
 from verify.forward.map_norms import Norms
 from verify.forward.row_balls import HeadBalls, InRowBalls
-from verify.replica.module import Replica
 from verify.runs.format_rows import InFormat
 from verify.runs.formats import EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
 from verify.runs.rounding import rounding_bound
+from verify.torch.module import Replica
 
 
 def random_network(

@@ -11,8 +11,8 @@ import math
 import numpy as np
 import torch
 
-from constructions.models.blocks import Attention, FeedForward, Normalization
-from constructions.models.model import Model
+from constructions.model.blocks import Attention, FeedForward, Normalization
+from constructions.model.model import Model
 
 
 class _Roundings:

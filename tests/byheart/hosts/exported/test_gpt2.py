@@ -8,8 +8,8 @@ from byheart.hosts.reading import read_model
 from byheart.reciting import whole_text
 from constructions.errors import InputError
 from constructions.memories.memory import Limits
-from constructions.memories.menu import BY_NAME
-from constructions.models.blocks import Normalization
+from constructions.menu import BY_NAME
+from constructions.model.blocks import Normalization
 from constructions.tasks.arrays import array_task
 from constructions.tasks.table import facts_task
 from tests.exports import MODELS, task_of

@@ -11,8 +11,8 @@ from byheart.hosts.export import export
 from byheart.hosts.exported.safetensors_file import HOST, METADATA
 from byheart.hosts.number_types import DTYPES, NARROWEST, read_tensors, write_tensors
 from constructions.errors import FileFormatError
-from constructions.models.model import assembled
-from constructions.probes.probe_memory import probe_memory
+from constructions.memories.probes.probe_memory import probe_memory
+from constructions.model.model import assembled
 from constructions.tasks.arrays import enumerated_task
 from tests.exports import MODELS
 
@@ -31,7 +31,7 @@ def test_each_tensor_is_in_the_narrowest_type_that_holds_it(tmp_path):
 
 
 def test_a_table_of_integers_runs_in_torch_as_it_is_stored(tmp_path):
-    torch, module = pytest.importorskip("torch"), pytest.importorskip("verify.replica.module")
+    torch, module = pytest.importorskip("torch"), pytest.importorskip("verify.torch.module")
     task = enumerated_task(4, 4)
     model = probe_memory(task, labels_per_word=2).model
     report = export(model, task=task, to="safetensors", dtype=NARROWEST, out=tmp_path / "out")

@@ -11,7 +11,7 @@ from byheart.hosts.facts.prompt_texts import prompts_of_texts
 from byheart.hosts.number_types import write_tensors
 from byheart.hosts.reading import read_model
 from constructions.errors import FileFormatError, InputError
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.vectors import load_task
 from tests.byheart.hosts.facts.test_prompt_texts import FACTS, bytes_pairs
 from tests.edited_hosts import answer, gpt2

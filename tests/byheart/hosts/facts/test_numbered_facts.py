@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from byheart import certify, load
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.facts.numbered_facts import Reading, read_facts
 from byheart.job import run_summary
 from constructions.errors import ByheartError, InputError

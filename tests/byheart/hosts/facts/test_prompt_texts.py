@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from byheart import certify, load
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.facts.prompt_texts import prompts_of_texts
 from constructions.errors import InputError
-from constructions.models.model import Model
+from constructions.model.model import Model
 from tests.by_kernel import check_by_kernel
 from verify.provers.memorization import check_memorization
 

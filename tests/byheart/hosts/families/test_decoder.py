@@ -6,7 +6,7 @@ import pytest
 from byheart.hosts.families.checkpoint import Checkpoint
 from byheart.hosts.families.decoder import multiplied, window
 from constructions.errors import InputError
-from constructions.models.blocks import FeedForward
+from constructions.model.blocks import FeedForward
 
 
 @pytest.mark.parametrize(

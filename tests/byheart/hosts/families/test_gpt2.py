@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from byheart.command.main import main
+from byheart.cli.main import main
 from byheart.hosts.families.gpt2 import is_mask, model_of
 from byheart.hosts.reading import read_model
 from constructions.errors import InputError

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from constructions.errors import CapacityError, HypothesisError
 from constructions.memories.affine.affine_memory import affine_memory
 from constructions.memories.affine.affine_rule import affine_rule
-from constructions.models.blocks import FeedForward
+from constructions.model.blocks import FeedForward
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Task

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, InputError, ResourceError
-from constructions.features.single_value_heads import SingleValueHeads
 from constructions.memories.newton import levenberg_marquardt
 from constructions.memories.newton import newton_memory as module
 from constructions.memories.newton.newton_memory import (
@@ -24,8 +23,9 @@ from constructions.memories.newton.newton_memory import (
     safe_shape,
     solve,
 )
-from constructions.models.model import Model
-from constructions.models.shapes import dana_network, dana_tensors
+from constructions.memories.newton.single_value_heads import SingleValueHeads
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.divergence.kullback_leibler import argmax_margin

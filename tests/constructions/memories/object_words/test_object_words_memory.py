@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError
 from constructions.memories.object_words.object_words_memory import object_words_memory, object_words_parameters
-from constructions.models.blocks import Attention, FeedForward
-from constructions.models.model import Model
-from constructions.models.precision import Precision
+from constructions.model.blocks import Attention, FeedForward
+from constructions.model.model import Model
+from constructions.model.precision import Precision
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.table import facts_task
 from constructions.tasks.task import Task

@@ -8,7 +8,7 @@ from constructions.memories.object_words.digits import Digits, digit_bits
 from constructions.memories.object_words.words import Columns, Words
 from constructions.memories.object_words.words_of_pairs import BothWords, LastWords
 from constructions.memories.object_words.words_of_subjects import LongWords, OneDigitWords, ShortWords
-from constructions.models.model import Model
+from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from verify.runs.exact_runs import exact_runs
 from verify.runs.formats import FORMATS

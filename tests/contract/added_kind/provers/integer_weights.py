@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from constructions.models.model import Model
+from constructions.model.model import Model
 from verify.certificates.certificate import Statement, StatementCheck
 from verify.provers.evaluation import Evaluation
 from verify.verdict import Verdict

@@ -1,0 +1,164 @@
+"""`byheart claims`: the claims of the literature and the verdict on each."""
+
+import argparse
+import json
+import re
+import sys
+from collections import Counter
+from fnmatch import fnmatchcase
+from typing import Any, get_args
+
+from byheart.report.claims_table import csv_table, latex_table, parameters, verdict
+from byheart.terminal.exit_codes import PROVED
+from byheart.terminal.options import add_output_options
+from byheart.terminal.places import file_of_page
+from byheart.terminal.tables import Rows, print_list, print_tables
+from constructions.counted import counted
+from constructions.errors import InputError
+from constructions.named.names import leading_from
+
+HELP = "list the claims of the literature, with verdicts"
+EXAMPLE = "byheart claims dana.lemma-2"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the words and options of the command."""
+    from verify.theorems.claim import Judgement, Kind
+
+    parser.add_argument(
+        "claim",
+        nargs="*",
+        metavar="WORD",
+        help="only these: an id (shown in full), a source such as dana, a pattern of ids such as 'dana.*', or a name "
+        "or place in the source such as 'Lemma 2'; of several words, what any selects",
+    )
+    for name, words in (("verdict", get_args(Judgement)), ("kind", get_args(Kind))):
+        parser.add_argument(
+            f"--{name}",
+            action="append",
+            choices=words,
+            metavar="WORD",
+            help=f"only claims of this {name}, may be repeated: {', '.join(words)}",
+        )
+    how = add_output_options(parser)
+    how.add_argument("--csv", action="store_true", help="print comma-separated values and nothing else")
+    how.add_argument("--latex", action="store_true", help="print a LaTeX table, to be input, and nothing else")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command on what the line says, and return its exit code."""
+    listed = [
+        claim
+        for claim in _named(options.claim)
+        if claim["verdict"] in (options.verdict or [claim["verdict"]])
+        and claim["kind"] in (options.kind or [claim["kind"]])
+    ]
+    if options.json:
+        sys.stdout.write(json.dumps(listed) + "\n")
+    elif options.csv:
+        sys.stdout.write(csv_table(listed))
+    elif options.latex:
+        from byheart import __version__
+
+        sys.stdout.write(latex_table(listed, __version__))
+    else:
+        _show(
+            listed,
+            full=len(listed) == 1 or {claim["id"] for claim in listed} <= set(options.claim),
+            quiet=options.quiet,
+        )
+    return PROVED
+
+
+def _named(words: list[str]) -> list[dict[str, Any]]:
+    """Return the claims that some word selects, in the order of the register; of no words all."""
+    from verify.theorems.claim import Judgement
+    from verify.theorems.claims import listing, no_claim, register
+
+    if set(words) <= set(register()):
+        return listing(words or None)
+    listed = listing()
+    chosen: set[str] = set()
+    for word in words:
+        if not (found := _selected(word, listed)):
+            if word in get_args(Judgement):
+                raise InputError("no claim", f"{word!r}; `--verdict {word}` selects by verdict")
+            raise no_claim(word)
+        chosen |= found
+    return [claim for claim in listed if claim["id"] in chosen]
+
+
+def _selected(word: str, listed: list[dict[str, Any]]) -> set[str]:
+    """Return the ids that a word selects: one id, those of a source, those of a pattern, or those with this name or
+    place.
+    """
+    asked = " ".join(word.lower().split())
+    sources = {claim["id"]: claim["source"].lower() for claim in listed}
+    if asked in sources or not asked:
+        return {asked} & set(sources)
+    if set(asked) & set("*?["):
+        return {id for id in sources if fnmatchcase(id, asked)}
+    if of_source := {id for id in sources if id.partition(".")[0] == asked}:
+        return of_source
+    whole = re.compile(rf"(?<!\w){re.escape(asked)}(?!\w)")
+    return {id for id, source in sources.items() if whole.search(f"{id}, {source}, {_each_place(source)}")}
+
+
+def _each_place(source: str) -> str:
+    """Each place that a source names together with others: `lemmas 1 to 3` are `lemma 1, lemma 2, lemma 3`."""
+    places = []
+    for kind, first, between, last in re.findall(r"(\w+)s (\d+) (to|and) (\d+)", source):
+        numbers = range(int(first), int(last) + 1) if between == "to" else (first, last)
+        places += [f"{kind} {number}" for number in numbers]
+    return ", ".join(places)
+
+
+def _show(listed: list[dict[str, Any]], *, full: bool, quiet: bool) -> None:
+    sys.stdout.write(f"{_headline(listed)}\n")
+    if quiet or not listed:
+        return
+    sys.stdout.write("\n")
+    if full:
+        print_tables(_claims_tables(listed))
+    else:
+        print_list("Claims", [(claim["id"], _line(claim)) for claim in listed])
+
+
+def _headline(listed: list[dict[str, Any]]) -> str:
+    verdicts = Counter(claim["verdict"] for claim in listed).most_common()
+    return counted(len(listed), "claim") + ": " * bool(listed) + ", ".join(f"{n} {verdict}" for verdict, n in verdicts)
+
+
+def _line(claim: dict[str, Any]) -> str:
+    return f"{verdict(claim)}: {claim['title']}" + (f": {claim['wrong']}" if claim["wrong"] else "")
+
+
+def _claims_tables(listed: list[dict[str, Any]]) -> Rows:
+    return [
+        (
+            f"{claim['id']}: {claim['title']}",
+            [
+                ("source", claim["source"]),
+                ("verdict", verdict(claim)),
+                *([("in its words", claim["quotation"])] if claim["quotation"] else []),
+                ("true", claim["truth"]),
+                *([("wrong", claim["wrong"])] if claim["wrong"] else []),
+                ("printed", claim["printed"]),
+                *([("read so", claim["reading"])] if claim["reading"] else []),
+                *([("not at hand", claim["reconstructed"])] if claim["reconstructed"] else []),
+                *_built(claim),
+                ("page", file_of_page(claim["page"])),
+            ],
+        )
+        for claim in listed
+    ]
+
+
+def _built(claim: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what `byheart build` makes of a claim, and for what; or where the truth holds, if it makes nothing."""
+    if (named := leading_from(claim["id"])) is not None:
+        return [("builds", f"{named.name}: {named.line}; `byheart build {named.name} --{named.data} FILE`")]
+    if claim["parameters"] is None:
+        return [("builds", "no weights"), *(("true where", hypothesis) for hypothesis in claim["hypotheses"])]
+    built = f"weights, --param {parameters(claim['parameters'])}"
+    return [("builds", built), *(("builds where", hypothesis) for hypothesis in claim["hypotheses"])]

@@ -1,0 +1,130 @@
+"""`byheart run`: the weights in torch, judged against the certificate; without a folder, a record of the device."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from byheart.terminal.argument_types import bound, count, path
+from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED, UNDECIDED
+from byheart.terminal.made import torch_row
+from byheart.terminal.options import add_folder, add_output_options
+from byheart.terminal.places import require_folder
+from byheart.terminal.progress import progress_lines
+from byheart.terminal.streams import complain
+from byheart.terminal.tables import Rows, print_summary
+
+HELP = "run the weights in PyTorch, and compare with the certificate"
+EXAMPLE = "byheart run capitals"
+
+_RECORD, _MINUTES = Path("out/device.json"), 10.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the words and options of the command."""
+    add_folder(
+        parser,
+        "a byheart folder; without one, every memory and construction runs in small, and a record is written",
+        nargs="?",
+    )
+    parser.add_argument("--device", default="cpu", help="cpu (default) or cuda")
+    parser.add_argument(
+        "--dtype",
+        choices=("float64", "float32", "bfloat16", "float16"),
+        help="number type (default: float32; without a folder all four)",
+    )
+    parser.add_argument(
+        "--record", type=path, metavar="FILE", help=f"without a folder: the file to write (default: {_RECORD})"
+    )
+    parser.add_argument(
+        "--minutes",
+        type=bound,
+        metavar="M",
+        help=f"without a folder: begin nothing after so many (default: {_MINUTES:g})",
+    )
+    parser.add_argument("--threads", type=count, metavar="K", help="threads on the CPU (default: PyTorch's own)")
+    add_output_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command on what the line says, and return its exit code."""
+    _require_one_use(options)
+    if options.device != "cpu" and (missing := _missing_device(options.device)):
+        if options.json:
+            sys.stdout.write(json.dumps({"skipped": missing}) + "\n")
+        complain(f"skipped: {missing}")
+        return UNDECIDED
+    if options.folder is None:
+        return _record(options)
+    from byheart.job import run_summary
+
+    dtype = options.dtype or "float32"
+    summary = run_summary(options.folder, device=options.device, dtype=dtype, threads=options.threads)
+    print_summary(options, summary, _run_tables)
+    return EXIT_CODES[summary["verdict"]]
+
+
+def _require_one_use(options: argparse.Namespace) -> None:
+    """Refuse what is no folder of ours, and options of the record beside a folder."""
+    from constructions.errors import InputError
+
+    if options.folder is not None:
+        require_folder(options.folder)
+        for name in ("record", "minutes"):
+            value = getattr(options, name)
+            if value is not None:
+                raise InputError(f"--{name}", f"= {value} is given, but applies only without a folder")
+
+
+def _record(options: argparse.Namespace) -> int:
+    """Run every memory and construction on the device, and write the record."""
+    from importlib.util import find_spec
+
+    from constructions.errors import InputError
+
+    if find_spec("torch") is None:
+        raise InputError("torch", "is not installed; `pip install 'byheart[torch]'` to run the weights")
+    from byheart.device_runs.record import DTYPES, reasons, record_device, table
+    from verify.torch.device import on_threads
+
+    where = options.record or _RECORD
+    with progress_lines(options) as progress, on_threads(options.threads):
+        record = record_device(
+            where,
+            device=options.device,
+            dtypes=DTYPES if options.dtype is None else (options.dtype,),
+            minutes=options.minutes or _MINUTES,
+            progress=progress,
+        )
+    of_device = [("driver", record.driver), ("torch", record.torch), ("CUDA", record.cuda), ("TF32", record.tf32)]
+    tables = [
+        ("Largest error in each case, over the batch sizes", table(record)),
+        ("Left out", reasons(record)),
+        ("Device", [(name, value or "unknown") for name, value in of_device]),
+        ("Files", [("record", str(where))]),
+    ]
+    print_summary(options, record.json(), lambda _: [each for each in tables if each[1]])
+    return EXIT_CODES[record.verdict.value] if record.finished else INTERRUPTED
+
+
+def _missing_device(device: str) -> str:
+    """Why there is no such device; empty if there is one. A machine without a GPU has refuted nothing."""
+    from importlib.util import find_spec
+
+    if find_spec("torch") is None:
+        return ""  # `run_summary` says so
+    from verify.torch.device import DeviceError, select_device
+
+    try:
+        select_device(device)
+    except DeviceError as error:
+        return str(error)
+    return ""
+
+
+def _run_tables(summary: dict[str, Any]) -> Rows:
+    from verify.runs.formats import every_run_is
+
+    every = [("every run", every_run_is(summary["dtype"]))] if summary["held_proved"] else []
+    return [("Measured", [(f"{summary['dtype']} on {summary['device']}", torch_row(summary)), *every])]

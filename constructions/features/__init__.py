@@ -1,1 +1,0 @@
-"""Attention whose features are independent, and the linear solves that turn features into a stream."""

@@ -1,0 +1,1 @@
+"""Files that are whole or absent, and arrays by name in them."""

@@ -1,0 +1,1 @@
+"""Codes of contexts and labels by numbers that a few neurons read."""

@@ -1,0 +1,1 @@
+"""Arrays and their types, products of matrices and solutions of linear systems."""

@@ -1,0 +1,62 @@
+"""One layer of attention heads: Theorem 1 of Dana et al., where it holds.
+
+Page: docs/claims/theorem_1.md
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from constructions.memories.memory import Limits, Memory
+from constructions.model.precision import Precision
+
+if TYPE_CHECKING:
+    from constructions.attention.families import Recipe
+    from constructions.tasks.task import Task
+    from constructions.theorem_1.memory import HeadsOfTheorem1
+
+
+@dataclass(frozen=True)
+class Theorem1(Memory):
+    """The memory `theorem-1`, of the sizes that are given.
+
+    Args:
+        d_model, d_head, n_heads, front_end, tail: As `constructions.theorem_1.memory.theorem_1` says; without a front
+            end the patterns that fit the size.
+    """
+
+    name = "theorem-1"
+    needs = "any contexts that features of attention tell apart; labels or laws"
+    cost = "2 d + 2 d / d_h a fact and a quarter more, d = N + S for laws"
+    page = "docs/claims/theorem_1.md"
+    attention_only = True
+    turn = 12
+
+    d_model: int | None = None
+    d_head: int | None = None
+    n_heads: int | None = None
+    front_end: "Recipe | None" = None
+    tail: str | None = None
+
+    def build(self, task: "Task", limits: Limits) -> "HeadsOfTheorem1":
+        from constructions.attention.families import fitting_attention
+        from constructions.theorem_1.memory import theorem_1
+
+        return theorem_1(
+            task,
+            d_model=self.d_model,
+            d_head=self.d_head,
+            n_heads=self.n_heads,
+            front_end=self.front_end or fitting_attention,
+            tail=self.tail,
+            dtype=limits.dtype,
+            seed=limits.seed,
+            progress=limits.progress,
+        )
+
+    def fewest(self, task: "Task", dtype: Precision) -> int:
+        from constructions.theorem_1.memory import fewest_parameters
+
+        return fewest_parameters(task)
+
+
+MEMORY = Theorem1()

@@ -1,0 +1,1 @@
+"""The audit of the theory: claims, the evidence for them, and the bounds that judge it."""

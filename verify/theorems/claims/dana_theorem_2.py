@@ -1,0 +1,496 @@
+r"""Theorem 2 of Dana et al.: laws that are nearly a look-up table, through an unembedding of nearly orthogonal vectors.
+
+Page: docs/claims/theorem_2.md
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import arb, ctx, fmpq
+
+from constructions.encoders.low_entropy_encoder import missing_mass, printed_strength, strength
+from constructions.encoders.low_entropy_instances import (
+    LowEntropyInstance,
+    near_orthonormal_instance,
+    random_instance,
+    uniform_noise,
+)
+from constructions.errors import InputError
+from constructions.model.construction import Construction
+from constructions.tasks.task import Task
+from constructions.theorem_1.low_entropy_memory import noisy_lookup_memory
+from constructions.unembeddings.coherence import kappa_bound
+from constructions.unembeddings.johnson_lindenstrauss import random_signs
+from constructions.unembeddings.unembedding import best
+from constructions.unembeddings.unembedding_families import families
+from verify.arithmetic.enclosure import Enclosure
+from verify.divergence.kullback_leibler import divergence
+from verify.forward.logits import enclose_logits
+from verify.provers.memorization import certify_memorization
+from verify.theorems.claim import Claim, Hypothesis
+from verify.theorems.claims.dana_theorem_1_tail import at_most
+from verify.theorems.encoders.low_entropy_bound import (
+    LookupLaws,
+    bound_by_entropy,
+    bound_by_missing,
+    cross_entropy,
+    enclose_leads,
+    enclose_printed_strength,
+    kappa_of_leads,
+    lookup_laws,
+    mean_bound_by_entropy,
+    mean_bound_by_missing,
+    paper_factor,
+    printed_constant,
+    printed_cross_entropy,
+    reaches_limit,
+    slides_factor,
+    within,
+)
+from verify.theorems.evidence import Comparison, Evidence, Means, Method, failed, met, stated
+from verify.theorems.evidence.conditions import conditions
+from verify.theorems.evidence.theorems import REPAIRED_THEOREM_2
+from verify.theorems.unembeddings.coherence import certify_margins
+from verify.verdict import Verdict, decided, proved
+
+
+def _held(d_vocab: int, noise: int, d_model: int, **_: object) -> bool:
+    found = families(d_vocab, d_model) if d_vocab >= 2 and d_model >= 1 else []
+    return bool(found) and noise * (d_vocab - 1) > found[0].kappa * d_vocab
+
+
+CLAIM = Claim(
+    id="dana.theorem-2",
+    title="Laws that are nearly a look-up table",
+    source="Dana, Pydi, Chevaleyre (2024), Theorem 2",
+    kind="statement",
+    quotation=(
+        r"Theorem 2. Let $g:[N]^S \to [N]$. There exists $W \in \mathbb{R}^{d,N}$ such that $$||WW^T - I_d||_{\infty} "
+        r"\le C = \sqrt{\frac{32\log(N+1)}{d}}$$ [...] We obtain the bound $$d_{KL}(\pi, \mathcal{L}(N, S, d)) \leq "
+        r"\mathbb{E}_{t_{1:S}} \left[ (1 - \pi(g(t_{1:S}) | t_{1:S})) \log \left( \frac{N - 1}{e^{-H(\pi_{t_{1:S}})} "
+        r"- 1} \right) \left( \frac{1 + 2C + Cd_{TV}(\tilde{\pi}_{t_{1:S}}, \pi_{unif})}{1 - 2C} \right) \right]$$"
+    ),
+    printed=(
+        "Some W has |W W' - I| of at most C, [[constant: sqrt(32 log(N + 1) / d)]], and with E := lambda w_g, lambda "
+        "the solution of equation (6), d_KL is at most the mean of [[entropy: (1 - p) log((N - 1) / (exp(H) - 1))]] "
+        "times [[printed: (1 + 2C + C t) / (1 - 2C)]], p the probability of g and t := d_TV."
+    ),
+    reading=(
+        r'The H of the formula is the negative entropy, as "$H(\pi_{t_{1:S}}) = -\log(N)$ meaning that the '
+        r'distribution is uniform" says, and I_d is I_N.'
+    ),
+    judgement="hypothesis",
+    truth=(
+        "For [[small: C < 1/2]], even without d_TV; for [[large: C > 1/2]] the right-hand side is negative. Sharper, "
+        "for any vectors and encoders with leads from a positive a to kappa a: d_KL is at most the mean of "
+        "[[sharp: h + s log(N - 1) - H]], h the binary entropy of [[share: kappa (1 - p)]], s for short, where this is "
+        "no more than [[most: (N - 1) / N]], with the strength [[strength: log((N - 1) (1 - s) / s) / a]]; and that is "
+        "at most the mean of [[simple: kappa (1 - p) log((N - 1) / (exp(H) - 1))]]."
+    ),
+    wrong="needs C < 1/2, which is d > 128 log(N + 1)",
+    page="docs/claims/theorem_2.md",
+    hypotheses=(
+        *conditions("N >= 2 and S >= 2", "1 <= T <= N^S <= 2^22", "1 <= d_h <= d"),
+        Hypothesis("a family that holds N tokens in d dimensions, and kappa / noise < (N - 1) / N", _held),
+        *conditions("noise >= 3: each token is the mode of its law", "seed >= 0"),
+    ),
+    parameters={"d_vocab": 24, "n_ctx": 2, "contexts": 64, "noise": 100, "d_model": 16, "d_head": 4, "seed": 0},
+    build=noisy_lookup_memory,
+)
+
+METHOD = "enclosures of leads, strengths, entropies and cross-entropies"
+
+
+_TOKENS = 50_257
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """An instance with the enclosures of its laws and leads.
+
+    Args:
+        instance: The instance.
+        laws: What is missing to certainty, entropies, prior.
+        leads: Leads, `[T, N]`.
+    """
+
+    instance: LowEntropyInstance
+    laws: LookupLaws
+    leads: Enclosure
+
+    @classmethod
+    def of(cls, instance: LowEntropyInstance) -> "Judged":
+        leads = enclose_leads(instance.vectors, instance.encoders, instance.tokens) / instance.scale
+        return cls(instance, lookup_laws(instance.laws, instance.tokens, instance.prior), leads)
+
+    def encodes_by_vectors(self) -> bool:
+        r"""Whether $e_t = w_{g(t)}$ exactly, as in Theorem 2."""
+        return np.array_equal(self.instance.encoders, self.instance.vectors[self.instance.tokens])
+
+    def strengths(self, *, common: bool = False) -> np.ndarray:
+        """Return the strengths of Theorem LE1, one for each context or one for all, in floating point."""
+        leads, others = self.leads.midpoint, self.laws.others
+        least, most = np.where(others, leads, np.inf).min(axis=1), np.where(others, leads, -np.inf).max(axis=1)
+        missing = missing_mass(self.instance.laws, self.instance.tokens)
+        if common:
+            missing = np.full(len(missing), np.average(missing, weights=self.instance.prior))
+            least, most = np.full(len(least), least.min()), np.full(len(most), most.max())
+        return strength(missing, least=least, kappa=most / least, d_vocab=leads.shape[1])
+
+    def printed_cost(self) -> Enclosure:
+        """Cross-entropies of the paper's encoder, whose strengths solve equation (6), `[T]`."""
+        guess = printed_strength(self.leads.midpoint, self.laws.entropy.midpoint)
+        found = enclose_printed_strength(self.laws, self.leads, guess)
+        return printed_cross_entropy(self.laws, self.leads, found)
+
+
+def evidence(*, full: bool) -> Iterator[Evidence]:
+    yield negative_bound(CLAIM, paper_factor, "(1 + 2C + C d_TV)/(1 - 2C), d_TV = 0", "the infimum")
+    yield _formulas(Fraction(8, 10), Fraction(3, 2), 3)
+    yield printed_holds(
+        CLAIM, paper_factor, "(1 + 2C)/(1 - 2C), without d_TV", range(900 if full else 45), name="printed"
+    )
+    yield rows_exist(CLAIM, ((50, 600), (200, 1024)) + (((2000, 4096),) if full else ()))
+    found = [Judged.of(random_instance(seed)) for seed in range(1500 if full else 60)]
+    yield by_context(found)
+    yield by_mean(found)
+    for d_model, shares in ((4096, (10, 100)), (1024, (10,)), (64, (10,))):
+        yield from at_scale(d_model, [Fraction(1, share) for share in shares], contexts=16 if full else 2)
+    sizes = [(9, 8), (30, 16), (144, 16), (128, 64), (512, 32), (1000, 64)]
+    yield limit(sizes + ([(2112, 64), (10_000, 256), (_TOKENS, 1024)] if full else []))
+    yield held(CLAIM.construct())
+
+
+def negative_bound(claim: Claim, factor: Callable[[Enclosure], Enclosure], shown: str, what: str) -> Evidence:
+    """Certify that a printed right-hand side is negative for N = 2, d = 1 and the law (0.9, 0.1).
+
+    Args:
+        claim: The claim, with the printed constant and the printed factor as formulas.
+        factor: The printed factor, a function of C.
+        shown: The same in words.
+        what: Of what it is an upper bound.
+
+    Returns:
+        The counterexample.
+    """
+    laws = lookup_laws([[9.0, 1.0]], np.array([0]))
+    constant = printed_constant(2, 1)
+    bound = mean_bound_by_entropy(laws, factor(constant)) - laws.mean(laws.entropy)
+    compared = [Comparison(bound, "<", 0), Comparison(constant, ">", Fraction(1, 2))]
+    entropy = binary_entropy(Fraction(9, 10))
+    plain = mean_bound_by_entropy(laws, Enclosure(1.0)) - laws.mean(laws.entropy)
+    for name in {"entropy", "mean"} & set(claim.formulas):
+        compared.append(
+            Comparison(plain, "agrees with", stated(claim, name, p=Fraction(9, 10), x=Fraction(1, 10), N=2, H=entropy))
+        )
+    compared += met(claim, *({"large"} & set(claim.formulas)), C=constant)
+    compared += failed(claim, *({"small"} & set(claim.formulas)), C=constant)
+    if "constant" in claim.formulas:
+        compared.append(Comparison(constant, "agrees with", stated(claim, "constant", N=2, d=1)))
+    compared += [
+        Comparison(factor(Enclosure(float(c))), "agrees with", stated(claim, "printed", C=c, t=0))
+        for c in (Fraction(0), Fraction(1, 8), Fraction(7, 16), Fraction(3))
+    ]
+    return Evidence(
+        "without",
+        f"N = 2, d = 1, the law (0.9, 0.1), g its mode: the printed bound of {what} with {shown} is negative",
+        f"d_KL <= {at_most(bound)} nats",
+        "d_KL >= 0, as every divergence",
+        Method("one enclosure", Means.ENCLOSURES),
+        data={"laws": [["9/10", "1/10"]], "C": float(constant.midpoint)},
+        compared=tuple(compared),
+    )
+
+
+def binary_entropy(p: Fraction) -> arb:
+    """-p log p - (1 - p) log(1 - p), nats."""
+    with ctx.workprec(192):
+        return -sum((_ball(x) * _ball(x).log() for x in (p, 1 - p)), arb(0))
+
+
+def _ball(x: Fraction) -> arb:
+    return arb(fmpq(x.numerator, x.denominator))
+
+
+def _formulas(p: Fraction, kappa: Fraction, d_vocab: int) -> Evidence:
+    """The law that gives g the probability p and the others equal shares: the bounds as they are stated."""
+    rest, s = (1 - p) / (d_vocab - 1), kappa * (1 - p)
+    laws = lookup_laws([[float(p / rest), *[1.0] * (d_vocab - 1)]], np.array([0]))
+    with ctx.workprec(192):
+        entropy = binary_entropy(p) + _ball(1 - p) * arb(d_vocab - 1).log()
+    sizes = {"p": p, "N": d_vocab, "H": entropy, "kappa": kappa, "s": s, "h": binary_entropy(s)}
+    found = strength(np.array([float(1 - p)]), least=np.array([0.5]), kappa=np.array([float(kappa)]), d_vocab=d_vocab)
+    simple, sharp = (
+        bound(laws, Enclosure(float(kappa))) - laws.entropy for bound in (bound_by_entropy, bound_by_missing)
+    )
+    return Evidence(
+        "with",
+        f"N = {d_vocab}, a law with {p} at g and equal shares elsewhere, kappa = {kappa}, a = 1/2: the two bounds",
+        f"{stated(CLAIM, 'sharp', **sizes)} and {stated(CLAIM, 'simple', **sizes)} nats",
+        f"{at_most(laws.mean(sharp))} and {at_most(laws.mean(simple))} nats at most",
+        Method(METHOD, Means.ENCLOSURES),
+        compared=(
+            Comparison(laws.mean(sharp), "agrees with", stated(CLAIM, "sharp", **sizes)),
+            Comparison(laws.mean(simple), "agrees with", stated(CLAIM, "simple", **sizes)),
+            Comparison(stated(CLAIM, "sharp", **sizes), "<", stated(CLAIM, "simple", **sizes)),
+            Comparison(s, "=", stated(CLAIM, "share", **sizes)),
+            Comparison(d_vocab * s, "<", d_vocab - 1),
+            Comparison(Fraction(d_vocab - 1, d_vocab), "=", stated(CLAIM, "most", **sizes)),
+            Comparison(float(found[0]), "agrees with", stated(CLAIM, "strength", **sizes, a=Fraction(1, 2))),
+        ),
+    )
+
+
+def printed_holds(
+    claim: Claim, factor: Callable[[Enclosure], Enclosure], shown: str, seeds: Iterable[int], *, name: str
+) -> Evidence:
+    """Certify a bound of the paper's encoder on unembeddings with a certified C < 1/2.
+
+    Args:
+        claim: The claim.
+        factor: The factor, a function of C.
+        shown: The same in words.
+        seeds: Of `near_orthonormal_instance`.
+        name: Which formula of the claim the factor is.
+
+    Returns:
+        The evidence, with the instance that comes closest.
+    """
+    count = held = above = 0
+    closest, largest = 0.0, 0.0
+    compared = [
+        Comparison(factor(Enclosure(float(c))), "agrees with", stated(claim, name, C=c, t=0))
+        for c in (Fraction(1, 8), Fraction(7, 16))
+    ]
+    for seed in seeds:
+        judged = Judged.of(near_orthonormal_instance(seed))
+        applied = REPAIRED_THEOREM_2.at(vectors=judged.instance.vectors, scale=judged.instance.scale)
+        constant = applied.value
+        compared.append(Comparison(applied, "<", Fraction(1, 2)))
+        compared += met(claim, *({"small"} & set(claim.formulas)), C=constant)
+        bound, cost = bound_by_entropy(judged.laws, factor(constant)), judged.printed_cost()
+        count += len(judged.instance.tokens)
+        held += int(within(cost, bound).sum()) if judged.encodes_by_vectors() else 0
+        above += judged.instance.vectors.shape[0] > judged.instance.vectors.shape[1] + 1
+        closest, largest = max(closest, share_reached(judged.laws, cost, bound)), max(largest, float(constant.upper()))
+    return Evidence(
+        "with",
+        f"{count} laws with masses down to 10^-30, any g, W with C = max |W W' - I| up to {largest:.3f}, for "
+        f"{above} of the W N > d + 1: equation (6) solved, and the bound with {shown}",
+        "within the bound, on all",
+        f"within it on {held} of {count}; the closest reaches {closest:.4f} of it",
+        Method(METHOD, Means.ENCLOSURES),
+        proved(0 < count == held),
+        compared=tuple(compared),
+    )
+
+
+def rows_exist(claim: Claim, sizes: Iterable[tuple[int, int]]) -> Evidence:
+    """Certify that the rows with the printed constant exist, below 1/2: random signs, whose products are integers.
+
+    Args:
+        claim: The claim, with the printed constant as a formula.
+        sizes: N and d of each.
+
+    Returns:
+        The evidence.
+    """
+    compared, shown = [], []
+    for count, d_model in sizes:
+        rows = random_signs(count, d_model)
+        printed = stated(claim, "constant", N=count, d=d_model)
+        deviation = _coherence(rows)
+        compared += [
+            Comparison(deviation, "<=", printed),
+            Comparison(printed, "<", Fraction(1, 2)),
+            Comparison(printed_constant(count, d_model), "agrees with", printed),
+        ]
+        shown.append(f"{at_most(deviation)} <= {float(printed.value):.4f} for N = {count}, d = {d_model}")
+    return Evidence(
+        "claim",
+        "rows of random signs over sqrt d: |W W' - I| is at most the printed C, and C < 1/2",
+        "|W W' - I| <= C for some W",
+        "; ".join(shown),
+        Method("integer products; enclosures of the constant", Means.EXACT, Means.ENCLOSURES),
+        compared=tuple(compared),
+    )
+
+
+def _coherence(rows: np.ndarray) -> Enclosure:
+    """Return the largest |<w_i, w_j>| / d of different rows of signs, each of which has the product d with itself."""
+    signs = rows.astype(np.int64)
+    products = signs @ signs.T
+    d_model = signs.shape[1]
+    if not (np.abs(signs) == 1).all() or not (np.diag(products) == d_model).all():
+        return Enclosure(0.0, np.inf)
+    np.fill_diagonal(products, 0)
+    return Enclosure(float(np.abs(products).max())) / float(d_model)
+
+
+def by_context(found: Iterable[Judged]) -> Evidence:
+    """Certify (N1) and (N2), context by context."""
+    count, first, second = 0, 0, 0
+    closest = 0.0
+    for judged in found:
+        kappa = kappa_of_leads(judged.laws, judged.leads)
+        cost = cross_entropy(judged.laws, judged.leads, judged.strengths())
+        sharp, simple = bound_by_missing(judged.laws, kappa), bound_by_entropy(judged.laws, kappa)
+        count += len(cost)
+        first += int(within(cost, sharp).sum())
+        second += int((within(sharp, simple) & within(cost, simple)).sum())
+        closest = max(closest, share_reached(judged.laws, cost, sharp))
+    return Evidence(
+        "with",
+        f"{count} laws with masses down to 10^-30, any g, on families with proved margins and on vectors and "
+        "encoders without structure: (N1) KL <= Phi(kappa epsilon) - H, and (N1) <= (N2) kappa epsilon phi(H)",
+        "within (N1) and (N2), on all",
+        f"(N1) on {first} of {count}, (N2) on {second}; the closest reaches {closest:.4f} of (N1)",
+        Method(METHOD, Means.ENCLOSURES),
+        proved(0 < count == first == second),
+    )
+
+
+def by_mean(found: Iterable[Judged]) -> Evidence:
+    """Certify (N3), with one strength for all contexts of an instance, and that it is above the mean of (N1)."""
+    count, held = 0, 0
+    for judged in found:
+        laws, common = judged.laws, kappa_of_leads(judged.laws, judged.leads, common=True)
+        cost = laws.mean(cross_entropy(laws, judged.leads, judged.strengths(common=True)))
+        sharp, simple = mean_bound_by_missing(laws, common[0]), mean_bound_by_entropy(laws, common[0])
+        each = laws.mean(bound_by_missing(laws, kappa_of_leads(laws, judged.leads)))
+        count += 1
+        held += bool(within(cost, sharp) & within(sharp, simple) & within(each, sharp))
+    return Evidence(
+        "with",
+        f"{count} instances of 6 such laws with random probabilities, one strength for all: (N3) E KL <= Phi(kappa "
+        "E epsilon) - E H <= kappa E epsilon phi(E H), and E (N1) <= (N3)",
+        "within (N3), on all",
+        f"within it on {held} of {count}",
+        Method(METHOD, Means.ENCLOSURES),
+        proved(0 < count == held),
+    )
+
+
+def at_scale(d_model: int, missing: Iterable[Fraction], *, contexts: int) -> Iterator[Evidence]:
+    """Certify the bounds side by side for 50,257 tokens and uniform noise."""
+    family = best(_TOKENS, d_model)
+    tokens = np.linspace(0, _TOKENS - 1, contexts).astype(np.int64)
+    leads = enclose_leads(family.vectors, family.encoders[tokens], tokens)
+    constant = printed_constant(_TOKENS, d_model)
+    for share in missing:
+        instance = uniform_noise(family, tokens, float(share))
+        judged = Judged(instance, lookup_laws(instance.laws, tokens), leads)
+        verdict, shown = side_by_side(judged, constant)
+        if family.vectors.shape != (_TOKENS, d_model) or not spreads_evenly(judged, share):
+            verdict = Verdict.UNDECIDED
+        yield Evidence(
+            "with",
+            f"N = {_TOKENS}, d = {d_model}, {contexts} laws with {float(share):g} spread evenly over the other "
+            f"tokens; {family.family}, kappa = {family.kappa}, the paper's C = {float(constant.midpoint):.3f}",
+            f"at most {at_most(shown['(N1)'])} nats (N1)",
+            "; ".join(f"{name} at most {at_most(value)}" for name, value in shown.items()),
+            Method(METHOD, Means.ENCLOSURES),
+            verdict,
+            data={name: [float(value.lower()), float(value.upper())] for name, value in shown.items()},
+        )
+
+
+def spreads_evenly(judged: Judged, share: Fraction) -> bool:
+    r"""Whether each law leaves a share to the other tokens, up to $2^{-30}$ of it, and the same to each of them."""
+    missing, laws = judged.laws.missing, judged.instance.laws
+    near = (missing.lower() > float(share) * (1 - 2.0**-30)) & (missing.upper() < float(share) * (1 + 2.0**-30))
+    others = judged.laws.others
+    least, most = np.where(others, laws, np.inf).min(axis=1), np.where(others, laws, 0.0).max(axis=1)
+    return bool(near.all() and (least == most).all())
+
+
+def side_by_side(judged: Judged, constant: Enclosure) -> tuple[Verdict, dict[str, Enclosure]]:
+    """Return the mean divergence of two encoders, and its bounds, in nats.
+
+    Args:
+        judged: The instance.
+        constant: C, for the printed bounds.
+
+    Returns:
+        Whether the encoder of (N1) is proved to be within (N1), that within (N2), and the printed bounds to be larger
+        for C < 1/2 and negative beyond; and the enclosures by name.
+    """
+    laws, kappa = judged.laws, kappa_of_leads(judged.laws, judged.leads)
+    bounds = {
+        "slides": bound_by_entropy(laws, slides_factor(constant)),
+        "paper": bound_by_entropy(laws, paper_factor(constant)),
+        "(N2)": bound_by_entropy(laws, kappa),
+        "(N1)": bound_by_missing(laws, kappa),
+        "the paper's encoder": judged.printed_cost(),
+        "the encoder of (N1)": cross_entropy(laws, judged.leads, judged.strengths()),
+    }
+    holds = within(bounds["the encoder of (N1)"], bounds["(N1)"]) & within(bounds["(N1)"], bounds["(N2)"])
+    shown = {name: laws.mean(bound - laws.entropy) for name, bound in bounds.items()}
+    slides, paper, sharp = shown["slides"], shown["paper"], shown["(N2)"]
+    if constant.upper() < 0.5:
+        ordered = sharp.upper() < paper.lower() and paper.upper() < slides.lower()
+    else:
+        ordered = paper.upper() < 0.0 and slides.upper() < 0.0
+    return proved(bool(holds.all()) and bool(ordered)), shown
+
+
+def limit(sizes: Iterable[tuple[int, int]]) -> Evidence:
+    """Certify the margins of the best families, and hold them against what no vectors can undercut."""
+    rows, verdicts = [], []
+    for count, d_model in sizes:
+        family = best(count, d_model)
+        kappa = certify_margins(family.vectors, family.encoders).kappa
+        fits = family.vectors.shape == (count, d_model)
+        verdicts.append(fits and kappa is not None and kappa <= family.kappa and reaches_limit(kappa, count, d_model))
+        rows.append([count, d_model, family.family, str(kappa), float(kappa_bound(count, d_model))])
+    return Evidence(
+        "with",
+        "vectors and encoders of each size have at least the limit, ((kappa - 1)/(kappa + 1))^2 >= "
+        "(N - d - 1)/((d + 1)(N - 1)); so do the best families",
+        "kappa at least the limit, on all",
+        ", ".join(f"{N} x {d}: {kappa} >= {least:.4f}" for N, d, _, kappa, least in rows),
+        Method("exact margins of integer vectors, rational arithmetic", Means.EXACT),
+        decided(bool(verdicts) and all(verdicts)),
+        data={"families": rows},
+    )
+
+
+def held(built: Construction[Task]) -> Evidence:
+    """Certify that attention heads hold laws of low entropy in fewer dimensions than the laws have, within (N1).
+
+    Args:
+        built: The network and its laws.
+
+    Returns:
+        The evidence.
+    """
+    task, network = built.task, built.model
+    if task.laws is None:
+        raise InputError("the task", f"has the target {task.target!r}", "laws")
+    laws = lookup_laws(task.laws, task.labels, task.prior)
+    family = best(task.d_vocab, network.d_model)
+    margins = certify_margins(network.W_U.T.astype(np.int64), family.encoders)
+    bound = bound_by_missing(laws, Enclosure(float(margins.largest)) / float(margins.least)) - laws.entropy
+    cost = divergence(enclose_logits(network, task.contexts), task.laws)
+    right = certify_memorization(network, task).answers.margin_lower > 0.0
+    certified = bool(right.all())
+    below = int((cost.upper() < bound.lower()).sum())
+    exact = bool((network.W_U == network.W_U.astype(np.int64)).all()) and margins.least > 0
+    return Evidence(
+        "with",
+        f"attention-only transformer, {network.n_heads} heads of dimension {network.d_head}: {built.summary}",
+        f"at most {at_most(laws.mean(bound))} nats (N1), the token first everywhere",
+        f"at most {at_most(laws.mean(cost))} nats; below (N1) on {below} of {task.n_contexts} contexts",
+        Method("enclosure of the logits of the float64 weights", Means.ENCLOSURES),
+        proved(exact and certified and below == task.n_contexts),
+    )
+
+
+def share_reached(laws: LookupLaws, cost: Enclosure, bound: Enclosure) -> float:
+    """How much of a bound of the divergence is reached at most, in floating point; for the reader."""
+    entropy = laws.entropy.midpoint
+    room = bound.midpoint - entropy
+    usable = np.isfinite(room) & (room > 1e-6 * entropy)
+    return float(((cost.midpoint - entropy)[usable] / room[usable]).max(initial=0.0))
