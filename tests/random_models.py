@@ -1,6 +1,6 @@
 """Small random models of every kind of block and of every option, from a seed: smooth, hard, tied, huge, or of no head.
 
-`verify.theorems.strategies.models` draws models that shrink; these are drawn from one number, so that thousands are
+`byheart.testing.strategies.models` draws models that shrink; these are drawn from one number, so that thousands are
 the same wherever they are drawn.
 """
 

@@ -17,10 +17,10 @@ except ModuleNotFoundError:
         "byheart.testing needs Hypothesis: `pip install 'byheart[strategies]'`", name="hypothesis"
     ) from None
 
+from byheart.testing import strategies
 from byheart.testing.assertion import CounterexampleError, Tally, UndecidedWarning, assert_holds
 from byheart.testing.code import as_code
-from verify.theorems import strategies
-from verify.theorems.strategies import *  # noqa: F403
+from byheart.testing.strategies import *  # noqa: F403
 
 __all__ = ["CounterexampleError", "Tally", "UndecidedWarning", "as_code", "assert_holds"]
 __all__ += strategies.__all__

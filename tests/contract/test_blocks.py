@@ -22,6 +22,7 @@ from flint import arb, arb_mat, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import inputs, models
 from constructions.errors import FileFormatError, HypothesisError, InputError
 from constructions.model.blocks import Attention, FeedForward, Normalization
 from constructions.model.exact_network import rounded
@@ -42,7 +43,6 @@ from verify.kernel.model import read_model
 from verify.kernel.task import read_task
 from verify.runs.formats import FLOAT32, FLOAT64
 from verify.runs.rounding import rounding_bound
-from verify.theorems.strategies import inputs, models
 from verify.torch.module import Replica
 
 BITS = 3000  # of the truth: scores of 10^100 leave 2600 of them

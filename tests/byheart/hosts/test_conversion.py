@@ -19,6 +19,7 @@ from byheart.hosts.conversion import (
     without_output_shift,
 )
 from byheart.hosts.exported import transformer_bridge, transformer_lens
+from byheart.testing.strategies import inputs, models
 from constructions.errors import InputError
 from constructions.model.blocks import Attention, FeedForward
 from constructions.model.model import Model
@@ -26,7 +27,6 @@ from tests.exports import MODELS, attention, neurons, norm, of_tokens
 from verify.forward.in_rationals import exact_network_logits
 from verify.forward.logits import enclose_logits
 from verify.runs.exact_runs import exact_runs
-from verify.theorems.strategies import inputs, models
 
 EQUAL = [name for name, model in MODELS.items() if model.reads_tokens]
 

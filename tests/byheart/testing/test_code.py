@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.testing import as_code, dana_instances, mahdavi_instances, sizes, tasks
-from verify.theorems.strategies import front_ends, hostile_matrices, models, near_singular, transformers
+from byheart.testing.strategies import front_ends, hostile_matrices, models, near_singular, transformers
 from verify.verdict import Verdict
 
 

@@ -10,6 +10,7 @@ from flint import fmpq, fmpq_mat
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import Sizes, contexts, front_ends, sizes
 from constructions.attention.exact_skip_connection import (
     BasisCondition,
     basis_condition,
@@ -20,7 +21,6 @@ from constructions.attention.integer_front_end import integer_front_end
 from constructions.errors import HypothesisError, InputError
 from constructions.model.exact_network import ExactFrontEnd, exact_front_end
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
-from verify.theorems.strategies import Sizes, contexts, front_ends, sizes
 
 ONE = fmpq_mat(1, 1, [1])
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from byheart.testing.strategies import contexts, sizes
 from constructions.attention.capacity.generic_rank import generic_rank
 from constructions.attention.full_rank import full_rank_attention
 from constructions.errors import InputError
@@ -11,7 +12,6 @@ from constructions.model.attention import features
 from constructions.tasks.arrays import all_contexts
 from verify.forward.logits import enclose_logits
 from verify.theorems.capacity.attention_rank import attention_rank
-from verify.theorems.strategies import contexts, sizes
 
 XOR = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import distributions
 from constructions.encoders.sequence_encoder import best_encoder
 from constructions.errors import InputError
-from verify.theorems.strategies import distributions
 
 MINIMAL = np.array([[0.6, 0.3, 0.1], [0.6, 0.1, 0.3]])
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import distributions
 from constructions.encoders.truncated_laws import (
     hadamard_laws,
     nearly_planar_laws,
@@ -15,7 +16,6 @@ from constructions.encoders.truncated_laws import (
     truncated_laws,
 )
 from constructions.errors import HypothesisError, InputError
-from verify.theorems.strategies import distributions
 
 
 def centred_logarithms(weights):

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import contexts, sizes
 from constructions.attention.capacity.generic_rank import generic_rank
 from constructions.errors import HypothesisError, InputError
 from constructions.model.attention import logits
 from constructions.named.context_rows import ContextRows
 from constructions.named.full_rank_attention import full_rank_memory, independent_rows
-from verify.theorems.strategies import contexts, sizes
 
 
 def rows_of(tokens):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from byheart.testing.strategies import contexts
 from constructions.errors import CapacityError, HypothesisError
 from constructions.named.context_rows import ContextRows
 from constructions.named.theorem_1 import theorem_1_on_contexts
 from verify.provers.memorization import certify_memorization
-from verify.theorems.strategies import contexts
 
 XOR = ContextRows(np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]), ("0", "1"))
 

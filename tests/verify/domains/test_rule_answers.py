@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing import strategies
 from constructions.errors import InputError
 from constructions.model.model import Model
 from constructions.tasks.rule import rule_task
@@ -18,7 +19,6 @@ from verify import workers
 from verify.domains import rule_answers
 from verify.domains.rule_answers import judge_rule
 from verify.journal import Journal
-from verify.theorems import strategies
 from verify.workers import processes
 
 

@@ -7,6 +7,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import models
 from constructions.model.blocks import Attention, FeedForward, Normalization
 from constructions.model.model import Model
 from tests.balls import contains
@@ -14,7 +15,6 @@ from tests.corpus.definitions import DIGITS, logits_of
 from tests.random_models import Pen, random_model
 from tests.verify.kernel.test_walk import kernel_model
 from verify.kernel import balls
-from verify.theorems.strategies import models
 
 CONTEXTS = [(0, 1, 2), (1, 1, 1), (2, 0, 1), (2, 2, 1)]
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import models, tasks
 from constructions.model.blocks import Attention
 from constructions.model.model import Model
 from constructions.tasks.criterion import Criterion
@@ -25,7 +26,6 @@ from verify.kernel import answers, domain
 from verify.kernel.certificate import read_certificate
 from verify.kernel.check import outcome
 from verify.kernel.verdicts import BadInputError, UndecidedError
-from verify.theorems.strategies import models, tasks
 
 FOLDERS = {
     "answers": folders.lookup,

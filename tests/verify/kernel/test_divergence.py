@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import models, tasks
 from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from tests.corpus.definitions import DIGITS, figures, float_above, float_below, mean_over_occurrences
 from tests.verify.kernel import folders
 from verify.kernel.check import outcome
-from verify.theorems.strategies import models, tasks
 
 ENDS: dict[str, Callable[[Any], Any]] = {
     "max": lambda true: max(true.losses),

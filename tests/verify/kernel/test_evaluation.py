@@ -8,6 +8,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import tasks
 from constructions.memories.probes.probe_memory import probe_memory
 from constructions.tasks.arrays import enumerated_task
 from tests.verify.kernel.test_task import read
@@ -15,7 +16,6 @@ from tests.verify.kernel.test_walk import kernel_model
 from verify.kernel import evaluation, walk
 from verify.kernel.evaluation import Evaluation, Found, divergence, entropy, guess, judged
 from verify.provers.answer_bounds import guess_loss
-from verify.theorems.strategies import tasks
 
 TASKS = st.sampled_from(("labels", "laws")).flatmap(lambda target: tasks(d_vocab=3, n_ctx=2, target=target))
 

@@ -12,6 +12,7 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import models
 from constructions.model.blocks import Normalization
 from constructions.model.model import Model
 from constructions.model.shapes import dana_network, is_dana_network, is_heads_alone, is_mahdavi_layer
@@ -24,7 +25,6 @@ from tests.layers import random_layer, random_layer_task
 from tests.verify.kernel.test_walk import kernel_model
 from verify.kernel.features import HEADS_ALONE, LAYER, NETWORK, columns, features, largest_weights, shape
 from verify.kernel.task import Task, read_task
-from verify.theorems.strategies import models
 
 CONTEXTS = np.array([[0, 1, 2], [1, 1, 1], [2, 0, 1], [0, 0, 2], [1, 2, 1]])
 

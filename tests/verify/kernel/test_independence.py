@@ -8,9 +8,9 @@ from flint import arb, ctx, fmpq, fmpq_mat, fmpz_mat
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import hostile_matrices, near_singular
 from verify.kernel import independence
 from verify.kernel.independence import exceeds, has_rank
-from verify.theorems.strategies import hostile_matrices, near_singular
 
 PRECISIONS = (128, 512, 4096)
 

@@ -9,6 +9,7 @@ import pytest
 import safetensors.numpy
 from hypothesis import given
 
+from byheart.testing.strategies import models
 from constructions.formats.files import canonical_json
 from constructions.formats.tensor_file import load_tensors
 from constructions.model.model import Model as Built
@@ -16,7 +17,6 @@ from tests.verify.kernel.test_balls import rare_model
 from tests.verify.kernel.test_walk import kernel_model
 from verify.kernel.model import read_model
 from verify.kernel.verdicts import BadInputError
-from verify.theorems.strategies import models
 
 
 @given(models())

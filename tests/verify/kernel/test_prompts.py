@@ -11,6 +11,7 @@ from flint import ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import models
 from constructions.model.model import Model
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask
@@ -22,7 +23,6 @@ from verify.kernel.check import outcome
 from verify.kernel.evaluation import guess
 from verify.kernel.task import read_task
 from verify.kernel.verdicts import BadInputError
-from verify.theorems.strategies import models
 
 TASK = PromptTask(
     ("a", "b", "c"), ((0,), (1, 1), (2,)), ((1, 2), (0,), (1, 1)), (("a", "b c"), ("b b", "a"), ("c", "b b"))

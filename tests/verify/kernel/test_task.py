@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.reciting import whole_text
+from byheart.testing.strategies import tasks
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Counts
 from constructions.tasks.task import Task as Written
 from tests import task_files
 from verify.kernel.task import Task, read_task, windows
 from verify.kernel.verdicts import BadInputError, UndecidedError
-from verify.theorems.strategies import tasks
 
 
 def read(task: Written) -> Task:

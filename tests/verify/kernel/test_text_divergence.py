@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import models, tasks
 from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
 from tests.corpus.definitions import DIGITS, figures, float_above, float_below
 from tests.verify.kernel import folders
 from verify.kernel.check import outcome
-from verify.theorems.strategies import models, tasks
 
 FACTS = {"next_tokens": np.array([1, 2, 3, 2]), "weights": np.array([7, 3, 2, 1])}
 TASK = array_task(np.array([[0], [1], [2], [3]]), vocabulary=4, target="labels", facts=3, **FACTS)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import inputs, models
 from constructions.model.blocks import FeedForward
 from constructions.model.model import Model
 from constructions.tasks.criterion import Criterion
@@ -26,7 +27,6 @@ from verify.kernel import balls
 from verify.kernel.check import outcome
 from verify.kernel.task import read_task
 from verify.kernel.verdicts import BadInputError
-from verify.theorems.strategies import inputs, models
 
 VECTOR_MODELS = models().filter(lambda model: not model.reads_tokens)
 

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import Sizes, contexts, transformers
 from constructions.errors import InputError
 from constructions.model.blocks import FeedForward
 from constructions.model.model import Model
 from verify.forward.heads import enclose_features, enclose_last
 from verify.theorems.capacity.attention_rank import attention_rank
-from verify.theorems.strategies import Sizes, contexts, transformers
 
 
 @given(data=st.data(), with_skip=st.booleans())

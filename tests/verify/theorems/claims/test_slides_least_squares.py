@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import distributions
 from constructions.encoders.truncated_laws import truncated_laws
 from verify.arithmetic.enclosure import Enclosure
 from verify.provers.memorization import certify_memorization
@@ -12,7 +13,6 @@ from verify.theorems.claims import slides_least_squares as audit
 from verify.theorems.claims.slides_least_squares import CLAIM
 from verify.theorems.encoders.encoder_floor import EncoderFloor
 from verify.theorems.encoders.truncation_bound import least_squares_bound, log_law_singular_values
-from verify.theorems.strategies import distributions
 from verify.verdict import Verdict
 
 

@@ -6,6 +6,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import distributions
 from constructions.encoders.sequence_encoder import best_encoder
 from constructions.errors import InputError
 from constructions.model.shapes import dana_network
@@ -19,7 +20,6 @@ from verify.theorems.encoders.encoder_ceiling import (
     network_divergence,
     truncation_ceiling,
 )
-from verify.theorems.strategies import distributions
 
 
 def in_balls(logits, given_laws, prior):

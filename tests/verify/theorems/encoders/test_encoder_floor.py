@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import verify.theorems.encoders.encoder_floor as module
+from byheart.testing.strategies import distributions
 from constructions.encoders.sequence_encoder import best_encoder
 from constructions.errors import InputError
 from verify.arithmetic.enclosure import Enclosure
 from verify.theorems.encoders.encoder_ceiling import encoder_divergence, mean_divergence, truncation_ceiling
 from verify.theorems.encoders.encoder_floor import Block, encoder_floor, psi_above, reach_above
-from verify.theorems.strategies import distributions
 from verify.verdict import Verdict
 
 MINIMAL = [[6, 3, 1], [6, 1, 3]]

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing import strategies
 from constructions.encoders.low_entropy_encoder import lookup_encoder
 from constructions.errors import HypothesisError, InputError
 from constructions.unembeddings.axes import simplex
 from constructions.unembeddings.johnson_lindenstrauss import gaussian_unembedding, johnson_lindenstrauss_unembedding
-from verify.theorems import strategies
 from verify.theorems.encoders.lookup_divergence import lookup_divergence
 
 UNEMBEDDINGS = (

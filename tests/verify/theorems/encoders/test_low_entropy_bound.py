@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
+from byheart.testing.strategies import distributions as law_arrays
 from constructions.encoders.low_entropy_encoder import missing_mass, printed_strength, strength
 from constructions.errors import InputError
 from verify.arithmetic.enclosure import Enclosure
@@ -33,7 +34,6 @@ from verify.theorems.encoders.low_entropy_bound import (
     slides_factor,
     within,
 )
-from verify.theorems.strategies import distributions as law_arrays
 
 BITS = 400
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import distributions
 from constructions.encoders.sequence_encoder import best_encoder
 from constructions.errors import InputError
 from verify.theorems.encoders.encoder_ceiling import encoder_divergence
 from verify.theorems.encoders.ordering_floor import ordering_floor
-from verify.theorems.strategies import distributions
 
 
 def isotonic_cost(law):

@@ -8,6 +8,7 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import distributions
 from constructions.encoders.truncated_laws import hadamard_laws, random_laws, token_pair_laws, truncated_laws
 from constructions.errors import HypothesisError, InputError
 from verify.arithmetic.enclosure import Enclosure, matmul
@@ -27,7 +28,6 @@ from verify.theorems.encoders.truncation_bound import (
     tail_sum_bound,
     tail_value,
 )
-from verify.theorems.strategies import distributions
 
 BITS = 400
 

@@ -9,9 +9,9 @@ from flint import arb, ctx, fmpq, fmpq_mat
 from hypothesis import given
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import contexts
 from constructions.errors import InputError
 from verify.theorems.memories.sharp_attention import SharpAttention, enclose_sharp_attention
-from verify.theorems.strategies import contexts
 
 ONE = fmpq_mat(1, 1, [1])
 

@@ -6,6 +6,7 @@ from flint import ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from byheart.testing.strategies import sizes, transformers
 from constructions.attention.skip_connection_head import skip_connection_head, two_head_skip_connection
 from constructions.errors import InputError
 from constructions.model.blocks import Attention
@@ -14,7 +15,6 @@ from constructions.model.shapes import dana_network
 from constructions.tasks.arrays import all_contexts
 from verify.forward.in_balls import logits_in_balls
 from verify.theorems.memories.skip_connection_error import enclose_skip_error, largest_skip_error
-from verify.theorems.strategies import sizes, transformers
 
 SIZES = sizes(max_d_vocab=3, max_n_ctx=3, max_d_model=3, max_n_heads=2, min_n_heads=1)
 CASES = SIZES.flatmap(lambda size: transformers(size=size))

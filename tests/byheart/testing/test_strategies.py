@@ -9,14 +9,14 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from byheart import testing
+from byheart.testing import strategies
+from byheart.testing.strategies import Sizes
 from constructions.errors import InputError
 from constructions.model.blocks import Attention, FeedForward, Normalization
 from constructions.model.exact_attention import exact_features
 from constructions.model.shapes import dana_tensors
 from verify.forward.in_balls import logits_in_balls
 from verify.forward.in_rationals import exact_network_logits
-from verify.theorems import strategies
-from verify.theorems.strategies import Sizes
 
 # An instance is enough, the smallest one is not asked for.
 SEARCH = settings(max_examples=5000, database=None, phases=[Phase.generate])
@@ -295,15 +295,15 @@ def test_hostile_transformers_of_every_kind_are_found(wanted):
 
 def test_importing_all_brings_the_strategies_only():
     namespace = {}
-    exec("from verify.theorems.strategies import *", namespace)
+    exec("from byheart.testing.strategies import *", namespace)
     names = set(namespace) - {"__builtins__"}
     assert names == set(strategies.__all__) <= set(testing.__all__)
     assert all(getattr(testing, name) is namespace[name] for name in names)
-    assert all(value.__module__ == "verify.theorems.strategies" for name, value in namespace.items() if name in names)
+    assert all(value.__module__ == "byheart.testing.strategies" for name, value in namespace.items() if name in names)
     public = {
         name
         for name, value in vars(strategies).items()
-        if not name.startswith("_") and getattr(value, "__module__", "") == "verify.theorems.strategies"
+        if not name.startswith("_") and getattr(value, "__module__", "") == "byheart.testing.strategies"
     }
     assert public == names
 
