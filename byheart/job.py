@@ -19,10 +19,10 @@ from byheart.choice.chooser import SMALLEST, Offer, offers, smallest_of
 from byheart.choice.trial import runs_in_torch
 from byheart.device import require_device
 from byheart.figures import CapacityFigures, Ends, Figures, RunFigures, Tried
-from byheart.findings import findings
 from byheart.measured import proved_figures
 from byheart.memory import NewMemory
-from byheart.report.rank_profile import profile_records
+from byheart.theorems.findings import findings
+from byheart.theorems.rank_profile import profile_records
 from constructions.attention.capacity.forbidden_labelling import most_forbidden_heads
 from constructions.attention.capacity.head_counts import Capacity, capacity
 from constructions.attention.capacity.rank_profile import RankProfile, rank_profile

@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     order = {id: place for place, id in enumerate(ids)}
     summaries.sort(key=lambda summary: order.get(summary["id"], len(order)))
     if page is not None:
-        from byheart.report.audit_page import write_audit
+        from byheart.theorems.audit_page import write_audit
 
         write_audit(page, summaries, asked)
     outcome = audit_outcome(summaries, asked)

@@ -120,7 +120,7 @@ def _write(profile: "RankProfile", place: Path) -> None:
     """Write the profile to a file of the kind that its ending says."""
     import json
 
-    from byheart.report.rank_profile import profile_csv, profile_picture, profile_records
+    from byheart.theorems.rank_profile import profile_csv, profile_picture, profile_records
     from constructions.formats.files import write_atomically
 
     kinds = {

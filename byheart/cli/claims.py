@@ -8,11 +8,11 @@ from collections import Counter
 from fnmatch import fnmatchcase
 from typing import Any, get_args
 
-from byheart.report.claims_table import csv_table, latex_table, parameters, verdict
 from byheart.terminal.exit_codes import PROVED
 from byheart.terminal.options import add_output_options
 from byheart.terminal.places import file_of_page
 from byheart.terminal.tables import Rows, print_list, print_tables
+from byheart.theorems.claims_table import csv_table, latex_table, parameters, verdict
 from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.named.names import leading_from

@@ -16,7 +16,7 @@ profiled = of(
 )
 listed = of("constructions/named/context_rows.py", "tests/constructions/named/test_context_rows.py")
 labelled = of("constructions/named/labelled_contexts.py", "tests/constructions/named/test_labelled_contexts.py")
-shown = of("byheart/report/rank_profile.py", "tests/byheart/report/test_rank_profile.py")
+shown = of("byheart/theorems/rank_profile.py", "tests/byheart/theorems/test_rank_profile.py")
 
 MUTANTS = [
     profiled("self.upper < self.printed", "self.lower < self.printed", "a count that may hold is said to fail"),

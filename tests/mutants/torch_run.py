@@ -18,7 +18,7 @@ compiled = of("verify/torch/compiled.py", "tests/verify/torch/test_compiled.py")
 record = of("byheart/device_runs/record.py", "tests/byheart/device_runs/test_record.py")
 page = of("byheart/report/page.py", "tests/byheart/report/test_page.py")
 audit = of("verify/theorems/audit.py", "tests/verify/theorems/test_audit.py")
-audit_page = of("byheart/report/audit_page.py", "tests/byheart/report/test_audit_page.py")
+audit_page = of("byheart/theorems/audit_page.py", "tests/byheart/theorems/test_audit_page.py")
 
 MUTANTS = [
     # Idle heads.

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from byheart.findings import findings, rounded_up
+from byheart.theorems.findings import findings, rounded_up
 from constructions.model.shapes import is_dana_network, is_mahdavi_layer
 from constructions.named.low_coherence_unembedding import johnson_lindenstrauss_memory
 from constructions.named.registry import NAMED, named

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from byheart.report.audit_page import audit_html, write_audit
 from byheart.report.formulas import with_formulas
+from byheart.theorems.audit_page import audit_html, write_audit
 from tests.byheart.report.test_page import HOSTILE, Page
 from verify.theorems.audit import Audit, audit_summaries
 from verify.theorems.claim import Claim

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from byheart.report.rank_profile import profile_csv, profile_picture, profile_records
+from byheart.theorems.rank_profile import profile_csv, profile_picture, profile_records
 from constructions.attention.capacity.rank_profile import RankCell, RankProfile, rank_profile
 
 XOR = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from byheart.report.claims_table import csv_table, latex_table, quoted
+from byheart.theorems.claims_table import csv_table, latex_table, quoted
 from verify.theorems.claims import REGISTER, listing
 
 ROOT = Path(__file__).parents[3]
