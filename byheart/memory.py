@@ -86,8 +86,8 @@ class Memory:
     Example:
         >>> from byheart import memorize
         >>> memory = memorize({("France", "capital"): "Paris", ("Peru", "capital"): "Lima"})
-        >>> memory["Peru", "capital"], ("Peru", "river") in memory, str(memory)[:28]
-        ('Lima', False, 'HELD, PROVED: 2 of 2 context')
+        >>> memory["Peru", "capital"], ("Peru", "river") in memory, str(memory)[:33]
+        ('Lima', False, 'MEMORIZED, PROVED: 2 of 2 context')
         >>> [answer.token for answer in memory.ask(["France, capital", "Peru, capital"])]
         ['Paris', 'Lima']
     """

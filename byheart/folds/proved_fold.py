@@ -79,8 +79,8 @@ class ProvedFold:
         >>> from verify.provers.domain import certify_fold
         >>> model, fold = adder(2, base=2), addition(2, base=2)
         >>> proved = ProvedFold(model, fold, certify_fold(model, fold).certificate)
-        >>> proved.ask("3 + 2").number, str(proved)[:30]
-        (5, 'HELD, PROVED: 16 of 16 inputs;')
+        >>> proved.ask("3 + 2").number, str(proved)[:35]
+        (5, 'MEMORIZED, PROVED: 16 of 16 inputs;')
     """
 
     model: Model

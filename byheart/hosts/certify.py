@@ -426,8 +426,8 @@ def certify_fold(
     Example:
         >>> from constructions.memories.heads.adder import adder
         >>> from constructions.folds.fold import addition
-        >>> certify_fold(adder(2, base=2), addition(2, base=2))["headline"][:31]
-        'HELD, PROVED: 16 of 16 inputs; '
+        >>> certify_fold(adder(2, base=2), addition(2, base=2))["headline"][:36]
+        'MEMORIZED, PROVED: 16 of 16 inputs; '
     """
     progress("model", None, "")
     if out is not None:

@@ -209,7 +209,7 @@ class ExportedFold:
         found = self.proved.adding(f"generate is right on {measured.right} of {asked}, measured")
         all_right = self.certificate.answers.values["held"] == self.fold.inputs
         if found.verdict is Verdict.PROVED and all_right and measured.right < measured.inputs:
-            word = "OUTSIDE OF WHAT ROUNDING EXPLAINS" if self.in_every_run else "NOT HELD, MEASURED"
+            word = "OUTSIDE OF WHAT ROUNDING EXPLAINS" if self.in_every_run else "NOT MEMORIZED, MEASURED"
             found = replace(found, verdict=Verdict.REFUTED, word=word)
         return found if measured.wrong is None else found.adding(measured.wrong.words(self.fold))
 

@@ -88,8 +88,8 @@ def facts_page(rows: Sequence[Sequence[str]], details: FactsDetails) -> str:
         ValueError: The margins are not those of the facts that are held, or of as many that are not.
 
     Example:
-        >>> details = FactsDetails("REFUTED", "NOT HELD", [], {0}, 1, None, [Margin(2.0, 2.1), Margin(-1.0, -0.9)], 9,
-        ...                        {}, {})
+        >>> details = FactsDetails("REFUTED", "NOT MEMORIZED", [], {0}, 1, None, [Margin(2.0, 2.1), Margin(-1.0, -0.9)],
+        ...                        9, {}, {})
         >>> page = facts_page([["Peru", "Lima"], ["Chile", "Lima"]], details)
         >>> page.count("<title>Peru → Lima: proved right, margin ≥ 2<"), page.count("proved wrong, margin ≤ −0.9<")
         (1, 1)

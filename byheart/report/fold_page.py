@@ -75,7 +75,7 @@ def fold_page(fold: Fold, entries: Entries, details: FoldDetails) -> str:
     Example:
         >>> from constructions.folds.fold import addition
         >>> leads = [Lead(0.9, 1.0, [1, 0, 1, 0]), Lead(0.8, 0.9, [0, 0, 1, 0])]
-        >>> details = FoldDetails("PROVED", "HELD", [], leads, None, {}, {})
+        >>> details = FoldDetails("PROVED", "MEMORIZED", [], leads, None, {}, {})
         >>> page = fold_page(addition(1, base=2), Entries(9, 8, 7, 6), details)
         >>> page.count("<rect"), "1 + 1" in page
         (2, True)

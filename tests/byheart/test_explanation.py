@@ -78,7 +78,7 @@ def test_a_fact_that_is_not_held_is_said_not_to_be():
     memory = memorize(FACTS, memory="theorem-1")
     model = memory.model
     spoiled = Model(blocks=model.blocks, W_U=model.W_U[:, ::-1].copy(), W_E=model.W_E, W_pos=model.W_pos)
-    assert explain(spoiled, memory.task, "Peru, river").headline().startswith("NOT HELD: Peru, river -> Amazon")
+    assert explain(spoiled, memory.task, "Peru, river").headline().startswith("NOT MEMORIZED: Peru, river -> Amazon")
 
 
 def test_what_is_undecided_is_neither_held_nor_lost():
@@ -101,7 +101,7 @@ def test_a_part_of_which_nothing_is_proved_leaves_the_question_open_with_its_exi
             monkeypatch.setattr("byheart.cli.explain.require_folder", lambda _: None)
             code = main(["explain", "folder", "u", "--quiet"])
             line = capsys.readouterr().out
-            word = {0: "FACT PROVED: ", 1: "NOT HELD: ", 3: "NOT DECIDED: "}[code]
+            word = {0: "FACT PROVED: ", 1: "NOT MEMORIZED: ", 3: "NOT DECIDED: "}[code]
             assert line.startswith(word) and (code == 1) == (fate == "lost")
             assert (code == 0) == (fate == "held" and part != "undecided")
 

@@ -47,7 +47,7 @@ def test_the_folder_holds_what_the_figures_say(tmp_path):
     assert set(figures.json()) >= FIELDS
     assert figures.verdict == "PROVED"
     assert figures.wrong == 0 and figures.held == figures.memorized == 60
-    assert figures.headline.startswith("HELD, PROVED: 60 of 60")
+    assert figures.headline.startswith("MEMORIZED, PROVED: 60 of 60")
     assert figures.mean_loss_upper <= figures.max_loss_upper <= 1e-13 < figures.guess_kl_lower
     lower, upper = figures.text_kl
     assert 0 < lower <= upper
@@ -131,7 +131,7 @@ def test_one_context_of_one_token_is_a_task(tmp_path):
         task = make_task(np.array([[1]]), counts, vocabulary=("a", "b"), target=target)
         made = memorize_into(tmp_path / target, task)
         assert made.held == 1  # of one law a guess knows as much
-        assert made.headline.startswith("HELD, PROVED" if target == "labels" else "NO BETTER THAN A GUESS")
+        assert made.headline.startswith("MEMORIZED, PROVED" if target == "labels" else "NO BETTER THAN A GUESS")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_where_laws_do_not_fit_it_is_said_how_much_is_unavoidable(tmp_path):
     assert "A stream of 5 dimensions cannot hold every law over 12 tokens" in page
     certificate = Certificate.load(tmp_path / "out")
     assert certificate.answers.values["held"] == figures.held < 60
-    assert figures.headline.startswith("NOT HELD") and f"{figures.held} of 60" in figures.headline
+    assert figures.headline.startswith("NOT MEMORIZED") and f"{figures.held} of 60" in figures.headline
     assert check_memorization(tmp_path / "out", Criterion.at_most(figures.mean_loss_upper)).verdict is Verdict.PROVED
     # The weighted divergence lies below the largest one, by the bounds of the certificate too.
     assert reached <= figures.max_loss_upper
@@ -258,7 +258,7 @@ def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory,
     figures = hold(facts_of_three_columns(), memory=memory).save(tmp_path / "out")
     assert figures.memory == memory and figures.dtype == "float32"
     assert [offer.memory for offer in figures.memories] == [memory]
-    assert figures.headline.startswith("HELD, PROVED: 25 of 25")
+    assert figures.headline.startswith("MEMORIZED, PROVED: 25 of 25")
     assert figures.parameters == figures.memories[0].parameters
     assert check_memorization(tmp_path / "out").verdict is Verdict.PROVED
     assert (figures.blocks is not None) == (memory not in ONE_ATTENTION)

@@ -54,7 +54,7 @@ def test_the_command_line_proves_a_kind_of_ones_own_and_refutes_it(checker, kind
     true = folder_with(tmp_path / "true", BITS, kinds)
     code, said = checked(capsys, *checker, "--kinds", kinds, true)
     assert (code, said["verdict"]) == (0, "PROVED")
-    assert said["headline"].startswith("HELD, PROVED: 2 of 2 contexts")
+    assert said["headline"].startswith("MEMORIZED, PROVED: 2 of 2 contexts")
     assert said["headline"].endswith(f"believing the kinds of statement of {kinds}")
     own = said["statements"][1]
     assert (own["id"], own["verdict"], own["checker"]) == (ID, "PROVED", "kernel")

@@ -103,7 +103,9 @@ def test_a_table_is_a_model_of_the_library_itself(tmp_path):
     from transformers import pipeline
 
     report = byheart.memorize(FACTS).export(to="huggingface", out=tmp_path / "out")
-    assert report["headline"].startswith("HELD, PROVED: 3 of 3") and "GPT2LMHeadModel" in report["measured"]["runs"]
+    assert (
+        report["headline"].startswith("MEMORIZED, PROVED: 3 of 3") and "GPT2LMHeadModel" in report["measured"]["runs"]
+    )
     say = pipeline("text-generation", model=str(tmp_path / "out"))
     assert say("New Zealand, capital, ")[0]["generated_text"] == "New Zealand, capital, Wellington"
     several = say(["Peru, capital", "New Zealand, capital, "], batch_size=2, return_full_text=False)

@@ -15,9 +15,10 @@ from tests.command_line import written
 CODES = {
     "yes": (
         0,
-        r"(HELD|AS ASKED|REPRODUCES ITS TARGETS( AS ASKED)?|NEAR ITS TARGETS AS ASKED|BY HEART), (PROVED|MEASURED)",
+        r"(MEMORIZED|AS ASKED|REPRODUCES ITS TARGETS( AS ASKED)?|NEAR ITS TARGETS AS ASKED|BY HEART), "
+        r"(PROVED|MEASURED)",
     ),
-    "no": (1, r"(NOT HELD|NOT AS ASKED|NO BETTER THAN A GUESS)(, SAMPLED)?"),
+    "no": (1, r"(NOT MEMORIZED|NOT AS ASKED|NO BETTER THAN A GUESS)(, SAMPLED)?"),
     "open": (3, r"NOT DECIDED|SAMPLED|NOT JUDGED"),
 }
 """The words of each answer, whole, and the only exit code that goes with them."""
@@ -102,7 +103,7 @@ def test_rules_and_samples_of_them(tmp_path, capsys, seed):
             answers += [answered(["check", out, "--fast"], capsys)]
             for answer, line in answers:
                 assert answer in (("yes" if truth(found, labels, least) else "no"), *["open"] * ("drawn from" in line))
-                assert "drawn from 64" not in line or not line.startswith("HELD")
+                assert "drawn from 64" not in line or not line.startswith("MEMORIZED")
 
 
 def test_what_every_other_command_says_first_goes_with_its_exit_code(tmp_path, capsys):

@@ -290,7 +290,9 @@ def test_the_numbers_of_the_honest_network_decide_nothing_about_a_spoiled_one(fo
     report = check(folder)
     assert verdicts(report)[ANSWERS] is PROVED  # a statement that says nothing is true
     if check is check_memorization:
-        assert report.verdict is REFUTED and report.headline().startswith("NOT HELD")  # the answer is the reader's own
+        assert report.verdict is REFUTED and report.headline().startswith(
+            "NOT MEMORIZED"
+        )  # the answer is the reader's own
     else:
         assert report.verdict is UNDECIDED  # from that statement neither a yes nor a no follows
 

@@ -1,4 +1,4 @@
-"""No output says HELD unless `certify` says it of the same weights, the same task and the same criterion."""
+"""No output says MEMORIZED unless `certify` says it of the same weights, the same task and the same criterion."""
 
 import shutil
 from contextlib import redirect_stderr, redirect_stdout
@@ -48,7 +48,7 @@ def spoken(folder, command, task):
 
 
 def says_held(text):
-    return "HELD" in text.replace("NOT HELD", "")
+    return "MEMORIZED" in text.replace("NOT MEMORIZED", "")
 
 
 @given(
@@ -74,7 +74,7 @@ def test_no_command_says_held_unless_certify_does(seed, target, criterion, comma
         written = folder if command[0] != "export" else Path(f"{folder}-out")
         if says_held(said) and written.is_dir():
             figures = certify(written, task, criterion=criterion)
-            assert figures["headline"].startswith("HELD, PROVED") and figures["verdict"] == "PROVED", said
+            assert figures["headline"].startswith("MEMORIZED, PROVED") and figures["verdict"] == "PROVED", said
         assert not says_held(said) or code in (0, 3) or command[0] == "export", said
         if certify_memorization(model, task, criterion).certificate.verdict.value != "PROVED":
             assert not says_held(said) or command[0] == "export"
@@ -123,7 +123,7 @@ def forged(top, name):
 def test_no_forged_folder_of_the_former_rounds_is_called_held(tmp_path, name):
     folder, task = forged(tmp_path, name)
     report = check_memorization(folder)
-    assert not report.headline().startswith(("HELD", "AS ASKED"))
+    assert not report.headline().startswith(("MEMORIZED", "AS ASKED"))
     assert name in ("own targets",) or report.verdict.value == "REFUTED"
     assert name in ("own targets",) or check_by_kernel(folder).verdict.value != "PROVED"
     for command in COMMANDS:

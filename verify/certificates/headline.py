@@ -85,7 +85,7 @@ def outcome(
     target: str,
     origin: str,
     by: str = "PROVED",
-    word: str = "HELD",
+    word: str = "MEMORIZED",
     noun: str = "",
     where: str = "",
 ) -> Outcome:
@@ -111,9 +111,9 @@ def outcome(
     Example:
         >>> values = {"contexts": 3, "held": 3, "wrong": 0, "guess_held": 2}
         >>> print(outcome(values, Criterion(), target="labels", origin="table"))
-        HELD, PROVED: 3 of 3 contexts; best guess ignoring the context holds 2; one target for each context
+        MEMORIZED, PROVED: 3 of 3 contexts; a guess that ignores the context gets 2; one target for each context
         >>> print(outcome({**values, "held": 2, "wrong": 1}, Criterion(), target="labels", origin="table").word)
-        NOT HELD
+        NOT MEMORIZED
     """
     contexts, held, wrong = (values.get(name, 0) for name in ("contexts", "held", "wrong"))
     verdict, whole = answer(criterion, values), criterion.asked == "held"
@@ -140,10 +140,10 @@ def outcome(
     elif held == contexts:
         count = f"{held} of {counted(contexts, noun)}"
     elif verdict is Verdict.REFUTED and whole and words != VACUOUS:
-        count = f"{wrong} of {contexts} {by.lower()} wrong, {held} held"
+        count = f"{wrong} of {contexts} {by.lower()} wrong, {held} memorized"
         count += f", {contexts - held - wrong} not decided" if held + wrong < contexts else ""
     else:
-        count = f"{held} of {counted(contexts, noun)} held, {wrong} {by.lower()} wrong"
+        count = f"{held} of {counted(contexts, noun)} memorized, {wrong} {by.lower()} wrong"
     if target != "labels" and criterion.asked != "at-most" and criterion.tolerance != TOLERANCE:
         count += f", within {criterion.within}{_unit(target)}"
     parts = [f"{count}, {where}" if where else count]
@@ -165,7 +165,7 @@ def outcome_of_fact(fate: str) -> Outcome:
     """Return what came of one fact alone, of which no guess says anything: ``"held"``, ``"lost"`` or
     ``"undecided"``.
     """
-    words = {"held": "FACT PROVED", "lost": "NOT HELD", "undecided": "NOT DECIDED"}
+    words = {"held": "FACT PROVED", "lost": "NOT MEMORIZED", "undecided": "NOT DECIDED"}
     verdicts = {"held": Verdict.PROVED, "lost": Verdict.REFUTED, "undecided": Verdict.UNDECIDED}
     return Outcome(verdicts[fate], words[fate], ())
 
@@ -253,7 +253,7 @@ def _bounds(criterion: Criterion, values: Mapping[str, Number], target: str, *, 
     unit, parts = _unit(target), []
     every = values.get("held") == values.get("contexts")
     if "margin_lower" in values and (every or criterion.asked != "at-most"):
-        of = "" if every else " of those held"
+        of = "" if every else " of those memorized"
         parts.append(f"least margin{of} >= {decimal_below(values['margin_lower'])}")
     if "max_upper" in values and "mean_upper" in values:
         name = "distance" if target == "values" else "KL"
@@ -263,13 +263,13 @@ def _bounds(criterion: Criterion, values: Mapping[str, Number], target: str, *, 
         else:
             worst, mean = decimal_above(values["max_upper"]), decimal_above(values["mean_upper"])
             parts.append(f"{name} worst <= {worst}{unit}, mean <= {mean}{unit}")
-    guess = "best guess ignoring the context"
+    guess = "a guess that ignores the context"
     if "guess_held" in values and criterion.asked != "at-most":
-        parts.append(f"{guess} holds {values['guess_held']}")
+        parts.append(f"{guess} gets {values['guess_held']}")
     elif "guess_most" in values:
-        parts.append(f"{guess} holds at most {values['guess_most']}")
+        parts.append(f"{guess} gets at most {values['guess_most']}")
     elif "guess_lower" in values:
-        parts.append(f"{guess} >= {decimal_below(values['guess_lower'])}{unit}")
+        parts.append(f"{guess} has >= {decimal_below(values['guess_lower'])}{unit}")
     return parts
 
 

@@ -81,8 +81,8 @@ def convert(folder: Path, out: Path, *, overwrite: bool = False, progress: Progr
         ...     model.save(old / "model.safetensors")
         ...     task.save(old / "task.safetensors")
         ...     certify_memorization(model, task).save(old)
-        ...     print(convert(old, Path(folder) / "new").headline()[:12])
-        HELD, PROVED
+        ...     print(convert(old, Path(folder) / "new").headline()[:17])
+        MEMORIZED, PROVED
     """
     folder = Path(folder)
     if (folder / "edit.json").exists():

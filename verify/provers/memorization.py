@@ -89,7 +89,7 @@ def judge(
         >>> from constructions.tasks.table import table_task
         >>> swap = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
         >>> judge(swap, table_task("a,b\nb,a\n")).outcome.word
-        'HELD, PROVED'
+        'MEMORIZED, PROVED'
     """
     require_fit(model, task)
     asked = criterion or Criterion()
@@ -161,8 +161,8 @@ def certify_memorization(
         >>> nothing = np.zeros((0, 2, 1))
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=nothing, W_K=nothing, W_V=nothing,
         ...                        W_O=np.zeros((0, 1, 2)), W_U=np.eye(2))
-        >>> certify_memorization(network, task).certificate.headline()[:12]
-        'HELD, PROVED'
+        >>> certify_memorization(network, task).certificate.headline()[:17]
+        'MEMORIZED, PROVED'
     """
     require_fit(model, task)
     asked = criterion or Criterion()

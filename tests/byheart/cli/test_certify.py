@@ -27,7 +27,7 @@ def test_the_command_exits_with_the_verdict(tmp_path, capsys):
     task_of(NAME).save(good)
     spoiled(task_of(NAME), 2).save(bad)
     assert main(["certify", str(folder), "--task", str(good), "--out", str(tmp_path / "out")]) == 0
-    assert "HELD, PROVED: 20 of 20 contexts" in capsys.readouterr().out
+    assert "MEMORIZED, PROVED: 20 of 20 contexts" in capsys.readouterr().out
     assert main(["check", str(tmp_path / "out"), "--fast"]) == 0
     assert main(["certify", str(folder), "--task", str(bad), "--json"]) == 1
     shown = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -77,7 +77,7 @@ def test_a_rule_of_a_file_is_judged_and_what_is_wrong_stands_in_a_table(tmp_path
     assert sorted(rows) == [(a, b, min(a, b)) for a in range(8) for b in range(8) if a != b]
     assert main(["check", str(out)]) == main(["check", str(out), "--fast"]) == 1
     assert main([*words, "--sample", "20", "--seed", "mine", "--out", str(tmp_path / "drawn")]) == 1
-    assert "NOT HELD, SAMPLED" in capsys.readouterr().out
+    assert "NOT MEMORIZED, SAMPLED" in capsys.readouterr().out
     assert main(["check", "--fast", str(tmp_path / "drawn"), "--sample-seed", "of my own"]) == 1
     assert "drawn with the seed 'of my own'" in " ".join(capsys.readouterr().out.split())
     assert main(["check", "--fast", str(out), "--sample-seed", "x"]) == 2
@@ -89,7 +89,7 @@ def test_a_rule_is_run(tmp_path, capsys, monkeypatch):
     out = str(tmp_path / "out")
     assert main(["certify", str(tmp_path / "model.safetensors"), "--rule", "max", "--length", "3", "--out", out]) == 0
     assert main(["run", out]) == 0
-    assert "HELD, MEASURED: 512 of 512 inputs" in capsys.readouterr().out
+    assert "MEMORIZED, MEASURED: 512 of 512 inputs" in capsys.readouterr().out
     monkeypatch.setattr("byheart.job._INPUTS_RUN", 100)
     assert main(["run", out, "--json"]) == 3  # a sample ends with the code of a sample
     said = json.loads(capsys.readouterr().out)
@@ -217,7 +217,7 @@ def test_addition_is_proved_on_all_inputs_or_an_input_is_shown(tmp_path, capsys)
     out = str(tmp_path / "out")
     assert main(["certify", str(good), *asked, "--sum-digits", "1", "--out", out, "--every-run", "float32"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert f"HELD, PROVED: {2**80} of {2**80} inputs" in shown
+    assert f"MEMORIZED, PROVED: {2**80} of {2**80} inputs" in shown
     assert "every float32 run right on all inputs, proved" in shown
     assert main(["check", out, "--fast"]) == 0
     assert main(["check", out]) == 3
@@ -231,7 +231,7 @@ def test_addition_is_proved_on_all_inputs_or_an_input_is_shown(tmp_path, capsys)
     assert wrong["decoded"] == wrong["host_decoded"] != wrong["answer"] and "replica in torch" in wrong["host"]
     assert main(["certify", str(bad), *asked, "--overwrite", "--out", out]) == 1
     first = capsys.readouterr().out.splitlines()[0]
-    assert f"1 of {2**80} proved wrong, 0 held, {2**80 - 1} not decided; " in first
+    assert f"1 of {2**80} proved wrong, 0 memorized, {2**80 - 1} not decided; " in first
     shown = "to {} it says {}, not {}".format(*(" ".join(map(str, wrong[n])) for n in ("prompt", "decoded", "answer")))
     assert f"; {shown}; so does the replica in torch" in first
     assert main(["check", out, "--fast"]) == 1
@@ -290,4 +290,4 @@ def test_a_rule_with_a_state_is_read_from_a_function_or_from_a_folder(tmp_path, 
     assert main([*given, f"{tmp_path / 'rules.py'}:sums", "--out", str(tmp_path / "made")]) == 0
     first = capsys.readouterr().out.splitlines()[0]
     assert main([*given, str(tmp_path / "made" / "task.safetensors")]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == first and first.startswith("HELD, PROVED: 4 of 4 inputs")
+    assert capsys.readouterr().out.splitlines()[0] == first and first.startswith("MEMORIZED, PROVED: 4 of 4 inputs")

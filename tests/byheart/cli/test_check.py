@@ -29,7 +29,7 @@ def test_check_proves_the_folder_again(folder, capsys):
 def test_the_first_line_is_the_answer(folder, capsys):
     for command in (["check", "--fast"], ["run"]):
         assert main([command[0], str(folder), *command[1:]]) == 0
-        assert capsys.readouterr().out.startswith("HELD")
+        assert capsys.readouterr().out.startswith("MEMORIZED")
 
 
 def spoiled(folder, target, scale):
@@ -44,7 +44,7 @@ def test_weights_that_memorize_nothing_are_not_held_and_exit_with_1(folder, tmp_
     faint = spoiled(folder, tmp_path / "faint", 0.01)
     for command in (["check", "--fast"], ["run"]):
         assert main([command[0], str(faint), *command[1:]]) == 1
-        assert capsys.readouterr().out.startswith("NOT HELD")
+        assert capsys.readouterr().out.startswith("NOT MEMORIZED")
 
 
 def test_questions_about_a_part_and_about_the_mean_have_their_exit_codes(folder, tmp_path, capsys):
@@ -118,7 +118,7 @@ def test_several_folders_are_checked_whatever_one_of_them_is(at_a_time, tmp_path
     assert [each["folder"] for each in (held, other, lost)] == folders
     assert held["verdict"] == "PROVED" and other["kind"] == "FileFormatError" and "error" in lost
     assert main(["check", "--fast", str(good), str(good), *at_a_time]) == 0
-    assert capsys.readouterr().out.startswith(f"{good}: HELD, PROVED")
+    assert capsys.readouterr().out.startswith(f"{good}: MEMORIZED, PROVED")
 
 
 def test_folders_that_earlier_runs_have_checked_are_taken_over_as_long_as_nothing_changes(
@@ -166,7 +166,7 @@ def test_workers_that_are_elsewhere_check_the_folder_that_is_here(tmp_path, caps
     monkeypatch.setattr("verify.workers.processes", Elsewhere)
     capsys.readouterr()
     assert main(["check", "--fast", "one", "--workers", "1"]) == 0
-    assert capsys.readouterr().out.startswith("one: HELD, PROVED: 16 of 16")
+    assert capsys.readouterr().out.startswith("one: MEMORIZED, PROVED: 16 of 16")
 
 
 def test_a_file_that_has_no_place_is_refused_before_the_work(folder, tmp_path, capsys, monkeypatch):

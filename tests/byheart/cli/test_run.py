@@ -14,20 +14,20 @@ def test_run_judges_the_folder(folder, capsys):
         assert main(["run", str(folder), "--dtype", dtype, "--json"]) == code
         shown = json.loads(capsys.readouterr().out)
         assert shown["within_bound"] is within
-        assert shown["headline"].startswith({0: "HELD, MEASURED: 50 of 50", 3: "NOT JUDGED: "}[code])
+        assert shown["headline"].startswith({0: "MEMORIZED, MEASURED: 50 of 50", 3: "NOT JUDGED: "}[code])
         assert f"run in {dtype} on cpu" in shown["headline"]
 
 
 @pytest.mark.parametrize(
     ("within", "all_held", "every_run", "code", "words"),
     [
-        (True, True, False, 0, "HELD, MEASURED: "),
-        (True, False, False, 1, "NOT HELD: "),
+        (True, True, False, 0, "MEMORIZED, MEASURED: "),
+        (True, False, False, 1, "NOT MEMORIZED: "),
         (False, True, False, 1, "OUTSIDE THE PROVED BOUNDS: "),
         (False, False, False, 1, "OUTSIDE THE PROVED BOUNDS: "),
         (None, True, False, 3, "NOT JUDGED: "),
         (None, False, False, 3, "NOT JUDGED: "),
-        (None, True, True, 0, "HELD, MEASURED: "),
+        (None, True, True, 0, "MEMORIZED, MEASURED: "),
         (None, False, True, 1, "OUTSIDE THE PROVED BOUNDS: "),
     ],
 )

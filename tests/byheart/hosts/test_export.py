@@ -22,7 +22,7 @@ def test_a_folder_is_exported_with_its_task(tmp_path):
     report = export(tmp_path / "in", to="safetensors", out=tmp_path / "out")
     assert report["measured"]["original"] == network.sha256() and report["task"] == task.sha256()
     assert report["proved"] == {"held": task.n_contexts, "wrong": 0}
-    assert report["headline"].startswith("HELD, PROVED: 12 of 12 contexts;") and report["verdict"] == "PROVED"
+    assert report["headline"].startswith("MEMORIZED, PROVED: 12 of 12 contexts;") and report["verdict"] == "PROVED"
     assert "as written for safetensors in float64" in report["headline"]
     (run,) = report["measured"]["runs"].values()
     assert run["held"] == task.n_contexts and run["mean_loss"] < 1e-20
@@ -45,14 +45,16 @@ def test_smaller_types_lose_facts_and_the_report_says_which_number_is_left(tmp_p
     network = memory(task)
     write_memory(tmp_path / "in", network, task)
     given = {"to": "safetensors", "dtype": "bfloat16", "out": tmp_path / "out"}
-    with pytest.raises(LossError, match=r"^NOT HELD: \d+ of 12 proved wrong.*as written for safetensors in bfloat16"):
+    with pytest.raises(
+        LossError, match=r"^NOT MEMORIZED: \d+ of 12 proved wrong.*as written for safetensors in bfloat16"
+    ):
         export(tmp_path / "in", **given)
     assert not (tmp_path / "out").exists()
     report = export(tmp_path / "in", **given, allow_loss=True)
     (run,) = report["measured"]["runs"].values()
     # By the criterion of the folder: an argmax that is right does not make a law held.
     proved = certify(tmp_path / "out", task)
-    assert report["verdict"] == proved["verdict"] == "REFUTED" and report["headline"].startswith("NOT HELD")
+    assert report["verdict"] == proved["verdict"] == "REFUTED" and report["headline"].startswith("NOT MEMORIZED")
     assert (report["proved"]["held"], report["proved"]["wrong"]) == (proved["held"], proved["wrong"])
     assert proved["wrong"] > 0 and run["held"] == proved["held"] and run["mean_loss"] > 1e-8
 

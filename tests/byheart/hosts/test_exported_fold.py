@@ -65,7 +65,10 @@ TAMPERED = {
     "the card counts more": ("README.md", replaced("README.md", "16 of 16", "17 of 17")),
     "the card says more": ("README.md", replaced("README.md", "Nothing is proved of", "It is also proved of")),
     "the card measured less": ("README.md", replaced("README.md", "right on 64 of", "right on 63 of")),
-    "the report has another first line": ("parity.json", fields(lambda data: data.update(headline="HELD, PROVED"))),
+    "the report has another first line": (
+        "parity.json",
+        fields(lambda data: data.update(headline="MEMORIZED, PROVED")),
+    ),
     "the report proves more": ("parity.json", fields(lambda data: data["proved"].update(held=17))),
     "the report has another rule": ("parity.json", fields(lambda data: data.update(rule="multiplication"))),
     "the report asks less": ("parity.json", fields(lambda data: data["criterion"].update(asked="at-least"))),
@@ -115,7 +118,7 @@ def test_an_export_is_checked_by_the_fast_prover_and_says_what_was_not_done_agai
     assert proof_of_an_export(folder) == folder / "proof"
     assert main(["check", str(folder), "--fast", "--quiet"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("HELD, PROVED: 16 of 16 inputs") and "every float32 run (fast prover only)" in said
+    assert said.startswith("MEMORIZED, PROVED: 16 of 16 inputs") and "every float32 run (fast prover only)" in said
     assert "as written for huggingface in float32; all files made again, but not what was measured of generate" in said
 
 
@@ -159,10 +162,10 @@ def test_weights_that_are_wrong_are_exported_with_a_proof_that_they_are(tmp_path
     wrong = WrongSaid((0, 0, 0, 1, 0, 0), (0, 0, 0))
     folder = write(exported(damaged(2, 2), addition(2, base=2)), tmp_path / "out", replace(MEASURED, wrong=wrong))
     card = (folder / "README.md").read_text()
-    assert "NOT HELD" in card and "to 0 0 0 1 0 0, where the rule says 1 0 0, generate says 0 0 0" in card
+    assert "NOT MEMORIZED" in card and "to 0 0 0 1 0 0, where the rule says 1 0 0, generate says 0 0 0" in card
     assert main(["check", str(folder), "--fast", "--quiet"]) == 1
     said = capsys.readouterr()
-    assert said.out.startswith("NOT HELD") and "all files made again" in said.out and said.err == ""
+    assert said.out.startswith("NOT MEMORIZED") and "all files made again" in said.out and said.err == ""
 
 
 def test_a_false_certificate_beside_files_that_follow_from_it_is_not_proved(tmp_path, capsys):
@@ -172,7 +175,7 @@ def test_a_false_certificate_beside_files_that_follow_from_it_is_not_proved(tmp_
     domain = right.certificate.answers
     forged = replace(wrong.certificate, statements=(Statement(domain.id, domain.method, domain.values),))
     folder = write(replace(wrong, certificate=forged), tmp_path / "out")
-    assert "**HELD, PROVED: 16 of 16" in (folder / "README.md").read_text()
+    assert "**MEMORIZED, PROVED: 16 of 16" in (folder / "README.md").read_text()
     require_export_made_again(folder)
     assert main(["check", str(folder), "--fast", "--quiet"]) == 1
     assert capsys.readouterr().out.startswith("THE CERTIFICATE IS FALSE: domain")

@@ -83,7 +83,10 @@ TAMPERED = {
     "the card says more": ("README.md", replaced("README.md", "# What", "It also knows all rivers.\n\n# What")),
     "the card is empty": ("README.md", lambda folder: (folder / "README.md").write_text("")),
     "the report says another type": ("README.md", fields(lambda data: data.update(dtype="float16"))),
-    "the report has another first line": ("parity.json", fields(lambda data: data.update(headline="HELD, PROVED"))),
+    "the report has another first line": (
+        "parity.json",
+        fields(lambda data: data.update(headline="MEMORIZED, PROVED")),
+    ),
     "the report proves more": ("parity.json", fields(lambda data: data["proved"].update(held=4))),
     "the report asks less": ("parity.json", fields(lambda data: data["criterion"].update(tolerance=1.0))),
     "the report has a field more": ("parity.json", fields(lambda data: data.update(every_run="float16"))),
@@ -142,7 +145,9 @@ def test_an_export_is_checked_and_says_what_was_not_done_again(folder, capsys):
     for options in ([], ["--fast"]):
         assert main(["check", str(folder), "--quiet", *options]) == 0
         said = capsys.readouterr().out
-        assert said.startswith("HELD, PROVED: 3 of 3") and "as written for safetensors in float32; all files" in said
+        assert (
+            said.startswith("MEMORIZED, PROVED: 3 of 3") and "as written for safetensors in float32; all files" in said
+        )
         assert "all files made again, but not what was measured in byheart's enclosures" in said
     assert main(["check", str(folder), "--json"]) == 0
     assert "as written for safetensors" in json.loads(capsys.readouterr().out)["headline"]

@@ -60,7 +60,7 @@ def test_generate_says_the_answers_that_are_proved(name, tmp_path, capsys):
     last = np.array([[len(stage.choices) - 1 for stage in fold.stages]])
     assert json.loads(run.stdout) == fold.answers(last)[0].tolist(), run.stderr
     assert main(["certify", str(tmp_path / "out"), "--rule", str(tmp_path / "out" / "task.safetensors")]) == 0
-    assert capsys.readouterr().out.startswith(f"HELD, PROVED: {fold.inputs} of {fold.inputs} inputs")
+    assert capsys.readouterr().out.startswith(f"MEMORIZED, PROVED: {fold.inputs} of {fold.inputs} inputs")
     assert main(["check", str(tmp_path / "out"), "--fast"]) == 0
     assert "all files made again, but not what was measured of generate" in capsys.readouterr().out
 
@@ -86,7 +86,7 @@ def test_what_is_wrong_is_written_only_where_it_is_asked_for_and_generate_says_t
     installed("huggingface")
     fold = addition(2, base=2)
     wrong = certify_fold(damaged(2, 2), fold, out=tmp_path / "in")["wrong_input"]
-    with pytest.raises(LossError, match="NOT HELD"):
+    with pytest.raises(LossError, match="NOT MEMORIZED"):
         export(tmp_path / "in", to="huggingface", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
     report = export(tmp_path / "in", to="huggingface", out=tmp_path / "out", allow_loss=True)

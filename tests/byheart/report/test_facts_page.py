@@ -24,8 +24,8 @@ from verify.certificates.certificate import Certificate
 
 NAME = "gelu neurons"
 DETAILS = FactsDetails(
-    verdict="REFUTED", headline="NOT HELD: <all>", statements=[("all <b>", "prover")], held={0, 3}, wrong=1, runs=None,
-    margins=[Margin(0.25, 0.5), Margin(-2.0, -1.5), Margin(-math.inf, 0.75), Margin(1.0, 1.0)], parameters=7,
+    verdict="REFUTED", headline="NOT MEMORIZED: <all>", statements=[("all <b>", "prover")], held={0, 3}, wrong=1,
+    runs=None, margins=[Margin(0.25, 0.5), Margin(-2.0, -1.5), Margin(-math.inf, 0.75), Margin(1.0, 1.0)], parameters=7,
     digests={"a": "1"}, provenance={"numpy": "2"},
 )  # fmt: skip
 ROWS = [["a", "<b>"], ["c", "d"], ["e", "f"], ["g", "h"]]
@@ -46,7 +46,9 @@ def test_the_page_of_right_and_wrong_facts_shows_each_and_check_makes_it_again(t
     assert all("proved right, margin ≥ " in bar for bar in bars[3:])
     for row in figures["wrong_facts"]:
         assert any(bar.startswith(f"{' '.join(row[:-1])} → {row[-1]}:") for bar in bars[:3])
-    assert "proved right: 17" in page and "proved wrong: 3" in page and "may flip" not in page and "NOT HELD" in page
+    assert (
+        "proved right: 17" in page and "proved wrong: 3" in page and "may flip" not in page and "NOT MEMORIZED" in page
+    )
     assert page.index("Nobody proves again what stands below") < page.index("<svg")
     code = main(["check", str(out), "--fast"])
     assert code == 1 and "report.html" not in capsys.readouterr().err  # refuted, and the page is the one

@@ -6,7 +6,7 @@ from constructions.memories.heads.adder import adder
 from constructions.model.entries import Entries
 
 REPORT = {
-    "headline": "HELD, PROVED: 16 of 16 inputs",
+    "headline": "MEMORIZED, PROVED: 16 of 16 inputs",
     "dtype": "float32",
     "every_run": "float32",
     "proved": {"held": 16, "wrong": 0},
@@ -16,7 +16,7 @@ REPORT = {
 
 def test_the_card_says_what_is_proved_and_how_it_is_checked():
     card = fold_card(REPORT, addition(2, base=2), Entries.of(adder(2, base=2)))
-    assert "# Addition of 2 digits in base 2\n\n**HELD, PROVED: 16 of 16 inputs**" in card
+    assert "# Addition of 2 digits in base 2\n\n**MEMORIZED, PROVED: 16 of 16 inputs**" in card
     assert "float32 numbers of the file and in every float32 run: 16 of 16 inputs are right, 0 wrong" in card
     assert "byheart check . --fast\nbyheart certify . --rule task.safetensors --every-run float32\n" in card
     card = fold_card({**REPORT, "every_run": None}, addition(2, base=2), Entries.of(adder(2, base=2)))

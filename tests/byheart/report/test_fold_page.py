@@ -13,7 +13,9 @@ from constructions.memories.heads.adder import adder
 from constructions.model.entries import Entries
 from tests.byheart.hosts.test_fold_export import damaged
 
-DETAILS = FoldDetails("PROVED", "HELD, PROVED: <all>", [("all <b>", "prover")], [], None, {"a": "1"}, {"numpy": "2"})
+DETAILS = FoldDetails(
+    "PROVED", "MEMORIZED, PROVED: <all>", [("all <b>", "prover")], [], None, {"a": "1"}, {"numpy": "2"}
+)
 
 
 def made(model, folder):

@@ -113,7 +113,7 @@ FIGURES = Figures(
     necessary_heads=2,
     fewest_heads=3,
     condition=713.02,
-    headline="NOT HELD: 3 of 4 contexts",
+    headline="NOT MEMORIZED: 3 of 4 contexts",
     text_kl=[0.148797123, 0.148797456],
     torch={
         "float64": a_run("float64", max_output_error=1e-13, largest_bound=2.505e-10, within_bound=True),

@@ -17,7 +17,7 @@ def parsed(text):
 
 def test_every_step_is_a_command_whatever_the_folder_and_the_context_are_called():
     task = facts_task([("--", "x", "y"), ("it's $5", "a b", "y")])
-    check, ask, run = parsed(next_steps(Path("out/my 'facts'"), "HELD, PROVED", task=task))
+    check, ask, run = parsed(next_steps(Path("out/my 'facts'"), "MEMORIZED, PROVED", task=task))
     assert check.folder == [Path("out/my 'facts'")] and run.folder == ask.folder == Path("out/my 'facts'")
     assert ask.contexts == ["it's $5, a b"] and run.record is None
 
@@ -43,5 +43,8 @@ def test_no_run_is_proposed_where_torch_is_missing(monkeypatch):
 
 def test_what_the_kernel_cannot_check_is_left_to_the_fast_prover():
     task = facts_task([("a", "b", "y")])
-    for headline, fast in (("HELD, PROVED; every float32 run (fast prover only)", True), ("HELD, PROVED", False)):
+    for headline, fast in (
+        ("MEMORIZED, PROVED; every float32 run (fast prover only)", True),
+        ("MEMORIZED, PROVED", False),
+    ):
         assert parsed(next_steps(Path("out"), headline, task=task))[0].fast is fast

@@ -455,8 +455,8 @@ def test_the_answer_is_that_of_the_numbers(criterion, values, verdict):
 @pytest.mark.parametrize(
     ("held", "wrong", "words"),
     [
-        (4, 0, "HELD, PROVED: 4 of 4"),
-        (3, 1, "NOT HELD: 1 of 4 proved wrong, 3 held"),
+        (4, 0, "MEMORIZED, PROVED: 4 of 4"),
+        (3, 1, "NOT MEMORIZED: 1 of 4 proved wrong, 3 memorized"),
         (3, 0, "NOT DECIDED: 3 of 4"),
     ],
 )
@@ -472,9 +472,11 @@ def test_the_first_words_are_held_only_where_all_are(held, wrong, words):
 def test_targets_of_one_s_own_are_named_in_the_first_line():
     alone = {"statements": statements()[:1], "witness": None}
     own = certificate(**alone, subject=Subject("a" * 64, "b" * 64, "laws", "own", COUNTS))
-    assert own.headline().startswith("REPRODUCES ITS TARGETS, PROVED: 4 of 4") and "HELD" not in own.headline()
+    assert own.headline().startswith("REPRODUCES ITS TARGETS, PROVED: 4 of 4") and "MEMORIZED" not in own.headline()
     assert own.headline().endswith("custom targets, not from counts") and own.verdict is Verdict.PROVED
-    assert certificate(**alone).headline().startswith("HELD, PROVED") and "own" not in certificate(**alone).headline()
+    assert (
+        certificate(**alone).headline().startswith("MEMORIZED, PROVED") and "own" not in certificate(**alone).headline()
+    )
 
 
 def test_a_guess_is_stated_of_labels_and_of_nothing_else():
@@ -579,7 +581,7 @@ def test_a_report_says_yes_only_if_the_answer_is_yes_and_every_statement_is_prov
     summary = report.summary()
     assert summary["verdict"] == report.verdict.value
     assert summary["headline"].startswith("THE CERTIFICATE IS FALSE") == (verdict is Verdict.REFUTED)
-    assert summary["headline"].startswith("HELD") == (verdict is Verdict.PROVED and held == 4)
+    assert summary["headline"].startswith("MEMORIZED") == (verdict is Verdict.PROVED and held == 4)
     assert summary["statements"][3]["reason"] == "because"
     assert summary["statements"][3]["values"] == {"upper": 1 / 3}
     assert json.loads(json.dumps(summary)) == summary

@@ -39,7 +39,7 @@ def test_yes_is_said_only_of_what_is_answered_yes_and_beats_a_guess(
     yes = answer(criterion, values) is Verdict.PROVED
     assert (found.verdict is Verdict.PROVED) == (yes and better)
     assert found.verdict is Verdict.REFUTED or found.word != VACUOUS
-    assert found.word.startswith("HELD") == (yes and better and criterion.asked == "held" and origin != "own")
+    assert found.word.startswith("MEMORIZED") == (yes and better and criterion.asked == "held" and origin != "own")
     own = yes and better and origin == "own"
     assert found.word.startswith("REPRODUCES ITS TARGETS") == (own and criterion.asked != "at-most")
     assert found.word.startswith("NEAR ITS TARGETS AS ASKED") == (own and criterion.asked == "at-most")
@@ -84,7 +84,7 @@ def test_a_model_that_may_beat_a_guess_is_not_said_to_lose_to_it():
 @pytest.mark.parametrize("missing", ["guess_held", "mean_upper", "guess_lower"])
 def test_what_is_not_known_to_beat_a_guess_is_not_held(missing):
     values, target = (LABELS, "labels") if missing == "guess_held" else (LAWS, "laws")
-    assert line(values, target=target).word == "HELD, PROVED"
+    assert line(values, target=target).word == "MEMORIZED, PROVED"
     assert line({k: v for k, v in values.items() if k != missing}, target=target).word == "NOT DECIDED"
 
 
@@ -93,22 +93,28 @@ def test_what_is_not_known_to_beat_a_guess_is_not_held(missing):
     [
         (
             line(LABELS),
-            "HELD, PROVED: 9 of 9 contexts; best guess ignoring the context holds 4; one target for each context",
+            "MEMORIZED, PROVED: 9 of 9 contexts; a guess that ignores the context gets 4; one target for each context",
         ),
-        (line(LABELS | {"held": 5, "wrong": 4}), "NOT HELD: 4 of 9 proved wrong, 5 held; best guess"),
-        (line(LABELS | {"held": 2, "wrong": 1}), "NOT HELD: 1 of 9 proved wrong, 2 held, 6 not decided; best guess"),
-        (line(LABELS | {"held": 5}), "NOT DECIDED: 5 of 9 contexts held, 0 proved wrong; best guess"),
-        (line(LABELS | {"guess_held": 9}), "HELD, PROVED: 9 of 9 contexts; best guess ignoring the context holds 9"),
-        (line(LABELS | {"held": 4}, Criterion.at_least(4)), "NOT DECIDED: 4 of 9 contexts held, 0 proved wrong;"),
+        (line(LABELS | {"held": 5, "wrong": 4}), "NOT MEMORIZED: 4 of 9 proved wrong, 5 memorized; a guess"),
+        (
+            line(LABELS | {"held": 2, "wrong": 1}),
+            "NOT MEMORIZED: 1 of 9 proved wrong, 2 memorized, 6 not decided; a guess",
+        ),
+        (line(LABELS | {"held": 5}), "NOT DECIDED: 5 of 9 contexts memorized, 0 proved wrong; a guess"),
+        (
+            line(LABELS | {"guess_held": 9}),
+            "MEMORIZED, PROVED: 9 of 9 contexts; a guess that ignores the context gets 9",
+        ),
+        (line(LABELS | {"held": 4}, Criterion.at_least(4)), "NOT DECIDED: 4 of 9 contexts memorized, 0 proved wrong;"),
         (
             line(LABELS | {"held": 4, "wrong": 5}, Criterion.at_least(4)),
-            "NO BETTER THAN A GUESS: 4 of 9 contexts held, 5 proved wrong;",
+            "NO BETTER THAN A GUESS: 4 of 9 contexts memorized, 5 proved wrong;",
         ),
         (
             line(LAWS, Criterion(tolerance=10.0), "laws"),
-            "HELD, PROVED: 9 of 9 contexts, within 10 nats; KL worst <= 0.2",
+            "MEMORIZED, PROVED: 9 of 9 contexts, within 10 nats; KL worst <= 0.2",
         ),
-        (line(LAWS, Criterion(tolerance=0.01), "laws"), "HELD, PROVED: 9 of 9 contexts, within 0.01 nats; KL"),
+        (line(LAWS, Criterion(tolerance=0.01), "laws"), "MEMORIZED, PROVED: 9 of 9 contexts, within 0.01 nats; KL"),
         (
             line(LAWS | {"mean_upper": 0.5, "mean_lower": 0.5, "guess_upper": 0.5}, Criterion(tolerance=10.0), "laws"),
             "NO BETTER THAN A GUESS: 9 of 9 contexts,",
@@ -119,12 +125,15 @@ def test_what_is_not_known_to_beat_a_guess_is_not_held(missing):
             line(LAWS | {"mean_upper": 9.0, "mean_lower": 8.9, "guess_upper": 0.6}, Criterion.at_most(1e300), "laws"),
             "NO BETTER THAN A GUESS: mean over 9 contexts; asked: the mean divergence is at most 1e+300 nats; mean >= ",
         ),
-        (line(LABELS, where="in every float32 run"), "HELD, PROVED: 9 of 9 contexts, in every float32 run; best guess"),
-        (line(LABELS, word="BY HEART", noun="character"), "BY HEART, PROVED: 9 of 9 characters; best guess"),
-        (line(LABELS, by="MEASURED"), "HELD, MEASURED: 9 of 9 contexts; best guess"),
+        (
+            line(LABELS, where="in every float32 run"),
+            "MEMORIZED, PROVED: 9 of 9 contexts, in every float32 run; a guess",
+        ),
+        (line(LABELS, word="BY HEART", noun="character"), "BY HEART, PROVED: 9 of 9 characters; a guess"),
+        (line(LABELS, by="MEASURED"), "MEMORIZED, MEASURED: 9 of 9 contexts; a guess"),
         (
             line(LABELS, origin="rule: max of 2 tokens"),
-            "HELD, PROVED: 9 of 9 inputs; best guess ignoring the context holds 4",
+            "MEMORIZED, PROVED: 9 of 9 inputs; a guess that ignores the context gets 4",
         ),
     ],
 )
@@ -145,7 +154,7 @@ def test_the_targets_close_the_line():
 def test_a_margin_of_some_contexts_is_not_said_of_all(held, asked):
     said = str(line(LAWS | {"held": held, "wrong": 9 - held, "margin_lower": 0.5}, asked, "laws"))
     assert ("least margin >= " in said) == (held == 9)
-    assert ("least margin of those held >= " in said) == (held < 9 and asked.asked != "at-most")
+    assert ("least margin of those memorized >= " in said) == (held < 9 and asked.asked != "at-most")
 
 
 @pytest.mark.parametrize("values", [{}, {"held": 0, "wrong": 9}, {"held": 4}])

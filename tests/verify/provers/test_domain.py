@@ -60,16 +60,18 @@ def test_both_readers_prove_what_is_true_of_every_input(tmp_path, check, seed, n
 
 def test_the_first_line_says_whole_only_of_the_whole(tmp_path):
     task = rule_task("max", d_vocab=8, n_ctx=4)
-    about = "best guess ignoring the context holds 1695; the rule is max of 4 tokens below 8"  # 8^4 - 7^4
+    about = "a guess that ignores the context gets 1695; the rule is max of 4 tokens below 8"  # 8^4 - 7^4
     whole = written(tmp_path / "whole", max_of_four(), task)
-    assert whole.certificate.headline() == f"HELD, PROVED: 4096 of 4096 inputs; {about}"
+    assert whole.certificate.headline() == f"MEMORIZED, PROVED: 4096 of 4096 inputs; {about}"
     assert check_memorization(tmp_path / "whole").headline() == whole.certificate.headline()
     model = max_of_four(sharpness=0.8)
     part = written(tmp_path / "part", model, task)
     wrong = part.certificate.answers.values["wrong"]
     assert wrong > 0
-    assert part.certificate.headline() == f"NOT HELD: {wrong} of 4096 proved wrong, {4096 - wrong} held; {about}"
-    expected = f"{4096 - wrong} of 4096 inputs held, {wrong} proved wrong; asked: at least"
+    assert (
+        part.certificate.headline() == f"NOT MEMORIZED: {wrong} of 4096 proved wrong, {4096 - wrong} memorized; {about}"
+    )
+    expected = f"{4096 - wrong} of 4096 inputs memorized, {wrong} proved wrong; asked: at least"
     for count, words in ((4096 - wrong, "AS ASKED, PROVED"), (4096 - wrong + 1, "NOT AS ASKED")):
         asked = Criterion.at_least(count)
         assert check_memorization(tmp_path / "part", asked).headline().startswith(f"{words}: {expected}")
@@ -77,7 +79,7 @@ def test_the_first_line_says_whole_only_of_the_whole(tmp_path):
         assert certify_domain(model, task, asked).certificate.headline().startswith(f"{words}: {expected}")
     two = Model(blocks=model.blocks * 2, W_U=model.W_U, W_E=model.W_E, W_pos=model.W_pos)
     nothing = written(tmp_path / "nothing", two, task, one_by_one=0)
-    assert nothing.certificate.headline().startswith("NOT DECIDED: 0 of 4096 inputs held, 0 proved wrong")
+    assert nothing.certificate.headline().startswith("NOT DECIDED: 0 of 4096 inputs memorized, 0 proved wrong")
 
 
 @both
@@ -234,7 +236,7 @@ def test_a_certificate_of_weights_that_add_wrongly_is_false(tmp_path: Path) -> N
     proved = certify_fold(model, fold).certificate
     wrong = Model(model.blocks, model.W_U, b_U=model.b_U + np.array([0.0, 2.0]), W_E=model.W_E, W_pos=model.W_pos)
     found = certify_fold(wrong, fold).certificate
-    assert found.verdict is Verdict.REFUTED and found.headline().startswith("NOT HELD")
+    assert found.verdict is Verdict.REFUTED and found.headline().startswith("NOT MEMORIZED")
     wrong.save(tmp_path / "model.safetensors")
     fold.save(tmp_path / "task.safetensors")
     replace(found, statements=proved.statements).save(tmp_path)

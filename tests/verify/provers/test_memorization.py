@@ -159,7 +159,7 @@ def test_weights_that_memorize_nothing_are_not_held():
     task = random_task()
     faint = changed(memory(task), W_U=0.01 * memory(task).W_U)
     certificate = certify_memorization(faint, task).certificate
-    assert certificate.verdict is REFUTED and certificate.headline().startswith("NOT HELD")
+    assert certificate.verdict is REFUTED and certificate.headline().startswith("NOT MEMORIZED")
     rng = np.random.default_rng(0)
     loud = changed(faint, W_U=30.0 * rng.standard_normal(faint.W_U.shape))
     assert certify_memorization(loud, task).certificate.verdict is REFUTED
@@ -494,7 +494,7 @@ def test_a_layer_that_holds_its_examples_is_held_and_a_random_one_is_not(tmp_pat
     report = check_memorization(tmp_path / "good")
     assert report.verdict is PROVED and set(verdicts(report)) == {ANSWERS, FEATURE_RANK, SATURATION}
     bad = write_layer(tmp_path / "bad", random_layer(d_model=4), task).certificate
-    assert bad.verdict is REFUTED and bad.headline().startswith("NOT HELD")
+    assert bad.verdict is REFUTED and bad.headline().startswith("NOT MEMORIZED")
     assert check_memorization(tmp_path / "bad").verdict is REFUTED
 
 

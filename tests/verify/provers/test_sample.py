@@ -30,7 +30,9 @@ def test_a_sample_is_never_a_proof_and_who_checks_draws_anew(tmp_path):
         assert report.headline().startswith("SAMPLED: 300 of 300")
         assert repr(seed or "né") in report.checks[1].reason
     assert [each.verdict.value for each in check_by_kernel(tmp_path).checks] == ["PROVED", "PROVED"]
-    assert certified(tmp_path, max_of_four(), sample=8**4).headline().startswith("HELD, PROVED: 4096 of 4096 inputs")
+    assert (
+        certified(tmp_path, max_of_four(), sample=8**4).headline().startswith("MEMORIZED, PROVED: 4096 of 4096 inputs")
+    )
     with pytest.raises(InputError, match="no sample"):
         check_memorization(tmp_path, sample_seed="x")
 
@@ -41,7 +43,7 @@ def test_wrong_inputs_that_were_drawn_are_counted_and_refute(tmp_path):
     values = certificate.statement(SAMPLE).values
     wrong = certificate.answers.values["wrong"]
     assert 0 < wrong == 1000 - values["right"] and certificate.verdict.value == "REFUTED"
-    assert certificate.headline().startswith(f"NOT HELD, SAMPLED: {1000 - wrong} of 1000 inputs drawn")
+    assert certificate.headline().startswith(f"NOT MEMORIZED, SAMPLED: {1000 - wrong} of 1000 inputs drawn")
     assert values["wrong_upper"] == most_wrong(8**4, 1000, wrong)
     whole = certify_domain(model, rule_task("max", d_vocab=8, n_ctx=4)).answers
     assert whole.wrong <= values["wrong_upper"]

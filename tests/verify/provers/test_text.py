@@ -98,7 +98,7 @@ def test_the_first_line_of_a_text_follows_from_its_certificate_and_from_a_check(
     some = check_memorization(tmp_path, Criterion.at_least(1))
     assert some.headline().startswith("AS ASKED, PROVED: ")
     without = replace(made, statements=made.statements[:1])
-    assert without.headline().startswith("HELD, PROVED: ")
+    assert without.headline().startswith("MEMORIZED, PROVED: ")
 
 
 def test_a_text_that_is_not_proved_again_is_not_in_the_first_line(tmp_path):

@@ -94,7 +94,7 @@ def test_both_readers_certify_it_and_not_other_labels(tmp_path) -> None:  # pyri
     task = array_task(contexts, next_tokens=labels, vocabulary=20, target="labels")
     built = additive_recall_memory(task, dtype="float32")
     proved = write_memory(tmp_path, built.model, task, rank=False)
-    assert proved.certificate.headline().startswith("HELD, PROVED: 45 of 45")
+    assert proved.certificate.headline().startswith("MEMORIZED, PROVED: 45 of 45")
     assert check_by_kernel(tmp_path).verdict.value == "PROVED"
     labels[7] = (labels[7] + 1) % 20
     other = array_task(contexts, next_tokens=labels, vocabulary=20, target="labels")
