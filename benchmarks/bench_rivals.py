@@ -20,9 +20,9 @@ import numpy as np
 from benchmarks.static_functions import DirectTable, HashTable, PerfectHash, Ribbon
 from constructions.errors import CapacityError
 from constructions.memories.object_words.object_words_memory import object_words_memory
-from constructions.models.model import Model
-from constructions.models.precision import STORED, Precision
-from constructions.probes.probe_memory import probe_memory
+from constructions.memories.probes.probe_memory import probe_memory
+from constructions.model.model import Model
+from constructions.model.precision import STORED, Precision
 from constructions.tasks.table import facts_task
 from constructions.tasks.task import Task
 from verify.runs.exact_runs import exact_runs

@@ -5,12 +5,14 @@ Page: docs/claims/object_words.md
 
 from collections.abc import Iterator
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
 from constructions.counted import counted
 from constructions.errors import CapacityError, HypothesisError
 from constructions.memories.object_words.digits import Digits, digit_bits
+from constructions.memories.object_words.readouts import OneColumn, Readout, TwoColumns
 from constructions.memories.object_words.words import Columns, Words
 from constructions.memories.object_words.words_of_pairs import BothWords, LastWords
 from constructions.memories.object_words.words_of_subjects import LongWords, OneDigitWords, ShortWords
@@ -59,15 +61,15 @@ def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construc
     if task.target != "labels":
         raise HypothesisError(_CLAIM, "labels", f"the target is {task.target!r}")
     columns = Columns.of(task)
-    words = _fewest(task, columns, SIGNIFICAND[dtype])
-    if words is None:
+    fewest = _fewest(task, columns, SIGNIFICAND[dtype])
+    if fewest is None:
         raise CapacityError(_CLAIM, f"objects that runs in {dtype} tell apart", f"there are {len(columns.objects)}")
-    model, digits = rounded_model(_model(task, words), dtype), words.digits
+    model, words = rounded_model(fewest.model(task), dtype), fewest.words
     return Construction(
         task,
         model,
-        f"{counted(task.n_contexts, 'fact')} by {words.where}, of {counted(digits.places, 'object')} of "
-        f"{counted(digits.bits, 'bit')}, {len(model.blocks)} blocks, {model.parameters} parameters",
+        f"{counted(task.n_contexts, 'fact')} by {words.where}, of {counted(words.digits.places, 'object')} of "
+        f"{counted(words.digits.bits, 'bit')}, {len(model.blocks)} blocks, {model.parameters} parameters",
     )
 
 
@@ -81,38 +83,57 @@ def object_words_parameters(task: Task, *, dtype: Precision = "float32") -> int:
     """
     if task.n_ctx != 2 or task.target != "labels":
         return 0
-    words = _fewest(task, Columns.of(task), SIGNIFICAND[dtype])
-    return 0 if words is None else _entries(task, words)
+    fewest = _fewest(task, Columns.of(task), SIGNIFICAND[dtype])
+    return 0 if fewest is None else fewest.entries(task)
 
 
-def _fewest(task: Task, columns: Columns, precision: int) -> Words | None:
+class _Held(NamedTuple):
+    """Words, and how the objects in them are read."""
+
+    words: Words
+    readout: Readout
+
+    def fit(self, precision: int) -> bool:
+        """Whether every run with so many bits says all objects."""
+        digits, readout, words = self.words.digits, self.readout, self.words
+        return digits.fit(precision) and readout.fit(precision) and words.fit(precision)
+
+    def entries(self, task: Task) -> int:
+        """Entries of all tensors of the model."""
+        of_readout = self.readout.entries + (self.readout.columns + 1) * task.n_answers
+        return (task.d_vocab + 2) * self.words.width + self.words.entries() + of_readout
+
+    def model(self, task: Task) -> Model:
+        """Return it."""
+        words = self.words
+        W_U, b_U = self.readout.unembedding(words.columns.objects, task.n_answers)
+        W_E = words.embedding(words.columns.table(task), task.d_vocab)
+        blocks = (*words.blocks(self.readout.shift), *self.readout.blocks())
+        return Model(blocks=blocks, W_U=W_U, b_U=b_U, W_E=W_E, W_pos=np.zeros((2, words.width)))
+
+
+def _fewest(task: Task, columns: Columns, precision: int) -> _Held | None:
     """Return the words of fewest entries that every run with so many bits reads; none where there are none."""
-    every = sorted(_words(columns, precision), key=lambda words: _entries(task, words))
-    return next((words for words in every if words.digits.fit(precision) and words.fit(precision)), None)
+    every = sorted(_ways(columns, precision), key=lambda way: way.entries(task))
+    return next((way for way in every if way.fit(precision)), None)
 
 
-def _words(columns: Columns, precision: int) -> Iterator[Words]:
+def _ways(columns: Columns, precision: int) -> Iterator[_Held]:
     """All ways to keep a table in words, whether they fit or not."""
     objects = len(columns.objects)
-    for places, more, centred in product(range(1, precision + 1), (0, 1), (False, True)):
-        digits = Digits(objects, digit_bits(objects, places) + more, places, centred)
-        for line in (False, True):
-            yield LastWords(columns, digits, line)
-        if not columns.are_disjoint:
-            continue
-        for line in (False, True):
-            yield BothWords(columns, digits, line)
-        for way, kind in product((columns, columns.exchanged), (OneDigitWords, ShortWords, LongWords)):
-            if places <= len(way.relations):
-                yield kind(way, digits)
+    for places, more in product(range(1, precision + 1), (0, 1)):
+        digits = Digits(objects, digit_bits(objects, places) + more, places)
+        readouts = [OneColumn(digits, False), OneColumn(digits, True)]
+        readouts += [TwoColumns(digits, high) for high in range(1, digits.bits)] if places == 1 else []
+        yield from (_Held(*way) for way in product(_words(columns, digits), readouts))
 
 
-def _entries(task: Task, words: Words) -> int:
-    """Entries of all tensors of a model."""
-    return (task.d_vocab + 2) * words.width + words.entries() + 2 * task.n_answers
-
-
-def _model(task: Task, words: Words) -> Model:
-    W_U, b_U = words.digits.readout(words.columns.objects, task.n_answers)
-    W_E = words.embedding(words.columns.table(task), task.d_vocab)
-    return Model(blocks=tuple(words.blocks()), W_U=W_U, b_U=b_U, W_E=W_E, W_pos=np.zeros((2, words.width)))
+def _words(columns: Columns, digits: Digits) -> Iterator[Words]:
+    """All words of such digits."""
+    yield from (LastWords(columns, digits, line) for line in (False, True))
+    if not columns.are_disjoint:
+        return
+    yield from (BothWords(columns, digits, line) for line in (False, True))
+    for way, kind in product((columns, columns.exchanged), (OneDigitWords, ShortWords, LongWords)):
+        if digits.places <= len(way.relations):
+            yield kind(way, digits)

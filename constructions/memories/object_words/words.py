@@ -91,5 +91,5 @@ class Words(ABC):
         """W_E of a table of objects, -1 for a hole: `[S, R]` to `[d_vocab, width]`."""
 
     @abstractmethod
-    def blocks(self) -> list[Block]:
-        """Return the blocks, which leave one column."""
+    def blocks(self, shift: Float64Array | None = None) -> list[Block]:
+        """Return the blocks, which leave one column; the last one adds a shift, `[1]`, or none."""

@@ -238,12 +238,12 @@ class LastWords(_PairWords):
         W_E[self.columns.subjects, self.groups :] = self.codes(np.arange(self.slots), np.zeros(1, dtype=np.int64))
         return W_E
 
-    def blocks(self) -> list[Block]:
+    def blocks(self, shift: Float64Array | None = None) -> list[Block]:
         d, one = self.width, 2.0**_FINE
         nothing, codes = np.zeros((1, d, 1)), np.eye(d)[None, :, self.groups :]
         swap = Attention(nothing, nothing, codes, -2.0 * codes.transpose(0, 2, 1))
         placed = self.placing(np.array([0.0, one]), -one)
-        return [swap, self.picking(False), *self.grid.folds(2), *placed, *self.digits.folds()]
+        return [swap, self.picking(False), *self.grid.folds(2), *placed, *self.digits.folds(shift)]
 
     def entries(self) -> int:
         d, G, m = self.width, self.groups, self.digits.places
@@ -298,15 +298,14 @@ class BothWords(_PairWords):
             W_E[tokens] = np.column_stack([self.packed(rows[side]), codes, wanted * sign])
         return W_E
 
-    def blocks(self) -> list[Block]:
+    def blocks(self, shift: Float64Array | None = None) -> list[Block]:
         d, one = self.width, 2.0**_FINE
         nothing, codes = np.zeros((1, d, 1)), np.eye(d)[None, :, self.groups : d - 1]
         swap = Attention(nothing, nothing, codes, -2.0 * codes.transpose(0, 2, 1), attends="all")
         placed = self.placing(np.array([0.0, one, -float(self.far)]), self.far - one)
         single = np.ones((1, 1, 1))
-        both = Attention(0.0 * single, 0.0 * single, single, 2.0 * single, b_O=self.digits.middle, skip=False)
-        folds = self.digits._replace(centred=False).folds()
-        return [swap, self.picking(True), *self.grid.folds(3), *placed, *folds, both]
+        both = Attention(0.0 * single, 0.0 * single, single, 2.0 * single, b_O=shift, skip=False)
+        return [swap, self.picking(True), *self.grid.folds(3), *placed, *self.digits.folds(None), both]
 
     def entries(self) -> int:
         d, G, m = self.width, self.groups, self.digits.places

@@ -85,8 +85,10 @@ class SubjectWords(Words, ABC):
         W_E[self.columns.relations] = self.relation_rows()
         return W_E
 
-    def blocks(self) -> list[Block]:
-        return [*self.selecting(), *(self.digits.folds() if self.digits.places > 1 else [])]
+    def blocks(self, shift: Float64Array | None = None) -> list[Block]:
+        if self.digits.places == 1:
+            return self.selecting(shift)
+        return [*self.selecting(), *self.digits.folds(shift)]
 
     def entries(self) -> int:
         return self.selecting_entries() + self.digits.fold_entries
@@ -96,8 +98,8 @@ class SubjectWords(Words, ABC):
         """Return the embeddings of relations, `[R, G]`."""
 
     @abstractmethod
-    def selecting(self) -> list[Block]:
-        """Return the blocks before the folds, which leave $B^{-i} w$ in one column."""
+    def selecting(self, shift: Float64Array | None = None) -> list[Block]:
+        """Return the blocks before the folds, which leave $B^{-i} w$ in one column; the last adds a shift, or none."""
 
     @abstractmethod
     def selecting_entries(self) -> int:
@@ -110,10 +112,10 @@ class OneDigitWords(SubjectWords):
     def relation_rows(self) -> Float64Array:
         return _shared(self.digits.top * (np.eye(self.relations) - 1.0), self.columns.subject_first)
 
-    def selecting(self) -> list[Block]:
+    def selecting(self, shift: Float64Array | None = None) -> list[Block]:
         eye = np.eye(self.relations)
         ones = np.ones((self.relations, 1))
-        pick = FeedForward(W_in=eye, W_out=ones, b_out=self.digits.middle, skip=False)
+        pick = FeedForward(W_in=eye, W_out=ones, b_out=shift, skip=False)
         return [_sum_of_rows(self.relations, self.relations, self.columns.subject_first), pick]
 
     def selecting_entries(self) -> int:
@@ -134,7 +136,7 @@ class ShortWords(SubjectWords):
     def relation_rows(self) -> Float64Array:
         return _shared(self.digits.top * _Selection.of(self.places).pushed, self.columns.subject_first)
 
-    def selecting(self) -> list[Block]:
+    def selecting(self, shift: Float64Array | None = None) -> list[Block]:
         places, M = self.places, self.digits.top
         G, selection, each = places.groups, _Selection.of(places), np.arange(self.relations)
         eye = np.eye(G)
@@ -149,7 +151,7 @@ class ShortWords(SubjectWords):
         W_in[places.group, each] = scale
         W_in[G] = M * scale * selection.slope
         ones = np.ones((self.relations, 1))
-        pick = FeedForward(W_in=W_in, b_in=M * scale * selection.shift, W_out=ones, skip=False)
+        pick = FeedForward(W_in=W_in, b_in=M * scale * selection.shift, W_out=ones, b_out=shift, skip=False)
         return [split, _sum_of_rows(G + 1, G, self.columns.subject_first), pick]
 
     def selecting_entries(self) -> int:
@@ -178,7 +180,7 @@ class LongWords(SubjectWords):
         rows[np.arange(self.relations), places.group] = -places.place
         return rows
 
-    def selecting(self) -> list[Block]:
+    def selecting(self, shift: Float64Array | None = None) -> list[Block]:
         places, M, each = self.places, self.digits.top, np.arange(self.relations)
         G, m, eye = places.groups, places.places, np.eye(places.groups)
         pushing = self._pushing
@@ -194,7 +196,7 @@ class LongWords(SubjectWords):
         scale = 2.0 ** (-self.digits.bits * places.place)
         W_in = np.zeros((G + m, self.relations))
         W_in[places.group, each], W_in[G + places.place, each] = scale, -M * scale
-        pick = FeedForward(W_in=W_in, W_out=np.ones((self.relations, 1)), skip=False)
+        pick = FeedForward(W_in=W_in, W_out=np.ones((self.relations, 1)), b_out=shift, skip=False)
         return [seen, self._other_row(), pick]
 
     def selecting_entries(self) -> int:

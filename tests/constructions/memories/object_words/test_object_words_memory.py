@@ -179,4 +179,4 @@ def test_what_it_does_not_hold_is_said() -> None:
         object_words_memory(laws)
     assert object_words_parameters(laws) == object_words_parameters(enumerated_task(2, 3)) == 0
     with pytest.raises(CapacityError, match="objects that runs in bfloat16 tell apart, but there are"):
-        object_words_memory(random_table(60, 2, 60), dtype="bfloat16")
+        object_words_memory(random_table(60, 6, 300), dtype="bfloat16")

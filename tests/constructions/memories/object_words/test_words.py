@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.memories.object_words.digits import Digits, digit_bits
+from constructions.memories.object_words.readouts import OneColumn
 from constructions.memories.object_words.words import Columns, Words
 from constructions.memories.object_words.words_of_pairs import BothWords, LastWords
 from constructions.memories.object_words.words_of_subjects import LongWords, OneDigitWords, ShortWords
@@ -23,23 +24,24 @@ def kinds(draw: st.DrawFn) -> Words:
     apart = kind is not LastWords or draw(st.booleans())
     columns = Columns(np.arange(subjects), subjects * apart + np.arange(relations), np.arange(objects))
     places = 1 if kind is OneDigitWords else draw(st.integers(2, 5))
-    digits = Digits(objects, digit_bits(objects, places) + draw(st.integers(0, 1)), places, draw(st.booleans()))
+    digits = Digits(objects, digit_bits(objects, places) + draw(st.integers(0, 1)), places)
     if kind in (LastWords, BothWords):
         return kind(columns, digits, draw(st.booleans()))
     return kind(draw(st.sampled_from([columns, columns.exchanged])), digits)
 
 
-@given(kinds(), st.sampled_from(sorted(PRECISIONS)), st.integers(0, 2**32))
-def test_what_fits_is_read_by_every_run(words: Words, dtype: str, seed: int) -> None:
+@given(kinds(), st.booleans(), st.sampled_from(sorted(PRECISIONS)), st.integers(0, 2**32))
+def test_what_fits_is_read_by_every_run(words: Words, centred: bool, dtype: str, seed: int) -> None:
     columns, digits, p = words.columns, words.digits, PRECISIONS[dtype]
-    if not (digits.fit(p) and words.fit(p)):
+    readout = OneColumn(digits, centred)
+    if not (digits.fit(p) and words.fit(p) and readout.fit(p)):
         return
     shape = len(columns.subjects), len(columns.relations)
     table = np.random.default_rng(seed).integers(-1, digits.objects, shape)
     table[0, 0] = 0
     W_E = words.embedding(table, int(max(columns.subjects.max(), columns.relations.max())) + 1)
-    W_U, b_U = digits.readout(np.arange(digits.objects), digits.objects)
-    model = Model(tuple(words.blocks()), W_U, b_U, W_E, np.zeros((2, words.width)))
+    W_U, b_U = readout.unembedding(np.arange(digits.objects), digits.objects)
+    model = Model(tuple(words.blocks(readout.shift)), W_U, b_U, W_E, np.zeros((2, words.width)))
     assert sum(block.parameters for block in words.blocks()) == words.entries() and W_E.shape[1] == words.width
     s, r = np.nonzero(table >= 0)
     contexts = np.stack([columns.subjects[s], columns.relations[r]], axis=1)

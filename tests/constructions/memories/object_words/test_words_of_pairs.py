@@ -7,7 +7,7 @@ from constructions.memories.object_words.digits import Digits
 from constructions.memories.object_words.words import Columns
 from constructions.memories.object_words.words_of_pairs import BothWords, Grid, LastWords
 
-DIGITS = Digits(50, 6, 3, False)
+DIGITS = Digits(50, 6, 3)
 
 
 @pytest.mark.parametrize("groups, line", [(1, False), (2, False), (5, True), (9, True), (17, False), (50, False)])

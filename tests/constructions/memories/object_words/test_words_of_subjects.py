@@ -20,7 +20,7 @@ def test_words_have_no_more_places_than_they_need(relations: int, places: int, g
 
 
 def test_short_words_of_one_column_and_digits_that_are_not_used_do_not_fit() -> None:
-    digits = Digits(60, 6, 3, False)
+    digits = Digits(60, 6, 3)
     assert ShortWords(columns(5), digits).fit(24) and not ShortWords(columns(3), digits).fit(24)
     assert LongWords(columns(3), digits).fit(24) and not LongWords(columns(3), digits._replace(places=4)).fit(24)
     assert OneDigitWords(columns(3), digits._replace(places=1)).fit(8)
@@ -29,7 +29,7 @@ def test_short_words_of_one_column_and_digits_that_are_not_used_do_not_fit() -> 
 
 def test_short_words_have_three_bits_less_and_four_where_the_subject_comes_last() -> None:
     for bits, behind, before in ((6, True, True), (7, True, False), (8, False, False)):
-        digits = Digits(50, bits, 3, True)
+        digits = Digits(50, bits, 3)
         assert ShortWords(columns(6), digits).fit(24) == behind
         assert ShortWords(columns(6, subject_first=False), digits).fit(24) == before
         assert LongWords(columns(6), digits).fit(24)
