@@ -21,6 +21,7 @@ from verify.arithmetic.activations import ACTIVATION_UNITS, SLOPES
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.forward.arithmetic import LOWEST_SCORE, Elsewhere, Numbers, growth
 from verify.forward.attention_pairs import AttentionPairs
+from verify.forward.ellipsoids import Ellipsoids, frobenius_norms, spectral_norms
 from verify.forward.map_norms import Norms, raised, row_norms
 from verify.forward.matrices import norm_parts
 from verify.forward.row_balls import HeadBalls, InRowBalls, RowBalls, Sum, not_counted, rescalings, score_roundings
@@ -43,6 +44,7 @@ class Spread:
         width: Symbols of a block.
         each: The size of each entry of what is beyond, `[P, d]`, where more is known than the rest.
         sum: The sum that each entry is elsewhere, if more terms may belong to it.
+        ellipsoids: About what is beyond, where more is known than the rest.
     """
 
     value: Floats
@@ -53,6 +55,7 @@ class Spread:
     width: int
     each: Floats | None = None
     sum: Sum | None = None
+    ellipsoids: Ellipsoids | None = None
 
     def made(self, value: Floats, linear: Floats, rest: Floats, each: Floats | None = None) -> "Spread":
         """Return what an operation makes of the rows, with their symbols."""
@@ -63,19 +66,28 @@ class Spread:
         value, linear, rest = (x[chosen] for x in (self.value, self.linear, self.rest))
         each = None if self.each is None else self.each[chosen]
         sums = None if self.sum is None else self.sum.taken(chosen)
-        return Spread(value, linear, rest, self.own[chosen], self.age, self.width, each, sums)
+        ellipsoids = None if self.ellipsoids is None else self.ellipsoids.taken(chosen)
+        return Spread(value, linear, rest, self.own[chosen], self.age, self.width, each, sums, ellipsoids)
 
     def reach(self) -> Floats:
         """How far each entry of the rows may be off, `[P, d]`."""
-        return raised(_over_blocks(self.linear[..., None], self.width) + self.beyond())
+        return raised(frobenius_norms(self.linear[..., None], self.width) + self.beyond())
 
     def beyond(self) -> Floats:
         """How large each entry of what is beyond the generators may be, `[P, d]`."""
         return np.broadcast_to(self.rest[:, None], self.value.shape) if self.each is None else self.each
 
+    def about(self) -> Ellipsoids:
+        """Return an ellipsoid about what is beyond."""
+        return Ellipsoids.of_balls(self.rest, self.value.shape[1]) if self.ellipsoids is None else self.ellipsoids
+
     def whole(self) -> Floats:
         """How far the rows may be off, of the shape of the rest."""
-        return raised(_over_blocks(self.linear, self.width) + self.rest)
+        return raised(frobenius_norms(self.linear, self.width) + self.rest)
+
+    def least_whole(self) -> Floats:
+        """As `whole`, often less, in more time."""
+        return raised(spectral_norms(self.linear, self.width) + self.rest)
 
 
 class Leads(NamedTuple):
@@ -98,13 +110,14 @@ class InRowEllipsoids:
     Args:
         norms: The norms of the maps of the model.
         numbers: The format of the other run.
+        directed: Whether what is beyond the generators keeps its directions, which takes a few times as long.
     """
 
-    def __init__(self, norms: Norms, numbers: Numbers) -> None:
+    def __init__(self, norms: Norms, numbers: Numbers, *, directed: bool = True) -> None:
         assert numbers.elsewhere is not None
         self.balls, self.norms, self.numbers = InRowBalls(norms, numbers), norms, numbers
         self.elsewhere: Elsewhere = numbers.elsewhere
-        self._age = 0
+        self.directed, self._age = directed, 0
 
     @property
     def fits(self) -> bool:
@@ -113,6 +126,10 @@ class InRowEllipsoids:
 
     def _raised(self, rest: Floats) -> Floats:
         return raised(rest + self.elsewhere.floor)
+
+    def _whole(self, x: Spread) -> Floats:
+        """How far rows may be off, where this counts more than once."""
+        return x.least_whole() if self.directed else x.whole()
 
     def _require_small(self, *sizes: Floats) -> None:
         for each in sizes:
@@ -159,9 +176,13 @@ class InRowEllipsoids:
         whole = rows.whole() + others.whole()
         parts = rows.sum or self._one(rows), others.sum or self._one(others)
         sums, off = self._together(*parts, total, whole)
-        rest = rows.rest + others.rest + row_norms(off) + _FINE * whole
-        width = max(rows.width, others.width)
-        return replace(self._renewed(Spread(total, linear, self._raised(rest), rows.own, -1, width)), sum=sums)
+        width, rounded = max(rows.width, others.width), row_norms(off) + _FINE * whole
+        rest = self._raised(rows.rest + others.rest + rounded)
+        beyond = None
+        if others.ellipsoids is not None:
+            rounded = Ellipsoids.of_balls(self._raised(rows.rest + rounded), total.shape[1])
+            beyond = Ellipsoids.sums([others.ellipsoids, rounded])
+        return replace(self._renewed(Spread(total, linear, rest, rows.own, -1, width, ellipsoids=beyond)), sum=sums)
 
     def _one(self, rows: Spread) -> Sum:
         """Entries that a sum takes as one number each: nothing of them is converted or multiplied any more."""
@@ -184,26 +205,14 @@ class InRowEllipsoids:
     def _renewed(self, x: Spread) -> Spread:
         """Return the same rows in one ellipsoid each, with symbols of their own (Lemma R15 (e))."""
         (count, width), symbols = x.value.shape, x.linear.shape[1]
-        if symbols:
-            blocks = x.linear.reshape(count, -1, x.width, width)
-            sizes = np.sqrt(np.einsum("pbsi,pbsi->pb", blocks, blocks)) + 2.0**-200
-            ball = x.rest * np.sqrt(float(width)) + 2.0**-200
-            total = sizes.sum(axis=1) + ball
-            shares = 1.0 / np.sqrt(sizes) / np.sqrt(total)[:, None]  # the products of both may overflow
-            scaled = (blocks * shares[:, :, None, None]).reshape(count, symbols, width)
-            gram = np.matmul(scaled.transpose(0, 2, 1), scaled)
-            # The trace of all is 1: what the sums and the factorization round is less than this much of it.
-            slack = max(2.0**-36, (symbols + width + 32) * 2.0**-50)
-            gram[:, np.arange(width), np.arange(width)] += (x.rest / ball * (x.rest / total) + slack)[:, None]
-            known = np.isfinite(gram).all(axis=(1, 2)) & np.isfinite(total)
-            gram[~known] = np.eye(width)
-            linear = np.linalg.cholesky(gram).transpose(0, 2, 1) * total[:, None, None]
+        if symbols or x.ellipsoids is not None:
+            every = Ellipsoids.sums([Ellipsoids.of_generators(x.linear, x.width), x.about()])
+            linear, rest = every.generators()
         else:
             known = np.isfinite(x.rest)
-            linear = np.eye(width) * x.rest[:, None, None]
-        linear[~known] = 0.0
+            linear, rest = np.eye(width) * np.where(known, x.rest, 0.0)[:, None, None], np.where(known, 0.0, np.inf)
         self._age += 1
-        return Spread(x.value, linear, np.where(known, 0.0, np.inf), np.arange(count), self._age, width)
+        return Spread(x.value, linear, rest, np.arange(count), self._age, width)
 
     def _product(self, x: Spread, W: Floats, b: Floats | None) -> tuple[Floats, Sum]:
         """Return the values of x W + b, and the sums that they are, with all their rounding in any order (Lemma R15
@@ -223,13 +232,27 @@ class InRowEllipsoids:
         y, sums = self._product(rows, W, b)
         off = sums.rounded
         norms = self.norms.of(W[None])
-        rest = rows.rest * norms.plain[0] + row_norms(off) + _fine(len(W)) * rows.whole() * norms.frobenius[0]
+        fine = _fine(len(W)) * rows.whole() * norms.frobenius[0]
+        rest = rows.rest * norms.plain[0] + row_norms(off) + fine
         each = rows.rest[:, None] * row_norms(W.T) + off + _fine(len(W)) * rows.whole()[:, None] * row_norms(W.T)
-        return replace(rows.made(y, rows.linear @ W, self._raised(rest), self._raised(each)), sum=sums)
+        images = replace(rows.made(y, rows.linear @ W, self._raised(rest), self._raised(each)), sum=sums)
+        if not self.directed or rows.each is None:
+            return images
+        rounded = Ellipsoids.of_balls(self._raised(row_norms(off) + fine), W.shape[1])
+        return replace(images, ellipsoids=Ellipsoids.sums([Ellipsoids.of_segments(rows.each, W), rounded]))
 
     def normalized(self, rows: Spread, norm: Normalization) -> Spread:
+        """Lemma R15 (b); what is beyond has generators too, as all that reads the rows shares them."""
+        y = self._normalized(rows, norm)
+        if not self.directed or (rows.linear.shape[1] and rows.width != norm.width):
+            return y
+        linear, lost = y.about().generators()
+        rest = self._raised(np.fmin(lost, y.rest))
+        return Spread(y.value, np.concatenate([y.linear, linear], axis=1), rest, y.own, y.age, norm.width)
+
+    def _normalized(self, rows: Spread, norm: Normalization) -> Spread:
         """Lemma R15 (b); the ball of Lemma T2 where the row is too near to 0."""
-        value, whole, unit, width = rows.value, rows.whole(), self.numbers.unit, norm.width
+        value, whole, unit, width = rows.value, self._whole(rows), self.numbers.unit, norm.width
         ball = self.balls.normalized(RowBalls(value, whole), norm).whole()
         z, y, root = self.numbers.normalized(value, norm)
         reach, layer = np.sqrt(float(width)) * (1.0 + 2.0**-50), norm.kind == "layer"
@@ -239,26 +262,40 @@ class InRowEllipsoids:
             both = np.abs(value).sum(axis=1) + reach * whole, np.abs(value.sum(axis=1)) + reach * whole
             centring = 0.5 * (both[0] + both[1]) * reach + 4.0 * both[1] / reach + row_norms(value) + whole
             centring = self._raised(growth(unit, 1) * (1.0 + 2.0 * growth(unit, width + 8)) * centring)
-        relative = growth(unit, 0.5 * width + 10.0) + width * self.elsewhere.square / norm.epsilon
+        relative = growth(unit, 0.5 * width + 5.0) + width * self.elsewhere.square / norm.epsilon
         fine = _fine(width) + width * 2.0**-1060 / norm.epsilon
+        fine_off = fine * rows.whole()  # of the generators
         least = root * (1.0 - 4.0 * fine)
         turn = raised((whole + centring) / (reach * least))
         known = np.isfinite(root) & (turn < 0.25) & (fine < 2.0**-30) & (relative < 0.125)
         linear = rows.linear - rows.linear.mean(axis=2, keepdims=True) if layer else rows.linear
         along = np.einsum("psi,pi->ps", linear, y) / width
         linear = (linear - along[:, :, None] * y[:, None]) / root[:, None, None] * norm.w
-        curved = 1.4143 * reach * turn * turn / ((1.0 - turn) * (1.0 - turn))
+        # How far the row moves along itself, and how far its root is off elsewhere, relatively.
+        pulled = frobenius_norms(along[:, :, None, None], rows.width)[:, 0] / least
+        pulled = np.minimum(raised(pulled + (rows.rest + centring + 4.0 * fine_off) / (reach * least)), turn)
+        relative, moved = relative * (1.0 + 2.0 * relative), centring / (reach * least)
+        root_off = relative + (1.0 + relative) * moved / ((1.0 - turn) * (1.0 - relative) - moved)
+        # Beyond the derivative: along the row itself, and in directions that are not known.
+        itself = 0.5 * turn * turn / ((1.0 - pulled) * (1.0 - pulled)) + root_off
+        slipped = (rows.rest + centring + 32.0 * fine_off) / least
+        slipped = slipped + reach * turn * (pulled + 0.5 * turn * turn) / (1.0 - pulled)
         length = np.minimum(reach, row_norms(y) + 2.0 * reach * turn)
-        slipped = (rows.rest + centring + 32.0 * fine * whole) / least + curved
-        slipped = slipped + centring / (least * (1.0 - 2.0 * np.minimum(turn, 0.25)))  # its root is so far off too (H4)
-        slipped = slipped + relative * (1.0 + 2.0 * relative) * length + 4.0 * fine * reach
-        largest = float(np.abs(norm.w).max())
-        gained = row_norms(y * norm.w) + largest * (slipped + 2.0 * reach * turn)
-        rest = largest * slipped + growth(unit, 4) * gained
+        slipped = slipped + 2.0 * reach * turn * root_off + growth(unit, 5) * length + 4.0 * fine * reach
+        largest, seen = float(np.abs(norm.w).max()), row_norms(y * norm.w)
+        gained = seen + largest * (slipped + reach * itself + 2.0 * reach * turn)
+        rounded = growth(unit, 4) * gained
         if norm.b is not None:
-            rest = rest + 2.0 * growth(unit, 4) * row_norms(norm.b)
-        linear = np.where(known[:, None, None], linear, 0.0)
-        return rows.made(z, linear, np.where(known, self._raised(rest), ball))
+            rounded = rounded + 2.0 * growth(unit, 4) * row_norms(norm.b)
+        rest = np.where(known, self._raised(seen * itself + largest * slipped + rounded), ball)
+        parts = [
+            Ellipsoids.of_segments(itself[:, None], (y * norm.w)[:, None]),
+            Ellipsoids.of_images(slipped, np.diag(norm.w)),
+            Ellipsoids.of_balls(self._raised(rounded), width),
+        ]
+        beyond = Ellipsoids.sums(parts)
+        beyond = Ellipsoids(np.where(known, beyond.size, np.inf), beyond.gram)
+        return replace(rows.made(z, np.where(known[:, None, None], linear, 0.0), rest), ellipsoids=beyond)
 
     def _bent(self, x: Spread, y: Floats, slope: Floats, off: Floats) -> Spread:
         """Return a function of each entry with these slopes; `off` is how far it is from the linear one, rounding
@@ -304,7 +341,12 @@ class InRowEllipsoids:
         sums, y = rows.sum or self._one(rows), rows.value + b
         shifts = np.broadcast_to(np.abs(b), y.shape)
         sums, off = self._together(sums, Sum(1, shifts, np.zeros_like(y)), y, rows.whole())
-        return replace(rows.made(y, rows.linear, self._raised(rows.rest + row_norms(off))), sum=sums)
+        off = row_norms(off)
+        shifted = replace(rows.made(y, rows.linear, self._raised(rows.rest + off)), sum=sums)
+        if rows.ellipsoids is None:
+            return shifted
+        rounded = Ellipsoids.of_balls(self._raised(off), y.shape[1])
+        return replace(shifted, ellipsoids=Ellipsoids.sums([rows.ellipsoids, rounded]))
 
     def read_out(self, rows: Spread, W: Floats, b: Floats | None) -> Leads:
         y, sums = self._product(rows, W, b)
@@ -318,8 +360,8 @@ class InRowEllipsoids:
             of_each = rows.linear[part] @ W
             of_top = np.take_along_axis(of_each, top[:, None, None], 2)
             length, rest = row_norms(W.T), rows.rest[part, None]
-            radius[part] = _over_blocks(of_each[..., None], rows.width) + rest * length + off[part]
-            apart[part] = _over_blocks((of_each - of_top)[..., None], rows.width)
+            radius[part] = frobenius_norms(of_each[..., None], rows.width) + rest * length + off[part]
+            apart[part] = frobenius_norms((of_each - of_top)[..., None], rows.width)
             apart[part] += rest * row_norms((W[:, top].T[:, :, None] - W).transpose(0, 2, 1))
             apart[part] += off[part] + np.take_along_axis(off[part], top[:, None], 1)
             radius[part] += fine[part, None] * length
@@ -365,11 +407,11 @@ class InRowEllipsoids:
 
     def normalized_heads(self, heads: Spread, norm: Normalization, together: bool) -> Spread:
         if together:
-            return _by_head(self.normalized(_side_by_side(heads), norm), heads)
+            return _by_head(self._normalized(_side_by_side(heads), norm), heads)
         count, width = heads.value.shape[1:]
         parts = [norm] * count if norm.width == width else norm_parts(norm, width)
         rows = [
-            self.normalized(heads.made(heads.value[:, h], heads.linear[:, :, h], rest), part)
+            self._normalized(heads.made(heads.value[:, h], heads.linear[:, :, h], rest), part)
             for h, (part, rest) in enumerate(zip(parts, heads.rest.T, strict=True))
         ]
         value, rest = np.stack([row.value for row in rows], axis=1), np.stack([row.rest for row in rows], axis=1)
@@ -393,7 +435,7 @@ class InRowEllipsoids:
             return _bare(HeadBalls(none, row_norms(none), np.zeros(none.shape[:2])))
         asked, read = pairs.asked, pairs.read[pairs.kept // pairs.asking.shape[1]]
         allowed = np.broadcast_to(pairs.allowed[pairs.kept % pairs.asking.shape[1]][:, None], (len(read), 1, length))
-        q, k, v = query.taken(asked), _of_pairs(key, read), _of_pairs(value, read)
+        q, k, v = query.taken(asked), self._of_pairs(key, read), self._of_pairs(value, read)
         scores, of_query, of_key, rest = self._scores(block, q, k)
         known = _of_scores(of_query, query.width, of_key, key.width)
         doubt = np.where(allowed, raised(known + rest), 0.0)
@@ -403,9 +445,11 @@ class InRowEllipsoids:
         rescaled = rescalings(length)
         exponentials = growth(unit, (numbers.exponential + 1.0) * (1.0 + rescaled))
         rounded = raised(rest + growth(unit, 4) * distance + exponentials)
-        doubt = np.where(allowed, raised(known + rounded), 0.0)
-
         shares = powers / powers.sum(axis=-1, keepdims=True)
+        # Of scores less their average, which change the weights as much.
+        centred = _of_scores_apart(of_query, query.width, of_key, key.width, shares)
+        doubt = np.where(allowed, raised(centred + _FINE * known + rounded), 0.0)
+
         mean = np.einsum("lhs,lhsn->lhn", shares, v.value)
         sizes, whole = row_norms(v.value), v.whole
         largest = np.where(allowed, sizes + whole, 0.0).max(axis=-1)
@@ -416,19 +460,20 @@ class InRowEllipsoids:
         small = doubt < 0.5
         first = np.where(small, doubt / (1.0 - 0.5 * doubt) * (1.0 + _FINE), np.inf)
         second = np.where(small, 0.5 * doubt * doubt / (1.0 - doubt / 3.0) * (1.0 + _FINE), np.inf)
-        beyond = _averaged(shares, (second + rounded) * apart + first * whole + v.rest)
-        change = _averaged(shares, first * apart + (1.0 + first) * whole)
-        missing = _averaged(shares, first)
-        # Numerators may underflow elsewhere; those below the lowest score are e^400 times larger there at most.
-        hidden = np.where(below < LOWEST_SCORE, np.where(doubt < 400.0, 2.0**-280, np.inf), 0.0)
-        flushed = np.where(allowed, self.elsewhere.floor + hidden, 0.0).sum(axis=-1)
-        rounding = (growth(unit, 2 * length + 2 * rescaled + 8) + _fine(length)) * largest
+        missing = _averaged(shares, second + rounded + _FINE * known)
         linear_holds = missing < 0.5
         quotient = np.where(linear_holds, missing / np.where(linear_holds, 1.0 - missing, 1.0), np.inf)
-        spread = np.where(linear_holds, beyond + change * quotient + 16.0 * flushed * largest, np.inf)
+        # What is beyond: along the gap of each row that is read, and in directions that are not known.
+        along = np.where(shares > 0.0, shares * (second + rounded + first * quotient[..., None]), 0.0)
+        beyond = _averaged(shares, first * whole + v.rest + (1.0 + first) * whole * quotient[..., None])
+        # Numerators may underflow elsewhere; those below the lowest score are e^400 times larger there at most.
+        hidden = np.where(below < LOWEST_SCORE, np.where(known + rounded < 400.0, 2.0**-280, np.inf), 0.0)
+        flushed = np.where(allowed, self.elsewhere.floor + hidden, 0.0).sum(axis=-1)
+        rounding = (growth(unit, 2 * length + 2 * rescaled + 8) + _fine(length)) * largest
+        beyond = beyond + 16.0 * flushed * largest
+        spread = np.where(linear_holds, np.where(shares > 0.0, along * apart, 0.0).sum(axis=-1) + beyond, np.inf)
         hull = np.where(allowed, apart + whole, 0.0).max(axis=-1)
         linear_holds = spread < hull
-        rest = self._raised(np.where(linear_holds, spread, hull) + rounding)
 
         weighted = (shares * linear_holds[..., None])[..., None] * gaps
         own = np.matmul(of_query.transpose(0, 2, 1, 3), weighted).transpose(0, 2, 1, 3)
@@ -440,7 +485,18 @@ class InRowEllipsoids:
             own = own + np.where(itself, others, 0.0).sum(axis=1)
             others = np.where(itself, 0.0, others)
         linear = np.concatenate([own, others.reshape(len(own), -1, *own.shape[2:])], axis=1)
-        return Spread(mean, linear, rest, q.own, query.age, max(query.width, key.width))
+        width = max(query.width, key.width)
+        if self.directed and linear.shape[1] and mean.shape[2] <= width:
+            segments = Ellipsoids.of_segments(np.where(linear_holds[..., None], along, 0.0), gaps)
+            of_gaps, lost = segments.of_each_head(width)
+            linear = np.concatenate([linear, of_gaps], axis=1)
+            spread = beyond + lost + _FINE * along.sum(axis=-1) * largest  # by which the gaps are off
+        rest = self._raised(np.where(linear_holds, spread, hull) + rounding)
+        return Spread(mean, linear, rest, q.own, query.age, width)
+
+    def _of_pairs(self, x: Spread, read: Int64Array) -> "_Read":
+        rest, whole, frobenius = (part[read].transpose(0, 2, 1) for part in (x.rest, self._whole(x), x.whole()))
+        return _Read(x.value[read].transpose(0, 2, 1, 3), x.linear[read], rest, whole, frobenius, x.width)
 
     def _scores(self, block: Attention, q: Spread, k: "_Read") -> tuple[Floats, Floats, Floats, Floats]:
         """Return the scores `[L, H, S]`, their generators of what asks `[L, g, H, S]` and of each row that is read
@@ -448,11 +504,12 @@ class InRowEllipsoids:
         """
         unit, root = self.numbers.unit, np.sqrt(float(block.score_root))
         asks, has = row_norms(q.value)[..., None], row_norms(k.value)
-        q_whole, q_rest = q.whole()[..., None], q.rest[..., None]
+        q_whole, q_rest = self._whole(q)[..., None], q.rest[..., None]
         sizes = (asks + q_whole) * (has + k.whole)
         self._require_small(sizes)
+        fine = _fine(block.d_qk) * (asks + q.whole()[..., None]) * (has + k.frobenius)
         rest = asks * k.rest + q_rest * has + q_whole * k.whole
-        rest = (rest + (growth(unit, score_roundings(block.d_qk)) + _fine(block.d_qk)) * sizes) / root
+        rest = (rest + growth(unit, score_roundings(block.d_qk)) * sizes + fine) / root
         scores = np.einsum("lhe,lhse->lhs", q.value, k.value) / root
         keys = k.value.transpose(0, 1, 3, 2)
         of_query = np.matmul(q.linear.transpose(0, 2, 1, 3), keys).transpose(0, 2, 1, 3) / root
@@ -481,38 +538,45 @@ class InRowEllipsoids:
         off = sums.rounded
         norms = self.norms.of(block.W_O.reshape(1, -1, block.d_out))
         by_head = raised(mixed.rest @ row_norms(matrix.reshape(len(matrix), -1)))
-        rest = np.fmin(x.rest * norms.plain[0], by_head) + row_norms(off)
-        rest = self._raised(rest + _fine(len(flat)) * x.whole() * norms.frobenius[0])
-        return replace(x.made(y, x.linear @ flat, rest), sum=sums)
+        rounded = row_norms(off) + _fine(len(flat)) * x.whole() * norms.frobenius[0]
+        rest = self._raised(np.fmin(x.rest * norms.plain[0], by_head) + rounded)
+        written = replace(x.made(y, x.linear @ flat, rest), sum=sums)
+        if not self.directed:
+            return written
+        of_heads = [Ellipsoids.of_images(radius, W) for radius, W in zip(mixed.rest.T, matrix, strict=True)]
+        rounded = Ellipsoids.of_balls(self._raised(rounded), block.d_out)
+        return replace(written, ellipsoids=Ellipsoids.sums([*of_heads, rounded]))
 
 
 class _Read(NamedTuple):
-    """What is read in each pair: values `[L, H, S, n]`, generators `[L, S, g, H, n]`, rests and sizes `[L, H, S]`."""
+    """What is read in each pair: values `[L, H, S, n]`, generators `[L, S, g, H, n]`, rests and two bounds of how far
+    it may be off, `[L, H, S]`.
+    """
 
     value: Floats
     linear: Floats
     rest: Floats
     whole: Floats
+    frobenius: Floats
     width: int
-
-
-def _of_pairs(x: Spread, read: Int64Array) -> _Read:
-    rest, whole = (part[read].transpose(0, 2, 1) for part in (x.rest, x.whole()))
-    return _Read(x.value[read].transpose(0, 2, 1, 3), x.linear[read], rest, whole, x.width)
-
-
-def _over_blocks(linear: Floats, width: int) -> Floats:
-    """Return the sums over blocks of symbols, the second axis, of the norms along symbols and the last axis."""
-    blocks = linear.reshape(len(linear), linear.shape[1] // width, width, *linear.shape[2:])
-    sizes = np.sqrt(np.einsum("pbs...i,pbs...i->pb...", blocks, blocks)).sum(axis=1)
-    return sizes * (1.0 + 2.0 * growth(UNIT, width * linear.shape[-1] + 8.0))
 
 
 def _of_scores(of_query: Floats, width: int, of_key: Floats, other: int) -> Floats:
     """How far scores may be off by their generators `[L, g, H, S]` and `[L, S, g, H]`, `[L, H, S]`."""
     count, length, symbols, heads = of_key.shape
-    keys = _over_blocks(of_key.reshape(count * length, symbols, heads, 1), other)
-    return _over_blocks(of_query[..., None], width) + keys.reshape(count, length, heads).transpose(0, 2, 1)
+    keys = frobenius_norms(of_key.reshape(count * length, symbols, heads, 1), other)
+    return frobenius_norms(of_query[..., None], width) + keys.reshape(count, length, heads).transpose(0, 2, 1)
+
+
+def _of_scores_apart(of_query: Floats, width: int, of_key: Floats, other: int, shares: Floats) -> Floats:
+    """As `_of_scores`, for scores less their average with these shares `[L, H, S]`."""
+    count, length, symbols, heads = of_key.shape
+    of_query = of_query - np.einsum("lghs,lhs->lgh", of_query, shares)[..., None]
+    keys = frobenius_norms(of_key.reshape(count * length, symbols, heads, 1), other)
+    keys = keys.reshape(count, length, heads).transpose(0, 2, 1)
+    # The average has a share of the score itself: the key moves the rest of that, and all others move theirs.
+    of_keys = (1.0 + 2.0**-40 - 2.0 * shares) * keys + (shares * keys).sum(axis=-1, keepdims=True)
+    return frobenius_norms(of_query[..., None], width) + of_keys
 
 
 def _fine(terms: int) -> float:

@@ -76,25 +76,30 @@ def every_run(
     if not has_bound(number_format, exp_ulps):
         return ProvedArgmax(place, lead)
     norms, numbers = Norms(model), InFormat(number_format, exp_ulps)
-    # Contexts that begin alike share their rows.
-    order = np.lexsort(contexts.T[::-1])
-    step = max(1, _ENTRIES // generator_entries(model, contexts.shape[1]))
-    for start in range(0, len(order), step):
-        progress("every run", start / len(order), "")
-        some = order[start : start + step]
-        arithmetic = InRowEllipsoids(norms, numbers)
-        with np.errstate(all="ignore"):
-            stream = passed(arithmetic, model, stream_of(arithmetic, model, contexts[some]))
-            (value, _, apart), cells = read_out(arithmetic, model, stream)
-            if not arithmetic.fits:
-                continue
-            top = value.argmax(axis=1)[:, None]
-            ahead = (np.take_along_axis(value, top, 1) - value) * (1.0 - 2.0**-40) - apart
-            np.put_along_axis(ahead, top, math.inf, 1)
-            least = np.where(np.isfinite(apart).all(axis=1), ahead.min(axis=1), -1.0)
-        proved = least > 0.0
-        place[some], lead[some] = np.where(proved, top[:, 0], -1)[cells], np.where(proved, least, -1.0)[cells]
+    entries = generator_entries(model, contexts.shape[1])
+    for directed in (False, True):  # what is left open without directions is asked again with them
+        left = np.flatnonzero(place < 0)
+        # Contexts that begin alike share their rows.
+        left = left[np.lexsort(contexts[left].T[::-1])]
+        step = max(1, _ENTRIES // (2 * entries if directed else entries))
+        for start in range(0, len(left), step):
+            progress("every run, closer" if directed else "every run", start / len(left), "")
+            some, arithmetic = left[start : start + step], InRowEllipsoids(norms, numbers, directed=directed)
+            place[some], lead[some] = _largest(model, contexts[some], arithmetic)
     return ProvedArgmax(place, lead)
+
+
+def _largest(model: Model, contexts: Int64Array, arithmetic: InRowEllipsoids) -> tuple[Int64Array, Float64Array]:
+    """Return where the largest output of each context is in every run, and its least lead, `[T]`; -1 where open."""
+    with np.errstate(all="ignore"):
+        stream = passed(arithmetic, model, stream_of(arithmetic, model, contexts))
+        (value, _, apart), cells = read_out(arithmetic, model, stream)
+        top = value.argmax(axis=1)[:, None]
+        ahead = (np.take_along_axis(value, top, 1) - value) * (1.0 - 2.0**-40) - apart
+        np.put_along_axis(ahead, top, math.inf, 1)
+        least = np.where(np.isfinite(apart).all(axis=1), ahead.min(axis=1), -1.0)
+    proved = (least > 0.0) & arithmetic.fits
+    return np.where(proved, top[:, 0], -1)[cells], np.where(proved, least, -1.0)[cells]
 
 
 def argmax_of_every_run(model: Model, contexts: Int64Array) -> tuple[Int64Array, Float64Array]:

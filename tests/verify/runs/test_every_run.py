@@ -1,5 +1,6 @@
 """One largest output in every run: against the run that every rounding is turned for, hostile orders and torch."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run
 from tests.verify.runs.worst_runs import worst_run
+from verify.forward.row_ellipsoids import InRowEllipsoids
 from verify.runs.every_run import every_run
 from verify.runs.formats import BFLOAT16, EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
 from verify.runs.rounding import rounding_bound
@@ -100,6 +102,33 @@ def test_no_run_has_its_largest_output_elsewhere_nor_a_smaller_lead(options: Any
     assert (after >= found.lead[proved]).all()
     taken = (before - after) / (before - found.lead[proved])
     assert taken.max() > (0.1 if number_format is FLOAT32 else 0.06), "the test has no teeth"
+
+
+DEEP = [
+    {"kind": "layer", "activation": "gelu-tanh", "layers": 4},
+    {"kind": "rms", "activation": "silu", "gated": True, "layers": 4},
+]
+
+
+@pytest.mark.parametrize("options", DEEP, ids=str)
+def test_directions_prove_more_and_the_worst_run_takes_two_fifths_of_what_they_say(
+    options: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, unit = transformer(1, **options), COARSE.unit_roundoff
+    first = partial(InRowEllipsoids, directed=False)
+    monkeypatch.setattr("verify.runs.every_run.InRowEllipsoids", lambda *given, directed: first(*given))
+    without = every_run(model, CONTEXTS, number_format=COARSE)
+    monkeypatch.setattr("verify.runs.every_run.InRowEllipsoids", lambda *given, directed: InRowEllipsoids(*given))
+    found = every_run(model, CONTEXTS, number_format=COARSE)
+    assert 0 < (without.place >= 0).sum() < (found.place >= 0).sum() - 5
+    proved = np.flatnonzero(found.place >= 0)
+    some, top, each = CONTEXTS[proved], found.place[proved], np.arange(len(proved))
+    exact, _ = worst_run(model, some, top, top, unit, EXP_ULPS)
+    near = np.where(np.arange(9) == top[:, None], -np.inf, exact).argmax(axis=1)
+    exact, worst = worst_run(model, some, top, near, unit, EXP_ULPS)
+    before, after = (outputs[each, top] - outputs[each, near] for outputs in (exact, worst))
+    assert (after >= found.lead[proved]).all()
+    assert np.median((before - after) / (before - found.lead[proved])) > 0.4, "the test has no teeth"
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda f: f.__name__)
