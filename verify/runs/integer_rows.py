@@ -131,9 +131,13 @@ def refusal(model: Model) -> str:
 
 
 def _beyond(record: Model | Attention | FeedForward, known: frozenset[str]) -> str:
-    """Return the first field of a record that is not known and not as it is by default."""
-    given = (f.name for f in fields(record) if f.name not in known and getattr(record, f.name) is not f.default)
-    return next(given, "")
+    """Return the first field of a record that is not known and not as it is by default, or nothing."""
+    for field in fields(record):
+        value = getattr(record, field.name)
+        # Equal, not the same object: that of a model which another process sent is a copy.
+        if field.name not in known and (isinstance(value, np.ndarray) or value != field.default):
+            return field.name
+    return ""
 
 
 def _chunks(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) -> Iterator[Shared]:

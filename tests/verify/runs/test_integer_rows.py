@@ -1,6 +1,9 @@
 """Logits of every run, and of real arithmetic, of models of integers: against hostile runs and against rationals."""
 
+import pickle
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -238,6 +241,14 @@ def test_what_a_later_kind_of_block_has_more_is_refused():
     for gate, reason in ((None, ""), (one, "block 0 has gate")):
         model = Model(blocks=(Gated(one, one, gate=gate),), W_U=one, W_E=one, W_pos=one)
         assert refusal(model) == reason
+
+
+@pytest.mark.parametrize("made", [sum_modulo, hashed_windows])
+def test_a_model_that_another_process_sent_is_judged_as_it_was(made: Callable[[int], Any]):
+    model, contexts, _ = made(5)
+    sent = pickle.loads(pickle.dumps(model))
+    assert refusal(sent) == refusal(model) == ""
+    assert known(judged(sent, contexts, EveryRun(FLOAT32))) == len(contexts)
 
 
 def test_a_neuron_that_is_dropped_must_not_overflow():
