@@ -115,6 +115,7 @@ End Relation.
 (** Two heads and more: every head has such a relation of its own, with its own factors. In words: on contexts with one
     last token, a linear relation [k] among their indicators gives, for all weights, positive numbers D with
     sum k D = 0, sum k D mixture = 0, and, for one head, sum k D logits = 0. *)
+(* Answers: Lemma O3, dana.theorem-1. *)
 Theorem indicator_relation_holds_for_all_weights : forall m T c k ts, (0 < n_ctx m)%nat ->
   one_last_token m T ts c -> indicator_relation (n_ctx m) T k ts ->
   forall h, exists D : nat -> R, (forall i, 0 < D i) /\

@@ -92,6 +92,7 @@ Definition against (b : nat) : nat -> R :=
 
 (** For all weights and all widths of the stream: one head of width 1 has a mean divergence above 0.09 nats on the
     three contexts. (The page proves 0.161124 in ball arithmetic; this is less, and checked by Coq.) *)
+(* Answers: (3) of docs/claims/theorem_1.md, where balls give 0.161124; dana.theorem-1. *)
 Theorem collinear_divergence_floor : forall m, n_ctx m = 2%nat -> n_heads m = 1%nat -> d_head m = 1%nat ->
   d_vocab_out m = 3%nat -> 9 / 100 < mean_divergence m 3 bigram_to_zero (fun _ => 1 / 3) favourite_law.
 Proof.

@@ -14,6 +14,7 @@ Definition all_features (m : network) (ts : nat -> context) (t j : nat) : R :=
   else feature m ((j - d_model m) / d_head m) (ts t) ((j - d_model m) mod d_head m).
 
 (** However wide they are, H heads in [d] dimensions have features of rank H d + d at most, on any contexts. *)
+(* Answers: dana.appendix-b: heads wider than the stream have at most 42 columns, where 102 are counted. *)
 Theorem wide_heads_count_as_narrow : forall m T ts,
   rank_at_most (n_heads m * d_model m + d_model m) T (n_heads m * d_head m + d_model m) (all_features m ts).
 Proof.
@@ -72,6 +73,7 @@ Proof.
 Qed.
 
 (** They are 42 at most. *)
+(* Answers: dana.appendix-b: heads wider than the stream have at most 42 columns, where 102 are counted. *)
 Theorem appendix_B_counts_too_many : ~ printed_associations_of_appendix_B.
 Proof.
   intro P. destruct (P bigram bigrams_of_ten) as [m [[_ [_ [Hd [Hw Hh]]]] Hindependent]]. apply Hindependent.
@@ -144,6 +146,7 @@ Proof.
 Qed.
 
 (** All four are held, where 7/8 is printed. *)
+(* Answers: dana.corollary-2-bound: one head holds all four bigrams of two tokens. *)
 Theorem corollary_2_is_no_upper_bound : ~ printed_upper_bound.
 Proof.
   intro H.
@@ -168,6 +171,8 @@ Definition held_whatever_they_are (capacity : nat -> nat -> nat -> nat) : Prop :
     contexts_of N S T ts -> labels_of N T labels ->
     exists m, sizes m N S d d_h H /\ forall i, (i < T)%nat -> predicts m (ts i) (labels i).
 
+(** Neither number is one: for one head and d = d_h = 4 both are at least 4, and one head does not hold XOR. *)
+(* Answers: dana.comparisons, for contexts of one's choice. *)
 Theorem neither_number_is_a_capacity :
   ~ held_whatever_they_are (fun H d_h d => H * d_h + d)%nat /\
   ~ held_whatever_they_are (fun H d_h d => H * (d_h - 1) + 1)%nat.

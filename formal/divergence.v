@@ -70,6 +70,7 @@ Proof.
 Qed.
 
 (** Moving mass from [p] to [q] bounds a divergence from below, whatever the logits [z] are. *)
+(* Answers: Lemma O4 for one context, dana.theorem-1. *)
 Theorem divergence_duality : forall N p q z, law N p -> law N q ->
   entropy N q - entropy N p + Sum N (fun n => (q n - p n) * z n) <= divergence N p (softmax N z).
 Proof.

@@ -120,6 +120,7 @@ Qed.
 (** The floor for one head (Theorem O1 of docs/claims/theorem_1.md). Contexts with one last token and a relation [k]
     among their indicators; any direction [v] in the logits. Some pair i, j with k_i > 0 > k_j bounds the mean
     divergence of all weights, by any amount [mu] of mass that leaves laws. *)
+(* Answers: Theorem O1, (2) of docs/claims/theorem_1.md, dana.theorem-1. *)
 Theorem one_head_floor : forall m T c k ts prior p v, (0 < n_ctx m)%nat -> n_heads m = 1%nat ->
   one_last_token m T ts c -> indicator_relation (n_ctx m) T k ts -> (exists i, (i < T)%nat /\ k i <> 0) ->
   (forall i, (i < T)%nat -> 0 < prior i) -> (forall i, (i < T)%nat -> law (d_vocab_out m) (p i)) ->
@@ -178,6 +179,7 @@ Qed.
 
 (** One head, two output tokens: for all weights, all widths and all lengths from 3 on the mean divergence is at least
     (log 2 - h(p)) / 2. *)
+(* Answers: Theorem O1, (2) of docs/claims/theorem_1.md, dana.theorem-1. *)
 Theorem exclusive_or_divergence_floor : forall m p, (3 <= n_ctx m)%nat -> n_heads m = 1%nat ->
   d_vocab_out m = 2%nat -> 0 <= p <= 1 ->
   (ln 2 - binary_entropy p) / 2 <=
@@ -225,6 +227,7 @@ Proof.
 Qed.
 
 (** For p = 0.99 the floor is more than 0.3185. *)
+(* Answers: Theorem O1, (2) of docs/claims/theorem_1.md, dana.theorem-1. *)
 Theorem exclusive_or_divergence_at_ninety_nine_percent : forall m, (3 <= n_ctx m)%nat -> n_heads m = 1%nat ->
   d_vocab_out m = 2%nat ->
   3185 / 10000 < mean_divergence m 4 (exclusive_or (n_ctx m)) (fun _ => 1 / 4) (exclusive_or_law (99 / 100)).

@@ -65,6 +65,7 @@ Definition features (m : network) (ts : nat -> context) (t j : nat) : R :=
   if lt_dec j (d_model m) then skip m (ts t) j else feature m 0 (ts t) (j - d_model m).
 
 (** For all weights and widths: the four rows of features, skip connection included, are dependent. *)
+(* Answers: dana.theorem-1, its count min(T, H d_h + d). *)
 Theorem exclusive_or_features_are_dependent : forall m, (3 <= n_ctx m)%nat ->
   dependent_rows 4 (d_model m + d_head m) (features m (exclusive_or (n_ctx m))).
 Proof.
@@ -79,11 +80,13 @@ Proof.
 Qed.
 
 (** So the rank of the features is at most 3. *)
+(* Answers: dana.theorem-1, its count min(T, H d_h + d). *)
 Theorem exclusive_or_rank_at_most_three : forall m, (3 <= n_ctx m)%nat ->
   rank_at_most 3 4 (d_model m + d_head m) (features m (exclusive_or (n_ctx m))).
 Proof. intros m H. apply dependent_rank, exclusive_or_features_are_dependent, H. Qed.
 
 (** The same for what a head sees, before values: the matrix of Lemma 2 for one head. *)
+(* Answers: dana.lemma-2. *)
 Theorem exclusive_or_mixture_rank : forall m, (3 <= n_ctx m)%nat ->
   rank_at_most 3 4 (d_model m) (fun t j => mixture m 0 (exclusive_or (n_ctx m) t) j).
 Proof.
@@ -112,6 +115,7 @@ Qed.
 
 (** One head does not predict all four labels, even if equal logits are decided in its favour by an order of the tokens
     that is fixed in advance: any relation that never puts two different tokens before each other. *)
+(* Answers: dana.corollary-1. *)
 Theorem exclusive_or_is_not_predicted_by_one_head : forall m i j before, (3 <= n_ctx m)%nat -> n_heads m = 1%nat ->
   i <> j -> ~ (before i j /\ before j i) ->
   ~ forall t, (t < 4)%nat -> predicts_by m before (exclusive_or (n_ctx m) t) (exclusive_or_label i j t).
@@ -144,6 +148,7 @@ Lemma predicts_strictly_by : forall m t label, predicts m t label -> predicts_by
 Proof. intros m t label [Hl H]. split; [assumption |]. intros n Hn Hne. left. apply H; assumption. Qed.
 
 (** So the accuracy is at most 3/4. *)
+(* Answers: dana.corollary-2. *)
 Theorem exclusive_or_accuracy_at_most_three_quarters : forall m i j, (3 <= n_ctx m)%nat -> n_heads m = 1%nat ->
   i <> j -> accuracy m 4 (exclusive_or (n_ctx m)) (exclusive_or_label i j) <= 3 / 4.
 Proof.
@@ -197,6 +202,7 @@ Proof.
 Qed.
 
 (** Some weights have the accuracy 3/4. *)
+(* Answers: dana.corollary-2. *)
 Theorem three_quarters_are_reached : accuracy best_on_exclusive_or 4 (exclusive_or 3) (exclusive_or_label 0 1) = 3 / 4.
 Proof.
   assert (G : forall a b label, hit best_on_exclusive_or (padded 3 a b) label =
@@ -220,6 +226,7 @@ Proof.
 Qed.
 
 (** So Corollary 1 and Corollary 2 of Dana, Pydi and Chevaleyre (2024) are false, for given numbers of heads and widths. *)
+(* Answers: dana.corollary-1. *)
 Theorem corollary_1_is_false : ~ printed_corollary_1.
 Proof.
   intro H.
@@ -231,6 +238,7 @@ Proof.
 Qed.
 
 (** Corollary 2 prints 7/8 for XOR. *)
+(* Answers: dana.corollary-2. *)
 Theorem corollary_2_is_false : ~ printed_corollary_2.
 Proof.
   intro H.

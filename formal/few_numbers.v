@@ -20,6 +20,7 @@ Definition printed_number_of_contexts : Prop :=
     least_number (N ^ S) prior epsilon k -> INR k < (1 - epsilon) * INR (N ^ S) + 1.
 
 (** Four equally likely contexts, epsilon = 1/4: all four are needed, and 3 printed. *)
+(* Answers: dana.likeliest-contexts. *)
 Theorem four_contexts_are_needed :
   likeliest_first 4 (fun _ => 1 / 4) /\ least_number 4 (fun _ => 1 / 4) (1 / 4) 4.
 Proof.
@@ -31,6 +32,7 @@ Proof.
 Qed.
 
 (** So with 'greater than 1 - epsilon' T_epsilon can be above ceil((1 - epsilon) N^S); with 'at least' it cannot. *)
+(* Answers: dana.likeliest-contexts. *)
 Theorem more_contexts_can_be_needed : ~ printed_number_of_contexts.
 Proof.
   intro H. destruct four_contexts_are_needed as [Hp Hk].
@@ -38,6 +40,7 @@ Proof.
 Qed.
 
 (** For epsilon = 0 there is no such number at all. *)
+(* Answers: dana.likeliest-contexts. *)
 Theorem no_number_carries_more_than_all : forall T prior k, law T prior -> ~ least_number T prior 0 k.
 Proof.
   intros T prior k [Hp Ht] [Hk [Hmore _]]. replace T with (k + (T - k))%nat in Ht by lia. rewrite Sum_split in Ht.
@@ -54,6 +57,7 @@ Definition logarithms_have_rank_d : Prop :=
 
 (** Two tokens, d = 1, the laws (1/4, 3/4) and (3/4, 1/4). That divergence 0 needs no more than d = N - 1 is true:
     [encoder_of_all_laws] of theorem_1.v. *)
+(* Answers: what slides.zero-divergence does not say. *)
 Theorem logarithms_can_have_full_rank : ~ logarithms_have_rank_d.
 Proof.
   intro H. specialize (H 2%nat 1%nat 2%nat (fun t n => if Nat.eq_dec t n then 1 / 4 else 3 / 4) ltac:(lia)).
@@ -85,6 +89,7 @@ Definition printed_step_of_theorem_3 : Prop :=
     range_at_most N (fun n => Sum T (fun t => x t * f t n)) r.
 
 (** Twice the logits (1, 0), x = (1, 1): the range is 2, and 1 printed. *)
+(* Answers: a step in the proof of dana.theorem-3. *)
 Theorem step_of_theorem_3_is_false : ~ printed_step_of_theorem_3.
 Proof.
   intro H.
@@ -129,6 +134,8 @@ Qed.
 
 (** Three tokens, each the label of one of three equally likely contexts, d = 1: the token in the middle of the line
     is never alone in front, so every encoder pays log 2 / 3. *)
+(* Answers: dana.association-bottleneck: d = 1, which Proposition 3 excludes;
+   docs/claims/lookup_in_two_dimensions.md. *)
 Theorem three_labels_on_a_line_cost : forall E W,
   ln 2 / 3 <= encoder_divergence 3 1 3 (fun _ => 1 / 3) delta E W.
 Proof.
@@ -157,6 +164,8 @@ Proof.
 Qed.
 
 (** So labels have a bottleneck in one dimension, which Proposition 3 excludes. *)
+(* Answers: dana.association-bottleneck: d = 1, which Proposition 3 excludes;
+   docs/claims/lookup_in_two_dimensions.md. *)
 Theorem labels_need_a_second_dimension : ~ labels_need_no_second_dimension.
 Proof.
   intro H. assert (0 < ln 2) by (rewrite <- ln_1; apply ln_increasing; lra).

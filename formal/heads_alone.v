@@ -24,6 +24,7 @@ Lemma one_head_outputs : forall m ts t j, (j < d_model m)%nat -> outputs m ts t 
 Proof. intros m ts t j H. unfold outputs. rewrite Nat.div_small, Nat.mod_small by assumption. reflexivity. Qed.
 
 (** Exclusive or, one head of any width: rank 3 at most on four contexts, for every length S >= 3. *)
+(* Answers: dana.lemma-2. *)
 Theorem exclusive_or_output_rank : forall m, (3 <= n_ctx m)%nat -> n_heads m = 1%nat ->
   output_rank_at_most 3 m 4 (exclusive_or (n_ctx m)).
 Proof.
@@ -33,6 +34,7 @@ Proof.
 Qed.
 
 (** S = 1: a head returns what stands at the only position, so that any number of heads has rank d at most. *)
+(* Answers: dana.lemma-2. *)
 Theorem one_token_output_rank : forall m T ts, n_ctx m = 1%nat -> output_rank_at_most (d_model m) m T ts.
 Proof.
   intros m T ts one. exists (fun t i => input m (ts t) 0 i), (fun i j => delta i (j mod d_model m)).
@@ -59,6 +61,7 @@ Proof.
 Qed.
 
 (** Loops (n, n): heads alone have rank d + H - 1 at most. *)
+(* Answers: dana.lemma-2. *)
 Theorem loop_output_rank : forall m T, n_ctx m = 2%nat -> (1 <= n_heads m)%nat ->
   output_rank_at_most (d_model m + (n_heads m - 1)) m T loop.
 Proof.
@@ -92,6 +95,7 @@ Qed.
 
 (** Wide embeddings: all inputs lie in the span of N + S - 1 vectors, so that a head adds no more, however wide it
     is. *)
+(* Answers: dana.lemma-2. *)
 Theorem wide_output_rank : forall m N S T ts, n_ctx m = S -> contexts_of N S T ts -> (1 <= N)%nat -> (1 <= S)%nat ->
   output_rank_at_most (n_heads m * (N + S - 1)) m T ts.
 Proof.
@@ -175,6 +179,7 @@ Definition printed_rank_reached (S d H T : nat) (ts : nat -> context) : Prop :=
   exists m, n_ctx m = S /\ d_model m = d /\ n_heads m = H /\ ~ output_rank_at_most (pred (min T (H * d))) m T ts.
 
 (** Exclusive or of every length S >= 3, every width d >= 4, one head: printed 4, at most 3. *)
+(* Answers: dana.lemma-2. *)
 Theorem lemma_2_fails_on_exclusive_or : forall S d, (3 <= S)%nat -> (4 <= d)%nat ->
   ~ printed_rank_reached S d 1 4 (exclusive_or S).
 Proof.
@@ -184,6 +189,7 @@ Qed.
 
 (** Loops of two tokens, two heads or more, so many loops that T > d + H - 1 and H d > d + H - 1. Four loops with d =
     H = 2: printed 4, at most 3; nine loops with d = H = 3: printed 9, at most 5. *)
+(* Answers: dana.lemma-2. *)
 Theorem lemma_2_fails_on_loops : forall d H T, (2 <= d)%nat -> (2 <= H)%nat -> (d + H <= T)%nat ->
   ~ printed_rank_reached 2 d H T loop.
 Proof.
@@ -194,6 +200,7 @@ Proof.
 Qed.
 
 (** Nine loops, d = H = 3: rank at most 5. *)
+(* Answers: dana.lemma-2. *)
 Theorem nine_loops_have_rank_five : forall m, n_ctx m = 2%nat -> d_model m = 3%nat -> n_heads m = 3%nat ->
   output_rank_at_most 5 m 9 loop.
 Proof.
@@ -202,6 +209,7 @@ Proof.
 Qed.
 
 (** One position, two heads or more, more contexts than dimensions: printed more than d, at most d. *)
+(* Answers: dana.lemma-2. *)
 Theorem lemma_2_fails_for_one_position : forall d H T, (1 <= d)%nat -> (2 <= H)%nat -> (d < T)%nat ->
   ~ printed_rank_reached 1 d H T single.
 Proof.
@@ -212,6 +220,7 @@ Proof.
 Qed.
 
 (** All bigrams of two tokens, one head of width 4 > N + S - 1 = 3: printed 4, at most 3. *)
+(* Answers: dana.lemma-2. *)
 Theorem lemma_2_fails_for_wide_embeddings : forall d, (4 <= d)%nat -> ~ printed_rank_reached 2 d 1 4 bigram.
 Proof.
   intros d Hd [m [Hctx [Hwidth [Hheads Hrank]]]]. apply Hrank.
@@ -220,6 +229,7 @@ Proof.
 Qed.
 
 (** Lemma 2 as printed is false. *)
+(* Answers: dana.lemma-2. *)
 Theorem lemma_2_is_false : ~ printed_lemma_2.
 Proof.
   intro H. apply (lemma_2_fails_on_exclusive_or 3 4); [lia | lia |].

@@ -15,6 +15,7 @@ Proof.
 Qed.
 
 (** A number within eta <= 1/2 of the label leaves a margin of at least 1/2 - eta to every other token. *)
+(* Answers: dana.proposition-3: labels need d = 2. *)
 Theorem label_code_margin : forall y label eta n, Rabs (y - INR label) <= eta -> eta <= 1 / 2 -> n <> label ->
   1 / 2 - eta <= code_logit y label - code_logit y n.
 Proof.
@@ -31,11 +32,13 @@ Proof.
 Qed.
 
 (** The margin is exact: it is attained by the next label. *)
+(* Answers: dana.proposition-3: labels need d = 2. *)
 Theorem label_code_margin_is_sharp : forall label eta,
   code_logit (INR label + eta) label - code_logit (INR label + eta) (S label) = 1 / 2 - eta.
 Proof. intros label eta. unfold code_logit. rewrite S_INR. field. Qed.
 
 (** A network whose unembedding is such a code predicts the label, if its stream holds the number and a constant 1. *)
+(* Answers: dana.proposition-3: labels need d = 2. *)
 Theorem label_code_predicts : forall m t label f1 f2, (label < d_vocab_out m)%nat ->
   (forall i n, (i < d_model m)%nat -> (n < d_vocab_out m)%nat ->
     W_U m i n = INR n * f1 i - INR n * INR n / 2 * f2 i) ->

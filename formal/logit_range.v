@@ -102,6 +102,7 @@ Qed.
 
 (** For the law (1/2, 1/2, 0) some sequence satisfies Definition 2 with alpha = 1 and has a range above
     e^(1 / delta). *)
+(* Answers: dana.lemma-4, (2) of docs/claims/logit_range.md. *)
 Theorem undecided_range_is_exponential :
   approximating_sequence 3 1 1 undecided_law (fun _ _ _ => 1) undecided_weights (1 / 4) 1 /\
   forall delta r, 0 < delta ->
@@ -120,6 +121,7 @@ Proof.
 Qed.
 
 (** Lemma 4 as printed is false. *)
+(* Answers: dana.lemma-4, (2) of docs/claims/logit_range.md. *)
 Theorem lemma_4_is_false : ~ printed_lemma_4.
 Proof.
   intro H. destruct undecided_range_is_exponential as [Hseq Hrange].
@@ -154,6 +156,7 @@ Definition printed_slow_range : Prop :=
       range_at_most N (encoder d (E delta) (W delta) t) (K * (1 / delta * ln (1 / delta))).
 
 (** The rate says nothing of impossible tokens: the range is e^(1 / delta) and more for the law (1/2, 1/2, 0) again. *)
+(* Answers: dana.slow-rate, the rate that is slower than every power. *)
 Theorem slow_range_needs_impossible_tokens : ~ printed_slow_range.
 Proof.
   intro H. destruct undecided_range_is_exponential as [_ Hrange].
@@ -205,6 +208,7 @@ Proof. intros [| t]; (split; [intros [| [| n]] _; simpl; lra | simpl; lra]). Qed
 
 (** Whatever the encoder of dimension 1: if its log ratios are at most delta, its range after the first context is at
     least (log 3 - 2 delta) (log 2 - 2 delta) / (2 delta). *)
+(* Answers: dana.lemma-4, (2) of docs/claims/logit_range.md. *)
 Theorem every_approximating_range_is_large : forall E W delta r, 0 < delta -> 2 * delta < ln 2 ->
   (forall t j, (t < 2)%nat -> (j < 3)%nat -> 0 < diverging_law t j ->
     Rabs (log_ratio 3 (diverging_law t) (encoder 1 E W t) j) <= delta) ->
@@ -266,6 +270,7 @@ Proof.
 Qed.
 
 (** Encoders that satisfy Definition 2 exist for these laws, with c = 1/10, alpha = 1, delta <= 1/512. *)
+(* Answers: dana.lemma-4, (2) of docs/claims/logit_range.md. *)
 Theorem diverging_sequence_exists :
   approximating_sequence 3 2 1 diverging_law diverging_embedding diverging_weights (1 / 10) 1.
 Proof.

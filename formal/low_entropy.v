@@ -40,6 +40,7 @@ Proof.
 Qed.
 
 (** N = 2, d = 1, one context with the law (3/4, 1/4): the bound is below 0. *)
+(* Answers: dana.theorem-2, which does not print C < 1/2. *)
 Theorem bound_of_theorem_2_can_be_negative : forall t, 0 <= t <= 1 ->
   printed_bound 2 1 (3 / 4) (entropy 2 (coin (3 / 4))) t < 0.
 Proof.
@@ -62,6 +63,7 @@ Proof.
 Qed.
 
 (** So Theorem 2 needs a condition on C. *)
+(* Answers: dana.theorem-2, which does not print C < 1/2. *)
 Theorem theorem_2_needs_a_condition : ~ printed_theorem_2.
 Proof.
   intro H. pose proof (bound_of_theorem_2_can_be_negative 0 ltac:(lra)) as B.

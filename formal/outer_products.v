@@ -79,6 +79,8 @@ Proof.
 Qed.
 
 (** In [d] dimensions 2 d associations are remembered: the identity, with these vectors for inputs and outputs. *)
+(* Answers: slides.associative-memory: of one given mapping a sum of outer products stores more than d pairs, with
+   vectors of one's choice. *)
 Theorem twice_as_many_are_remembered : forall d, remembers d (2 * d) cross cross (fun i => i).
 Proof.
   intros d i n Hi Hn Hne. rewrite !cross_recalled, !cross_product by assumption.
@@ -86,6 +88,8 @@ Proof.
 Qed.
 
 (** So of one mapping more than [d] pairs can be remembered. *)
+(* Answers: slides.associative-memory: of one given mapping a sum of outer products stores more than d pairs, with
+   vectors of one's choice. *)
 Theorem more_associations_than_dimensions : ~ printed_number_of_associations.
 Proof.
   intro H. specialize (H 1%nat 2%nat cross cross (fun i => i) (fun i Hi => Hi) (twice_as_many_are_remembered 1)). lia.

@@ -296,6 +296,7 @@ End Heads.
 
 (** Theorem H3 of docs/claims/heads_of_any_width.md, the lower half: with fewer than [n] heads the logits satisfy a
     relation over all [2 ^ n] contexts, of the sign of their parity. *)
+(* Answers: the lower half of Theorem H3, dana.theorem-1. *)
 Theorem parity_relation_holds_for_all_weights : forall m n, n_ctx m = S n -> (n_heads m < n)%nat ->
   exists D : nat -> R, (forall t, 0 < D t) /\
     Sum (2 ^ n) (fun t => parity_sign n t * D t) = 0 /\
@@ -336,6 +337,7 @@ Proof.
 Qed.
 
 (** Fewer than [n] heads do not predict all labels, even if an order of the tokens decides equal logits. *)
+(* Answers: Theorem H3. *)
 Theorem parity_needs_n_heads : forall m n i j before, n_ctx m = S n -> (n_heads m < n)%nat ->
   i <> j -> ~ (before i j /\ before j i) ->
   ~ forall t, (t < 2 ^ n)%nat -> predicts_by m before (parity_context n t) (parity_label n i j t).
@@ -355,6 +357,7 @@ Proof.
 Qed.
 
 (** So the accuracy is at most 1 - 2^(-n). *)
+(* Answers: dana.corollary-2. *)
 Theorem parity_accuracy_below_one : forall m n i j, n_ctx m = S n -> (n_heads m < n)%nat -> i <> j ->
   accuracy m (2 ^ n) (parity_context n) (parity_label n i j) <= 1 - / 2 ^ n.
 Proof.
@@ -389,6 +392,7 @@ Definition every_number_of_heads_holds_all_labels : Prop :=
       forall i, (i < T)%nat -> predicts m (ts i) (labels i).
 
 (** Heads of some widths do not hold all labels: two bits, one head. *)
+(* Answers: what slides.quality can mean. *)
 Theorem some_labels_need_more_heads : ~ every_number_of_heads_holds_all_labels.
 Proof.
   intro P. destruct (P 2%nat 3%nat 1%nat (2 ^ 2)%nat (parity_context 2) (parity_label 2 0 1)) as [m [Hn [_ [HH Hall]]]].
@@ -400,6 +404,7 @@ Proof.
 Qed.
 
 (** Corollary 2 promises the accuracy 1 where heads count all contexts. With n = H + 1 bits it fails for every [H]. *)
+(* Answers: dana.corollary-2. *)
 Theorem corollary_2_fails_for_every_number_of_heads : forall H d d_h, (H * d_h + d)%nat = (2 ^ S H)%nat ->
   printed_accuracy 2 d d_h H (2 ^ S H) = 1 /\
   forall m, sizes m 2 (S (S H)) d d_h H ->
@@ -413,6 +418,8 @@ Qed.
 
 (** ** The divergence *)
 
+(** Fewer than [n] heads have a mean divergence of at least 2 (log 2 - h(p)) / 2^n on the parity of n bits. *)
+(* Answers: dana.theorem-1, (3) of docs/claims/heads_of_any_width.md with E >= 1. *)
 Theorem parity_divergence_floor : forall m n p, n_ctx m = S n -> (n_heads m < n)%nat -> d_vocab_out m = 2%nat ->
   0 <= p <= 1 ->
   2 * (ln 2 - binary_entropy p) / 2 ^ n <=
@@ -446,6 +453,7 @@ Proof.
 Qed.
 
 (** Theorem 1 fails for every number of heads: N = 2, S = H + 2, any widths that count all contexts; p = 0.99. *)
+(* Answers: dana.theorem-1, (3) of docs/claims/heads_of_any_width.md with E >= 1. *)
 Theorem theorem_1_fails_for_every_number_of_heads : forall H d d_h, (1 <= d)%nat -> (2 ^ S H <= H * d_h + d)%nat ->
   let n := S H in
   exists p, (forall t, law 2 (p t) /\ forall i, (i < 2)%nat -> 0 < p t i) /\
@@ -483,6 +491,7 @@ Proof.
 Qed.
 
 (** Every H >= 1 and d > H + 6: no weights reach the printed rank on 2^(H+4) contexts of H + 5 tokens. *)
+(* Answers: dana.lemma-2. *)
 Theorem lemma_2_fails_for_every_number_of_heads : forall H d, (1 <= H)%nat -> (H + 6 < d)%nat ->
   ~ printed_rank_reached (H + 5) d H (2 ^ (H + 4)) (parity_context (H + 4)).
 Proof.

@@ -107,6 +107,7 @@ Qed.
 
 (** For every length there is a network of one head, whatever the number of tokens, that writes different numbers for
     different contexts. *)
+(* Answers: that one head may hold too little is no lack of information. *)
 Theorem positional_head_separates_contexts : forall S N : nat, (1 <= S)%nat ->
   exists m, sizes m N S 4 1 1 /\ d_qk m = 1%nat /\
     forall t t', length t = S -> length t' = S -> stream m t 3 = stream m t' 3 -> t = t'.

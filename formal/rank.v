@@ -80,6 +80,7 @@ Proof.
 Qed.
 
 (** More rows than the rank are dependent. *)
+(* Answers: what rank means, in both directions. *)
 Theorem rank_at_most_dependent : forall r T P A, (r < T)%nat -> rank_at_most r T P A -> dependent_rows T P A.
 Proof.
   intros r T P A Hr [B [C HBC]].
@@ -97,6 +98,7 @@ Proof.
 Qed.
 
 (** Dependent rows have a rank below their number. *)
+(* Answers: what rank means, in both directions. *)
 Theorem dependent_rank : forall T P A, dependent_rows (S T) P A -> rank_at_most T (S T) P A.
 Proof.
   intros T P A [c [[p [Hp Hc]] Hsum]].

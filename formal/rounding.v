@@ -12,6 +12,7 @@ Definition rounded (u tau x m : R) : Prop := Rabs (m - x) <= u * Rabs m + tau.
 Definition in_ball (x m r : R) : Prop := Rabs (x - m) <= r.
 
 (** Lemma A5 of docs/rigour/arithmetic.md: the sum of two balls. *)
+(* Answers: Lemma A5, in real numbers. *)
 Theorem sum_of_balls : forall u x y a b m ra rb r, in_ball x a ra -> in_ball y b rb -> rounded u 0 (a + b) m ->
   u * Rabs m + ra + rb <= r -> in_ball (x + y) m r.
 Proof.
@@ -22,6 +23,7 @@ Proof.
 Qed.
 
 (** Lemma A5: the product of two balls. *)
+(* Answers: Lemma A5, in real numbers. *)
 Theorem product_of_balls : forall u tau x y a b m ra rb r, in_ball x a ra -> in_ball y b rb ->
   rounded u tau (a * b) m -> Rabs a * rb + ra * (Rabs b + rb) + u * Rabs m + tau <= r -> in_ball (x * y) m r.
 Proof.
@@ -39,6 +41,7 @@ Qed.
 
 (** A sum of [n + 1] numbers from left to right, every partial sum rounded with a relative error of at most [u]:
     the error is at most ((1 + u)^n - 1) times the sum of the absolute values. *)
+(* Answers: Lemma A6, for one order. *)
 Theorem recursive_sum : forall u x s n, 0 <= u -> s 0%nat = x 0%nat ->
   (forall i, (i < n)%nat -> Rabs (s (S i) - (s i + x (S i))) <= u * Rabs (s i + x (S i))) ->
   Rabs (s n - Sum (S n) x) <= ((1 + u) ^ n - 1) * Sum (S n) (fun i => Rabs (x i)).

@@ -26,6 +26,7 @@ Definition printed_skip_head : Prop :=
 
 (** d = 1, x_1 = 2, x_2 = 1, any number M other than 0: the head reads x_1 at least as much as x_2, so M of it is at
     least 3/2. *)
+(* Answers: dana.skip-head. *)
 Theorem sharp_head_reads_the_longer_vector : forall M lambda, M <> 0 -> 0 <= lambda ->
   3 / 2 <= M * sharp_output 1 2 (fun s _ => / M * match s with 0%nat => 2 | _ => 1 end) lambda 0.
 Proof.
@@ -45,6 +46,7 @@ Proof.
 Qed.
 
 (** So the head does not tend to the skip connection, as printed for every invertible W_OV. *)
+(* Answers: dana.skip-head. *)
 Theorem skip_head_is_false : ~ printed_skip_head.
 Proof.
   intro H.
@@ -94,6 +96,7 @@ Definition printed_value_rank : Prop :=
      independent T (d_model m + n_heads m * d_model m) (fun t => before_values m (ts t))).
 
 (** Contexts with one last token, one head of width 1: for all weights the rank behind the values is 2 at most. *)
+(* Answers: dana.value-rank. *)
 Theorem one_value_has_rank_two : forall m T ts c V_0, (0 < T)%nat -> n_heads m = 1%nat -> d_head m = 1%nat ->
   one_last_token m T ts c ->
   rank_at_most 2 T (d_model m + n_heads m * d_head m) (fun t => after_values m V_0 (ts t)).
@@ -129,6 +132,7 @@ Proof.
 Qed.
 
 (** Before the value the rank can be 3 = H d_h + d. *)
+(* Answers: dana.value-rank. *)
 Theorem narrow_network_reads_rank_three :
   independent 3 (2 + 1 * 2) (fun t => before_values narrow_network (ends_in_two t)).
 Proof.
@@ -141,6 +145,7 @@ Proof.
 Qed.
 
 (** So A' has rank T_0, and W_V A' has not, whatever the values are. *)
+(* Answers: dana.value-rank. *)
 Theorem value_rank_is_false : ~ printed_value_rank.
 Proof.
   intro H. destruct (H narrow_network 3%nat 3%nat ends_in_two) as [_ Back].
@@ -193,6 +198,7 @@ Proof.
 Qed.
 
 (** S = 2, d >= 2: the rows of N X(t) are dependent for all embeddings. *)
+(* Answers: dana.lemma-2-determinant. *)
 Theorem counted_determinant_is_zero : forall d m x, (2 <= d)%nat -> (m < 2)%nat -> dependent_rows d d (counted 2 m x).
 Proof.
   intros d m x Hd Hm. exists (fun row => delta 0 row - delta 1 row). split.
@@ -204,6 +210,7 @@ Proof.
 Qed.
 
 (** So its determinant is 0, and not as printed. *)
+(* Answers: dana.lemma-2-determinant. *)
 Theorem determinant_is_false : ~ printed_determinant.
 Proof.
   intro H. destruct (H 2%nat 2%nat 0%nat ltac:(lia) ltac:(lia)) as [x Hx].

@@ -57,6 +57,9 @@ Qed.
     probability, which leaves room for epsilon. (That heads have such features is in docs/claims/theorem_1_tail.md.) *)
 Definition last_kept (x y : R) (t : nat) : R := match t with 0%nat | 1%nat => 0 | 2%nat => x | _ => y end.
 
+(** So the last line, with the factor that is printed, is false. *)
+(* Answers: dana.theorem-1-tail: the last line of its proof, where a factor is lost, for any features;
+   docs/claims/theorem_1_tail.md shows that heads have them. *)
 Theorem constant_of_the_tail_is_too_small : ~ printed_tail.
 Proof.
   intro H. set (E := last_kept 20 (-1)).

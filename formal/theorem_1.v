@@ -60,6 +60,7 @@ Proof.
 Qed.
 
 (** False by exclusive or: N = 2, S = 3, H = 1, for every d and d_h with d + d_h >= 4. *)
+(* Answers: dana.theorem-1. *)
 Theorem theorem_1_is_false_for_exclusive_or : forall d d_h, (1 <= d_h <= d)%nat -> (4 <= d_h + d)%nat ->
   exists p, (forall t, (t < 4)%nat -> law 2 (p t) /\ forall n, (n < 2)%nat -> 0 < p t n) /\
     exists E W, encoder_divergence 2 d 4 (fun _ => 1 / 4) p E W = 0 /\
@@ -81,6 +82,7 @@ Proof.
 Qed.
 
 (** False by three bigrams: N = 3, S = 2, H = 1, d_h = 1, for every d >= 2. *)
+(* Answers: dana.theorem-1. *)
 Theorem theorem_1_is_false_for_collinear_laws : forall d, (2 <= d)%nat ->
   exists E W, encoder_divergence 3 d 3 (fun _ => 1 / 3) favourite_law E W = 0 /\
   forall m, sizes m 3 2 d 1 1 -> 9 / 100 < mean_divergence m 3 bigram_to_zero (fun _ => 1 / 3) favourite_law.
@@ -99,6 +101,7 @@ Proof.
 Qed.
 
 (** Theorem 1 is false for epsilon = 0 and a given number of heads. *)
+(* Answers: dana.theorem-1. *)
 Theorem theorem_1_is_false : ~ printed_theorem_1.
 Proof.
   intro H.

@@ -117,6 +117,7 @@ Proof.
 Qed.
 
 (** Theorem 3 is false for given numbers of heads and widths: N = 2, S = 3, d = d_h = 2, H = 1. *)
+(* Answers: dana.theorem-3, (6) of docs/claims/logit_range.md. *)
 Theorem theorem_3_is_false : ~ printed_theorem_3.
 Proof.
   intro H.

@@ -63,6 +63,7 @@ Proof.
 Qed.
 
 (** One head with values of width 1 gives outputs of rank 1, whatever the other widths are. *)
+(* Answers: a theorem of our own on the subject of mahdavi.theorem-1. *)
 Theorem one_value_gives_rank_one : forall n d d_h d_o d_out T W_Q W_K W_V W_O W_D E q,
   rank_at_most 1 T d_out
     (fun t l => Sum d_o (fun k => heads_output n d d_h 1 1 W_Q W_K W_V W_O (E t) (q t) k * W_D k l)).
@@ -74,6 +75,7 @@ Proof.
 Qed.
 
 (** So not of any width. n = T = 2, d = 3, H = d_v = 1: the labels (1, 0) and (0, 1). *)
+(* Answers: a theorem of our own on the subject of mahdavi.theorem-1. *)
 Theorem values_narrower_than_labels_fail : ~ values_of_any_width_hold_labels.
 Proof.
   intro H. destruct (H 2%nat 3%nat 2%nat 1%nat 2%nat 2%nat 1%nat 2%nat (fun _ => delta) delta delta)
@@ -106,6 +108,7 @@ Definition values_of_any_width_mix : Prop :=
       assumption_1 n T d (fun t => after t 0%nat) /\ assumption_2 n T d after.
 
 (** Equal queries stay in two dimensions, those of the query and of the one row of W_O. *)
+(* Answers: a theorem of our own on the subject of mahdavi.proposition-4. *)
 Theorem equal_queries_stay_in_a_plane : forall n d d_h T W_Q W_K W_V W_O E e,
   (forall t i, (t < T)%nat -> E t 0%nat i = e i) ->
   rank_at_most 2 T d (fun t => after_layer n d d_h 1 1 W_Q W_K W_V W_O (E t) 0%nat).
@@ -142,6 +145,7 @@ Proof.
 Qed.
 
 (** So not of any width: for n = d = T = 3 no layer with H = d_v = 1 makes Assumption 1 true. *)
+(* Answers: a theorem of our own on the subject of mahdavi.proposition-4. *)
 Theorem narrow_values_do_not_mix : ~ values_of_any_width_mix.
 Proof.
   intro H. destruct (H 3%nat 3%nat 1%nat 1%nat 1%nat 3%nat equal_queries) as [W_Q [W_K [W_V [W_O [[_ K] _]]]]];

@@ -251,6 +251,8 @@ Qed.
 End Encoder.
 
 (** Every encoder of dimension 1 loses more than 2.07e-5 nats. *)
+(* Answers: a reading of (8) of docs/claims/least_squares.md; in another reading slides.weighted-least-squares is
+   open. *)
 Theorem hadamard_floor : forall E W, 207 / 10000000 < encoder_divergence 8 1 7 equal_prior hadamard_law E W.
 Proof.
   intros E W. pose proof (rest_total_norm W) as H.
@@ -261,6 +263,8 @@ Proof.
 Qed.
 
 (** The second singular value of the weighted logarithms is at most 0.0108. *)
+(* Answers: a reading of (8) of docs/claims/least_squares.md; in another reading slides.weighted-least-squares is
+   open. *)
 Theorem hadamard_second_singular_value : singular_value_at_most 1 7 8 weighted_logarithms (108 / 10000).
 Proof.
   exists (fun _ _ => sqrt (1 / 7) * log_mean). split.
@@ -300,6 +304,8 @@ Qed.
 
 (** With such singular values the bound is false in each reading of its norms, as the extremes of the conditional, the joint or the prior
     probabilities: it promises 1.81e-5 nats at most, whatever number up to 0.0108 the singular value is. *)
+(* Answers: a reading of (8) of docs/claims/least_squares.md; in another reading slides.weighted-least-squares is
+   open. *)
 Theorem bound_fails_for_weights_of_the_prior : forall greatest least s E W,
   extremes 7 8 hadamard_law greatest least \/
   extremes 7 8 (fun t n => equal_prior t * hadamard_law t n) greatest least \/
@@ -319,6 +325,8 @@ Proof.
 Qed.
 
 (** Each reading has extremes, so that the theorem is about something. *)
+(* Answers: a reading of (8) of docs/claims/least_squares.md; in another reading slides.weighted-least-squares is
+   open. *)
 Theorem hadamard_extremes :
   extremes 7 8 hadamard_law (101 / 800) (99 / 800) /\
   extremes 7 8 (fun t n => equal_prior t * hadamard_law t n) (101 / 5600) (99 / 5600) /\
