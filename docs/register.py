@@ -1,9 +1,9 @@
-"""What the site says of each claim: its record in the register and on its chapter, and its row among the errors.
-
-Nothing of it is in git: building the site runs the audit of each claim up to the piece that shows its verdict. What
-GitHub shows of the claims that do not hold, a row each in docs/errors.md, is written by
+"""The register: what docs/register.md says of each claim and of each theorem in Coq, and each chapter of its claims.
 
     python docs/register.py
+
+writes the parts of docs/register.md between its markers, from the records of the claims, the first piece of evidence
+for each verdict, the trained figures, and the formal library. The site copies the record of a claim to its chapter.
 """
 
 import csv
@@ -20,6 +20,7 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 sys.path[:0] = [path for path in (str(DOCS), str(ROOT)) if path not in sys.path]
 
+from coq_theorems import CoqTheorem, files, library  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
 
 from byheart.experiments.figures import FIGURES  # noqa: E402
@@ -58,8 +59,9 @@ WORDS = {
     "open": "not decided",
 }
 ERRORS = ("false", "invalid-proof", "hypothesis", "slip")
-TABLES = "## "
-"""What the tables of docs/errors.md begin with."""
+PAGE = DOCS / "register.md"
+PART = re.compile(r"(?<=<!-- generated: )(\w+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
+"""A part of the page that is written here: its name, and what stands between the markers."""
 
 SOURCES = {
     "dana": "Dana, Pydi and Chevaleyre (2024)",
@@ -82,10 +84,19 @@ def plain(text: str) -> str:
     return re.sub(r"([\\`*|~$]|\](?=\()|(?<!\w)_|_(?!\w))", r"\\\1", shown)
 
 
+def on_github(formula: str) -> str:
+    """Return a formula in TeX, written so that a reader who takes the text for Markdown first leaves it as it is."""
+    for printed, written in (("\\{", r"\lbrace "), ("\\}", r"\rbrace "), ("\\,", r"\thinspace "), ("*", r"\ast ")):
+        formula = formula.replace(printed, written)
+    return re.sub(r"(?<!\w)_", "_ ", formula)
+
+
 def quoted(text: str) -> str:
     """Words of a source with its formulas in TeX, displays within the line, and other signs as they are."""
     parts = re.split(r"(\$[^$]+\$)", text.replace("$$", "$"))
-    return "".join(part if part.startswith("$") else re.sub(r"([\\`*|_{}<>\[\]])", r"\\\1", part) for part in parts)
+    return "".join(
+        on_github(part) if part.startswith("$") else re.sub(r"([\\`*|_{}<>\[\]])", r"\\\1", part) for part in parts
+    )
 
 
 def anchor(heading: str) -> str:
@@ -108,10 +119,9 @@ def shown_piece(id: str) -> Evidence:
     return next(piece for piece in module.evidence(full=False) if piece.role == SHOWN[record.judgement][0])
 
 
-def checked_by_a_machine(id: str) -> list[str]:
-    """Return the theorems in Coq that answer a claim, as docs/formal.md lists them."""
-    rows = re.findall(r"^\| (`formal/[^|]*)\|(.*)$", (DOCS / "formal.md").read_text(encoding="utf-8"), re.MULTILINE)
-    return [theorem for names, rest in rows if f"`{id}`" in rest for theorem in re.findall(r"`(.+?)`", names)]
+def checked_by_a_machine(id: str) -> list[CoqTheorem]:
+    """Return the theorems in Coq that answer a claim."""
+    return [theorem for theorem in library() if id in theorem.claims]
 
 
 @cache
@@ -139,11 +149,10 @@ def entry(id: str) -> str:
     lines += [
         f"- **{SHOWN[record.judgement][1]}** ({piece.verdict.value}, {speaks}): {plain(piece.statement).rstrip('.')}. "
         f"Promised: {plain(piece.promised)}. Certified: **{plain(piece.certified)}**.",
-        f"- **Proof**: [{plain(title(record.page))}]({record.page[5:]})",
     ]
     if found := checked_by_a_machine(record.id):
-        theorems = ", ".join(f"`{theorem.partition(':')[2]}`" for theorem in found)
-        lines[-1] += f"; [in Coq](formal.md): {theorems}"
+        lines.append(f"- **In Coq**: {', '.join(f'[`{one.name}`](#{anchor(one.file)})' for one in found)}")
+    lines.append(f"- **Chapter**: [{plain(title(record.page))}]({record.page[5:]})")
     built = record.build is not None
     code = [
         f"[record{', weights' * built} and evidence](../verify/theorems/claims/{record.module}.py)",
@@ -177,26 +186,22 @@ def unread() -> list[str]:
     return [id for id in REGISTER if claim(id).judgement == "not-legible"]
 
 
-def printed(id: str, page: str) -> str:
-    """Where a claim is printed, with a link, and what it is there if it is no statement."""
-    record = claim(id)
-    return f"[{plain(place(record))}]({page})" + f", a {record.kind}" * (record.kind != "statement")
-
-
-def row(id: str, page: str) -> str:
-    """Return the first cells of the row of a claim that does not hold: where it is printed, the verdict, what
-    is wrong.
-    """
-    record = claim(id)
-    return f"| {printed(id, page)}: {plain(record.title)} | {record.judgement} | {plain(record.wrong)} |"
-
-
-def short_tables() -> str:
-    """Return what does not hold as printed, and where its counterexample is: the rows that are in git."""
+def wrong_as_printed() -> str:
+    """Return the table of the claims that do not hold, a row each, and what was not read."""
     text = []
     for name, ids in in_sources(wrong()):
-        text += [f"## {name}", "", "| claim | verdict | what is wrong | certify it again |", "|---|---|---|---|"]
-        text += [f"{row(id, f'{claim(id).page[5:]}#erratum')} `byheart audit {id}` |" for id in ids]
+        text += [
+            f"### Not as printed: {name}",
+            "",
+            "| claim | verdict | what is wrong | chapter |",
+            "|---|---|---|---|",
+        ]
+        for id in ids:
+            record = claim(id)
+            said = f", a {record.kind}" * (record.kind != "statement")
+            printed = f"[{plain(place(record))}](#{anchor(id)}){said}: {plain(record.title)}"
+            chapter = f"[{plain(title(record.page))}]({record.page[5:]}#erratum)"
+            text.append(f"| {printed} | {record.judgement} | {plain(record.wrong)} | {chapter} |")
         text.append("")
     return "\n".join([*text, *not_legible()])
 
@@ -205,7 +210,7 @@ def not_legible() -> list[str]:
     """Return what was not read, and where the theorems are that are proved beside it."""
     text = []
     for name, ids in in_sources(unread()):
-        text += [f"## Not legible: {name}", ""]
+        text += [f"### Not legible: {name}", ""]
         text += [
             "These claims are not judged, because our copy lacks their formulas. "
             "The links lead to what is proved here on the same subjects:",
@@ -221,40 +226,21 @@ def counts(ids: Iterable[str] = REGISTER) -> str:
     return f"{len(words)} claims: {', '.join(f'{words.count(word)} *{word}*' for word in WORDS if word in words)}."
 
 
-def tables() -> str:
-    """Return what does not hold as printed, with a counterexample each: the rows of the site."""
-    text = []
-    for name, ids in in_sources(wrong()):
-        text += [f"## {name}", "", "| claim | verdict | what is wrong | instance | promised | certified |"]
-        text += ["|---|---|---|---|---|---|"]
-        for id in ids:
-            piece = shown_piece(id)
-            cells = (piece.statement.rstrip("."), piece.promised, piece.certified)
-            text.append(f"{row(id, f'register.md#{anchor(id)}')} {' | '.join(map(plain, cells))} |")
-        text.append("")
-    return "\n".join([*text, *not_legible()])
-
-
 def records() -> str:
-    """How many claims have which verdict, and the record of each."""
-    text = [counts()]
+    """Return the record of each claim."""
+    text: list[str] = []
     for name, ids in in_sources(REGISTER):
-        text += ["", f"## {name}"]
+        text += [f"## {name}", ""]
         for id in ids:
-            text += ["", f"### {id}", "", entry(id).rstrip("\n")]
+            text += [f"### {id}", "", entry(id)]
     return "\n".join(text) + "\n"
 
 
 def figures() -> str:
-    """Return the sentences about figures that trained models decide, for those runs alone."""
+    """Return the sentences about figures, with the verdicts of the trained models."""
     with (DOCS / "measured" / "findings.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    text = ["", "## What is said of the figures", ""]
-    text += ["A verdict speaks of the runs that it names ([each proved, of trained weights](experiments.md)).", ""]
-    text += [
-        "Those of parity and depth, of the stored numbers and of mahdavi.5 are ours.",
-        "",
-    ]
+    text: list[str] = []
     for name, each in groupby(rows, key=lambda row: row["figure"]):
         text += [f"### figure {name}", ""]
         for row in each:
@@ -264,7 +250,64 @@ def figures() -> str:
             full = {row["key"] for row in csv.DictReader(file)} == {point.key for point in FIGURES[name].full()}
         again = f"byheart experiment {name}"
         text += [f"- **Again**: `{again} --check --out docs/trained`; trained anew: `{again}{' --full' * full}`", ""]
-    return "\n".join(text)
+    return "\n".join(text) + "\n"
+
+
+def coq_words(text: str) -> str:
+    """Return the words of a comment in Coq as Markdown: what stands in brackets is code, a page of the book a link."""
+    pieces = re.split(r"(\[[^\]]*\]|\bdocs/[\w/.]+\.md)", text)
+    for place, piece in enumerate(pieces):
+        if piece.startswith("docs/"):
+            pieces[place] = f"[{plain(title(piece))}]({piece[5:]})"
+        elif piece.startswith("["):
+            pieces[place] = f"`{piece[1:-1]}`".replace("|", r"\|")
+        else:
+            pieces[place] = plain(piece)
+    return "".join(pieces)
+
+
+def coq_answers(theorem: CoqTheorem) -> str:
+    """Return what a theorem in Coq answers, with a link to the record of each claim."""
+    shown = coq_words(theorem.answers)
+    for id in theorem.claims:
+        shown = re.sub(rf"(?<![\w.-]){re.escape(id)}(?![\w-])", f"[{id}](#{anchor(id)})", shown)
+    return shown
+
+
+def coq() -> str:
+    """Return the theorems of the formal library, a table for each file that has some."""
+    text = []
+    for file, words in files().items():
+        if theorems := [one for one in library() if one.file == file]:
+            text += [f"### {file}", "", coq_words(words), "", "| theorem | says | answers |", "|---|---|---|"]
+            text += [f"| `{one.place}` | {coq_words(one.says)} | {coq_answers(one)} |" for one in theorems]
+            text.append("")
+    return "\n".join(text) + "\n"
+
+
+def page() -> str:
+    """Return docs/register.md with its parts written anew."""
+    parts = {
+        "counts": lambda: counts() + "\n",
+        "wrong": wrong_as_printed,
+        "records": records,
+        "figures": figures,
+        "coq": coq,
+    }
+    return PART.sub(
+        lambda found: f"{found[1]}{found[2]}\n{parts[found[1]]().strip()}\n\n", PAGE.read_text(encoding="utf-8")
+    )
+
+
+@cache
+def written_records() -> dict[str, str]:
+    """Return the records that the page holds, by claim."""
+    found = re.findall(
+        r"^### (\S+\.\S+)\n\n(\*\*.*?)\n(?=\n#|\n<!-- end -->)",
+        PAGE.read_text(encoding="utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
+    return dict(found)
 
 
 def records_of_a_chapter(page: str) -> str:
@@ -273,11 +316,12 @@ def records_of_a_chapter(page: str) -> str:
     folder = (DOCS / page).parent
 
     def from_there(link: re.Match[str]) -> str:
-        return f"]({os.path.relpath(DOCS / link[1], folder)}"
+        file, _, heading = link[1].partition("#")
+        return f"]({os.path.relpath(DOCS / (file or PAGE.name), folder)}{f'#{heading}' * bool(heading)})"
 
     blocks = []
     for number, id in enumerate(mine):
-        record, text = claim(id), re.sub(r"\]\(([^)#:]+)", from_there, entry(id).strip())
+        record, text = claim(id), re.sub(r"\]\(([^):\s]+)\)", from_there, written_records()[id])
         opened = " open" * (number == 0 and len(mine) < 4)
         blocks.append(
             f'<details class="record {record.judgement}"{opened}>\n<summary><code>{id}</code> '
@@ -287,11 +331,8 @@ def records_of_a_chapter(page: str) -> str:
 
 
 def read_page(app: Sphinx, name: str, source: list[str]) -> None:
-    if name == "register":
-        source[0] += f"\n{records()}{figures()}"
-    elif name == "errors":
-        source[0] = f"{source[0].partition(TABLES)[0]}{tables()}"
-    elif name.startswith("claims/") and (shown := records_of_a_chapter(f"{name}.md")):
+    """Put the records of its claims below the title of a chapter."""
+    if name.startswith("claims/") and (shown := records_of_a_chapter(f"{name}.md")):
         first, rest = re.split(r"\n(?=## )", source[0], maxsplit=1)
         source[0] = f"{first}\n\n{shown}\n{rest}"
 
@@ -302,10 +343,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def main() -> None:
-    path = DOCS / "errors.md"
-    first = path.read_text(encoding="utf-8").partition(TABLES)[0]
-    first = re.sub(r"^\d+ claims: .*$", lambda _: counts(), first, flags=re.MULTILINE)
-    path.write_text(first + short_tables(), encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

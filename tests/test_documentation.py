@@ -197,11 +197,11 @@ def stated(page: Path) -> list[str]:
 
 
 def checked_by_coq() -> dict[str, list[str]]:
-    """The theorems of Coq that docs/formal.md gives for each label."""
+    """The theorems of Coq that answer each label."""
     found: dict[str, list[str]] = {}
-    for names, answers in re.findall(r"^\| (`formal/[^|]*)\|(.*)$", prose(DOCS / "formal.md"), re.MULTILINE):
-        for label in cited_labels(answers):
-            found.setdefault(label, []).extend(re.findall(r"`formal/[\w.]+:(\w+)`", names))
+    for theorem in program(DOCS / "coq_theorems.py").library():
+        for label in cited_labels(theorem.answers):
+            found.setdefault(label, []).append(theorem.name)
     return found
 
 
@@ -458,30 +458,26 @@ def test_what_is_shown_for_a_verdict_is_proved_and_refutes_what_does_not_hold(re
         assert (piece.role in REFUTING) == (claim(id).judgement in register.ERRORS)
 
 
-def test_what_does_not_hold_is_in_the_tables_of_github_and_of_the_site(register: ModuleType) -> None:
-    """`python docs/register.py` writes the tables of GitHub; the site has a counterexample in the row of each claim."""
-    text = (DOCS / "errors.md").read_text(encoding="utf-8")
-    short = text.partition(register.TABLES)[2]
-    assert short == register.short_tables().partition(register.TABLES)[2]
+def test_the_register_is_what_its_program_writes(register: ModuleType) -> None:
+    """`python docs/register.py` writes it."""
+    assert differences(register.PAGE.read_text(encoding="utf-8"), register.page()) == []
+
+
+def test_what_does_not_hold_has_a_row_with_its_record_and_its_chapter(register: ModuleType) -> None:
     wrong = [claim(id) for id in REGISTER if claim(id).judgement in register.ERRORS]
-    linked = re.findall(
-        r"^\| \[.*?\]\(([\w/]+\.md)#erratum\).*?: .* \| ([\w-]+) \| (.+) \| `byheart audit (\S+)` \|$",
-        short,
+    rows = re.findall(
+        r"^\| \[.*?\]\(#([\w-]+)\).*?: .* \| ([\w-]+) \| (.+) \| \[.*\]\(([\w/]+\.md)#erratum\) \|$",
+        prose(register.PAGE),
         re.MULTILINE,
     )
-    assert [(f"docs/{page}", verdict, id) for page, verdict, _, id in linked] == [
-        (found.page, found.judgement, found.id) for found in wrong
+    assert rows == [
+        (register.anchor(found.id), found.judgement, register.plain(found.wrong), found.page.removeprefix("docs/"))
+        for found in wrong
     ]
-    assert all(what == register.plain(found.wrong) for (_, _, what, _), found in zip(linked, wrong, strict=True))
-    rows = re.findall(r"^\| \[.*?\]\(register\.md#([\w-]+)\)(.*)$", register.tables(), re.MULTILINE)
-    assert [place for place, _ in rows] == [register.anchor(found.id) for found in wrong]
-    for (_, row), found in zip(rows, wrong, strict=True):
-        assert f"| {found.judgement} | {register.plain(found.wrong)} |" in row
 
 
 def test_the_counts_of_the_verdicts_are_those_of_the_register(register: ModuleType) -> None:
-    """`python docs/register.py` writes them; the words of the rule say which verdicts there are."""
-    assert register.counts() in (DOCS / "errors.md").read_text(encoding="utf-8")
+    """The words of the rule say which verdicts there are."""
     counted = [int(number) for number in re.findall(r"\b(\d+) \*", register.counts())]
     assert sum(counted) == len(REGISTER)
     for path in [ROOT / "README.md", *DOCS.glob("*.md")]:
@@ -493,7 +489,7 @@ def test_what_is_not_legible_is_in_no_row_and_named_apart(register: ModuleType) 
     """Nothing that was not read in full is among what does not hold; each page with a theorem beside it is linked."""
     assert not any(claim(id).reconstructed for id in register.wrong())
     apart = "\n".join(register.not_legible())
-    assert apart in (DOCS / "errors.md").read_text(encoding="utf-8") and apart in register.tables()
+    assert apart.strip() in prose(register.PAGE)
     assert re.findall(r"\]\(([\w/]+\.md)#statement\)", apart) == [claim(id).page[5:] for id in register.unread()]
 
 
@@ -509,6 +505,8 @@ def test_the_code_of_a_claim_leads_back_to_its_page(id: str) -> None:
 def test_the_site_shows_the_record_of_each_claim_in_the_register_and_on_its_chapter(site: Path) -> None:
     everything = (site / "register.html").read_text(encoding="utf-8")
     words_of_all = re.sub(r"<[^>]*>", "", everything)
+    targets = Targets()
+    targets.feed(everything)
     for id in REGISTER:
         page = (site / claim(id).page.removeprefix("docs/")).with_suffix(".html").read_text(encoding="utf-8")
         summary = f"<summary><code>{id}</code> <strong>{claim(id).judgement}</strong>"
@@ -516,36 +514,36 @@ def test_the_site_shows_the_record_of_each_claim_in_the_register_and_on_its_chap
         record, rest = after.split("</details>", 1)
         assert 'id="statement"' not in before and 'id="statement"' in rest
         words = re.sub(r"<[^>]*>", "", record)
-        for word in ("Printed", "Verdict", "True", "Promised: ", "Certified: ", "Proof", "Code", "Again"):
+        for word in ("Printed", "Verdict", "True", "Promised: ", "Certified: ", "Chapter", "Code", "Again"):
             assert word in words
         assert f"byheart audit {id}" in words and f"byheart audit {id}" in words_of_all
-
-
-def test_the_site_shows_what_is_promised_and_certified_beside_what_does_not_hold(
-    site: Path, register: ModuleType
-) -> None:
-    page = (site / "errors.html").read_text(encoding="utf-8")
-    assert "two minutes" in page and len(page.split("<p>certified</p>")) == page.count("<table") + 1
-    rows = re.findall(r'<tr class="row-\w+"><td><p><a [^>]*href="register.html#([\w-]+)"(.*?)</tr>', page, re.DOTALL)
-    assert [place for place, _ in rows] == [id.replace(".", "-") for id in register.wrong()]
-    assert all(row.count("<td>") == 5 for _, row in rows)
+        assert id.replace(".", "") in targets.places
 
 
 def test_the_theorems_in_coq_that_answer_a_claim_are_named_by_its_record(register: ModuleType) -> None:
-    named = {id: register.checked_by_a_machine(id) for id in REGISTER}
-    assert "formal/heads_alone.v:lemma_2_is_false" in named["dana.lemma-2"]
-    answers = re.findall(r"^\| `formal/[^|]*\|([^|]*)\|", prose(DOCS / "formal.md"), re.MULTILINE)
-    ids = {id for answer in answers for id in re.findall(r"`([a-z][\w-]*\.[a-z][\w-]*)`", answer)}
-    assert ids <= set(REGISTER) and ids == {id for id, theorems in named.items() if theorems} and len(ids) >= 16
+    answered = {id for theorem in register.library() for id in theorem.claims}
+    assert answered <= set(REGISTER) and len(answered) >= 16
+    records = register.written_records()
+    assert list(records) == list(REGISTER)
+    for id in REGISTER:
+        theorems = [theorem.name for theorem in register.library() if id in theorem.claims]
+        line = re.search(r"^- \*\*In Coq\*\*: (.*)$", records[id], re.MULTILINE)
+        assert (re.findall(r"\[`(\w+)`\]", line[1]) if line else []) == theorems, id
+    assert "lemma_2_is_false" in records["dana.lemma-2"]
 
 
-def test_what_coq_calls_false_is_judged_so() -> None:
-    rows = re.findall(r"^\| (`formal/[^|]*)\|([^|]*)\|", prose(DOCS / "formal.md"), re.MULTILINE)
+def test_every_theorem_in_coq_says_in_words_what_it_states_and_what_it_answers(register: ModuleType) -> None:
+    for theorem in register.library():
+        assert len(theorem.says) > 10 and theorem.says.endswith((".", ")")), theorem.place
+        assert len(theorem.answers) > 8, theorem.place
+
+
+def test_what_coq_calls_false_is_judged_so(register: ModuleType) -> None:
     judged = {
         (id, claim(id).judgement)
-        for theorems, answer in rows
-        for id in re.findall(r"`([a-z][\w-]*\.[a-z][\w-]*)`", answer)
-        if re.search(r"_is_false\b", theorems)
+        for theorem in register.library()
+        for id in theorem.claims
+        if theorem.name.endswith("_is_false")
     }
     assert len(judged) >= 8 and {judgement for _, judgement in judged} == {"false"}
 

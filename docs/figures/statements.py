@@ -4,7 +4,7 @@
 
 writes the drawing beside this file. A line from a theorem on the right to a claim says that the evidence for the claim
 rests on it: the module of the evidence uses it. A line from the left says that a file of proofs in Coq answers the
-claim, as docs/formal.md lists it.
+claim, as the comments in the file say.
 """
 
 import importlib
@@ -13,6 +13,7 @@ import re
 import figure_program
 
 from byheart.report import drawing as draw
+from docs.coq_theorems import library
 from verify.theorems.claims import REGISTER, claim, module_of
 from verify.theorems.evidence import UNIVERSAL, Theorem, theorems
 
@@ -46,11 +47,10 @@ def theorems_of(id: str) -> list[Theorem]:
 def proofs() -> dict[str, list[str]]:
     """Return the claims that each file of proofs in Coq answers."""
     found: dict[str, list[str]] = {}
-    text = (figure_program.ROOT / "docs/formal.md").read_text(encoding="utf-8")
-    for file, rest in re.findall(r"^\| `formal/(\w+\.v):[^|]*\|(.*)$", text, re.MULTILINE):
-        for id in re.findall(r"`([\w.-]+)`", rest):
-            if id in REGISTER and id not in found.setdefault(file, []):
-                found[file].append(id)
+    for theorem in library():
+        for id in theorem.claims:
+            if id not in found.setdefault(theorem.file, []):
+                found[theorem.file].append(id)
     return found
 
 
@@ -89,7 +89,9 @@ def drawing() -> str:
     left = sorted(proofs().items(), key=lambda item: middle(item[1]))
     lines, names = [], []
     for (file, ids), y in zip(left, spread(len(left)), strict=True):
-        names.append(draw.linked(address("docs/formal.md"), draw.words(LEFT, y + 5, file, "letters", "start", SIZE)))
+        names.append(
+            draw.linked(address("docs/register.md", file), draw.words(LEFT, y + 5, file, "letters", "start", SIZE))
+        )
         lines += [draw.curve((LEFT + 158, y), (CLAIMS - 10, rows[id]), "thin third") for id in ids]
     for one, y in zip(right, spread(len(right)), strict=True):
         place = address(one.page, one.heading)

@@ -154,10 +154,12 @@ def test_tables_are_written_for_the_claims_that_are_asked_for(capsys, form):
 def test_what_is_false_is_listed_with_its_counterexample_and_with_what_is_true_in_its_place(capsys):
     assert main(["claims", "--verdict", "false"]) == 0
     listed = " ".join(capsys.readouterr().out.split())
-    rows = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    rows = (ROOT / "docs" / "register.md").read_text(encoding="utf-8")
     for record in (record for record in map(claim, REGISTER) if record.judgement == "false"):
         counterexample, _, truth = record.wrong.partition("; true ")
         assert re.search(r"\d|XOR", counterexample) and len(truth) > 20, record.id
         assert f"{record.id} false: {record.title}: {' '.join(record.wrong.split())}" in listed
-        [row] = [row for row in rows.splitlines() if f"`byheart audit {record.id}`" in row]
+        [row] = [
+            row for row in rows.splitlines() if row.startswith("| ") and f"](#{record.id.replace('.', '')}): " in row
+        ]
         assert "; true " in row
