@@ -1,5 +1,9 @@
-"""Tables that lie beside the pages as CSV, which GitHub shows as tables, and the memories as `byheart memories` lists
-them, are set on the page of the site.
+"""The catalogue of the memories, and the tables that lie beside the pages as CSV.
+
+    python docs/tables.py
+
+writes the catalogue in docs/memories.md, from what the menu says of each memory and from the line *Memory* of its
+chapter, which names the statements that prove it. A line that is only a link to a CSV file becomes a table of the site.
 """
 
 import csv
@@ -9,9 +13,11 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 from constructions.menu import MEMORIES
+from constructions.memories.memory import Memory
 
 DOCS = Path(__file__).parent
-PLACE = "<!-- the table of `byheart memories` -->"
+PAGE = DOCS / "memories.md"
+CATALOGUE = re.compile(r"(?<=<!-- generated: catalogue -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
 def rows_of(table: list[list[str]]) -> str:
@@ -26,16 +32,34 @@ def table(path: Path) -> str:
         return rows_of([[cell.replace("|", r"\|") for cell in row] for row in csv.reader(file)])
 
 
-def memories() -> str:
-    """Return what each memory needs and costs, as a table of Markdown."""
-    rows = [[f"[`{one.name}`]({one.page.removeprefix('docs/')})", one.needs, one.cost] for one in MEMORIES]
-    return rows_of([["memory", "needs", "parameters"], *rows])
+def proof_of(memory: type[Memory] | Memory) -> str:
+    """Return what the chapter of a memory names as its proof, e.g. ``"Theorem K4"``."""
+    text = (DOCS.parent / memory.page).read_text(encoding="utf-8")
+    (said,) = re.findall(rf"^(?:- )?\*Memory\* `{re.escape(memory.name)}`: (.*)\.$", text, re.MULTILINE)
+    return re.sub(r"\]\(#", f"]({memory.page.removeprefix('docs/')}#", said)
+
+
+def catalogue() -> str:
+    """Return what each memory needs, costs and rests on, as a table of Markdown."""
+    rows = [["memory", "needs", "parameters", "exact in", "layers", "chapter", "proof"]]
+    for one in MEMORIES:
+        page = one.page.removeprefix("docs/")
+        chapter = (DOCS / page).read_text(encoding="utf-8").split("\n", 1)[0].removeprefix("# ")
+        layers = "attention" if one.attention_only else "attention and neurons"
+        rows.append(
+            [f"`{one.name}`", one.needs, one.cost, ", ".join(one.exact), layers, f"[{chapter}]({page})", proof_of(one)]
+        )
+    return rows_of(rows)
+
+
+def page() -> str:
+    """Return docs/memories.md with its catalogue written anew."""
+    return CATALOGUE.sub(lambda _: f"\n{catalogue()}\n\n", PAGE.read_text(encoding="utf-8"))
 
 
 def read_page(app: Sphinx, name: str, source: list[str]) -> None:
-    """Put tables in the place of `PLACE`, and of each line that is nothing but a link to a CSV file."""
+    """Put a table in the place of each line that is nothing but a link to a CSV file."""
     folder = (DOCS / name).parent
-    source[0] = source[0].replace(PLACE, memories())
     source[0] = re.sub(
         r"^\[[^\]]*\]\(([\w./]+\.csv)\)$", lambda found: table(folder / found[1]), source[0], flags=re.MULTILINE
     )
@@ -44,3 +68,11 @@ def read_page(app: Sphinx, name: str, source: list[str]) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("source-read", read_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def main() -> None:
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
+from constructions.memories.menu import MEMORIES
 from tests import browser
 from verify.theorems.audit import NEEDED, REFUTING
 from verify.theorems.claims import REGISTER, claim
@@ -715,6 +716,17 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
     files = [path for path in site.rglob("*") if path.suffix in (".html", ".css")]
     assert len(files) > len(PAGES)
     assert [path.name for path in files if loading.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_the_catalogue_of_the_memories_is_what_its_program_writes() -> None:
+    """`python docs/tables.py` writes it, from the menu and from the line *Memory* of each chapter."""
+    tables = program(DOCS / "tables.py")
+    text = tables.PAGE.read_text(encoding="utf-8")
+    assert tables.page() == text
+    catalogue = tables.CATALOGUE.search(text)[0]
+    assert re.findall(r"^\| `([\w-]+)` \|", catalogue, re.MULTILINE) == [memory.name for memory in MEMORIES]
+    said = {name for page in CLAIMS for name in re.findall(r"\*Memory\* `([\w-]+)`:", prose(page))}
+    assert said == {memory.name for memory in MEMORIES}
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if ".csv)\n" in prose(page)], ids=name_of)
