@@ -58,8 +58,18 @@ def sidebar(index: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+LETTERS = re.compile(r"^> \*\*Letters of this chapter\*\*\n(?:>.*\n)+", re.MULTILINE)
+"""The box of letters at the head of a chapter, which GitHub shows as a quotation."""
+
+
+def letters(box: re.Match[str]) -> str:
+    """Return the box of letters as a box of the site, which stands on the right where there is room."""
+    return "```{container} letters\n" + re.sub(r"^> ?", "", box[0], flags=re.MULTILINE) + "```\n"
+
+
 def read_page(app: Sphinx, name: str, source: list[str]) -> None:
-    """Change a page to what the site has: the index with its order, the others with their number."""
+    """Change a page to what the site has: the index with its order, the others with their number and their letters."""
+    source[0] = LETTERS.sub(letters, source[0])
     index = (DOCS / "index.md").read_text(encoding="utf-8")
     if name == "index":
         source[0] += sidebar(index)

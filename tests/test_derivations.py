@@ -83,7 +83,7 @@ def test_the_floor_of_xor_is_where_both_laws_become_uniform() -> None:
 
 @pytest.mark.parametrize("tokens", [2, 3])
 def test_the_determinant_of_the_look_up_table_has_no_factors_but_those_of_the_theorem(tokens: int) -> None:
-    """Theorem K3: b, sigma and Delta, and m, which is positive for 0 < a < 1. Page: docs/claims/corollary_1.md"""
+    """Theorem K3: b, sigma and Delta, and eta, which is positive for 0 < a < 1. Page: docs/claims/corollary_1.md"""
     a, sigma = sympy.symbols("a sigma")
     unit = sympy.eye(tokens)
     position = sympy.ones(1, tokens) * sigma / tokens
