@@ -12,8 +12,8 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from constructions.menu import MEMORIES
 from constructions.memories.memory import Memory
+from constructions.menu import MEMORIES
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "memories.md"

@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
-from constructions.memories.menu import MEMORIES
+from constructions.menu import MEMORIES
 from tests import browser
 from verify.theorems.audit import NEEDED, REFUTING
 from verify.theorems.claims import REGISTER, claim
