@@ -1,6 +1,6 @@
 r"""Section 6 of Dana et al.: the comparison with the capacity of Mahdavi et al.
 
-Page: docs/claims/conclusions.md
+Page: docs/claims/closed_forms.md
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ CLAIM = Claim(
         "Kruskal rank [[kruskal: one]], so the assumptions of Mahdavi et al. fail there."
     ),
     wrong="needs contexts for which H d_h + d is reached, such as all N^S of them",
-    page="docs/claims/conclusions.md",
+    page="docs/claims/closed_forms.md",
 )
 
 _REPAIRS = ((3, 2, 3, 2), (2, 3, 2, 2), (4, 2, 3, 3))  # N, S, d, d_h

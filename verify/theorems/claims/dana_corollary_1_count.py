@@ -1,6 +1,6 @@
 r"""Section 6 of Dana et al.: the number of parameters of Corollary 1.
 
-Page: docs/claims/conclusions.md
+Page: docs/claims/corollary_1.md
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ CLAIM = Claim(
         "It has [[exact: 2 S + 4 N + 8 T_0 - 16]], [[fewer: 16]] fewer, for [[plane: d = 2]] and "
         "[[full: T_0 = H d_h + d]], where it holds the contexts (`dana.corollary-1`)."
     ),
-    page="docs/claims/conclusions.md",
+    page="docs/claims/corollary_1.md",
 )
 
 _SIZES, _SIZES_FULL = ((2, 2), (2, 3), (3, 2)), ((2, 5),)  # N, S

@@ -1,6 +1,6 @@
 r"""The conclusion of Dana et al.: the law d^3 H of what heads memorize, at a fixed number of bits.
 
-Page: docs/claims/conclusions.md
+Page: docs/claims/bits.md
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ CLAIM = Claim(
         "bigrams and [[heads: 20]] heads with [[width: d = 10]] are all there are, that is far above the widths of "
         "the figure."
     ),
-    page="docs/claims/conclusions.md",
+    page="docs/claims/bits.md",
 )
 
 _CASES = ((32, 50, Fraction(1, 8)), (16, 50, Fraction(1, 8)))  # b, N, C

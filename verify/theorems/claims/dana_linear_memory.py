@@ -1,6 +1,6 @@
 r"""Section 6 of Dana et al.: how many associations a matrix between random embeddings memorizes.
 
-Page: docs/claims/conclusions.md
+Page: docs/claims/outer_product_memory.md
 """
 
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ CLAIM = Claim(
         "With embeddings of one's own choice any number N of associations is memorized in [[width: two]] dimensions, "
         "W the identity; for random ones see `slides.associative-memory`."
     ),
-    page="docs/claims/conclusions.md",
+    page="docs/claims/outer_product_memory.md",
 )
 
 

@@ -1,6 +1,6 @@
 r"""Slides of Dana: whether memorization is limited in quality only.
 
-Page: docs/claims/conclusions.md
+Page: docs/claims/heads_of_any_width.md
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ CLAIM = Claim(
         "[[plane: d = 2]] is enough for any number of labels. With [[few: d < N - 1]] they have one of quality: some "
         "laws cost a certified divergence, for all encoders."
     ),
-    page="docs/claims/conclusions.md",
+    page="docs/claims/heads_of_any_width.md",
 )
 
 

@@ -1,6 +1,6 @@
 r"""Slides of Dana: what is not known of memories with fewer columns than contexts.
 
-Page: docs/claims/conclusions.md
+Page: docs/claims/theorem_1.md
 """
 
 import math
@@ -37,7 +37,7 @@ CLAIM = Claim(
         "holds every labelling of all [[contexts: N^2]] bigrams); it is one of the rank, so generic laws are not held; "
         "some laws cost it at least a certified divergence; and some labelling of long contexts needs many heads."
     ),
-    page="docs/claims/conclusions.md",
+    page="docs/claims/theorem_1.md",
 )
 
 
