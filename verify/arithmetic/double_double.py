@@ -322,7 +322,7 @@ def _thin(x: Floats) -> tuple[Any, Floats]:
 
 
 def _slices(x: DoubleDouble, axis: int, bits: int, slices: int) -> _Slices:
-    """Cut along an axis (Lemma T7)."""
+    """Cut along an axis (Lemma A10, as Lemma T7 uses it)."""
     rest, low = x.high, x.low
     _, exponent = np.frexp(np.abs(rest).max(axis=axis, keepdims=True, initial=0.0))
     heads: list[Floats] = []

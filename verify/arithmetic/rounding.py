@@ -15,7 +15,7 @@ from verify.arithmetic import blas
 
 Floats: TypeAlias = NDArray[np.float64]
 
-UNIT = 2.0**-53
+UNIT = 2.0**-53  # Lemma A1: one operation is off by at most UNIT times its result, and half an eta
 TINY = 2.0**-1022  # the smallest normal number, far above what an underflow can lose
 RAISE = 1.0 + 16.0 * UNIT  # Lemma A2: outweighs fourteen roundings
 # An overflow is no error here: it becomes "no information".

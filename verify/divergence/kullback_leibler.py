@@ -143,7 +143,7 @@ def argmax_margin(logits: Enclosure, modes: BoolArray) -> Float64Array:
 
     $$ \min_{i \in M} z_i - \max_{j \notin M} z_j. $$
 
-    A positive bound proves that every mode has a larger logit than every other token.
+    A positive bound proves that every mode has a larger logit than every other token (Lemma D7).
 
     Args:
         logits: Logits, `[T, N]`.
@@ -324,7 +324,7 @@ def mean_upper_bound(bounds: Float64Array) -> float:
 
 
 def entropy(laws: Float64Array | Counts) -> Enclosure:
-    r"""Enclose the entropy of each law, in nats.
+    r"""Enclose the entropy of each law, in nats (Lemma D8).
 
     $$ H = \log n - \frac1n \sum_i c_i \log c_i, \qquad n = \sum_i c_i, \qquad 0 \log 0 = 0. $$
 
@@ -360,7 +360,8 @@ def entropy(laws: Float64Array | Counts) -> Enclosure:
 
 @dataclass(frozen=True)
 class _Powers:
-    """The powers of e that the softmax of some rows is made of, after a float64 number was subtracted from each row.
+    """The powers of e that the softmax of some rows is made of, after a float64 number was subtracted from each row,
+    which changes no divergence (Lemma D1).
 
     Args:
         exponents: Exponents d, at most 0, `[rows, N]`.

@@ -74,6 +74,7 @@ class InBalls(InMatrices[arb_mat]):
         return super().product(rows, W) if digits is None else digits.times(W)
 
     def activated(self, rows: arb_mat, activation: Activation) -> arb_mat:
+        """Return the activations of the entries (Lemma B4)."""
         return arb_mat(rows.nrows(), rows.ncols(), [_ACTIVATIONS[activation](u) for u in rows.entries()])
 
     def weights(self, scores: list[arb], root: int) -> list[arb]:
@@ -93,8 +94,9 @@ class InBalls(InMatrices[arb_mat]):
         return angles(block, position)
 
     def normalized(self, rows: arb_mat, norm: Normalization) -> arb_mat:
-        """Return the normalized rows; an entry less well known than all numbers of at most sqrt(d) is given as all of
-        them.
+        """Return the normalized rows (Lemma B3).
+
+        An entry less well known than all numbers of at most sqrt(d) is given as all of them.
         """
         width = norm.width
         unknown = arb(0, math.isqrt(width - 1) + 1)

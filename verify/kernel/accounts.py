@@ -99,7 +99,7 @@ class Reals:
         return True
 
     def weighs(self, looked: Looked, account: int) -> int | None:
-        r"""Return the 1-norm of the difference between the weights and the average over k top rows.
+        r"""Return the 1-norm of the difference between the weights and the average over k top rows (Lemma C1).
 
         Let real scores be within $\delta \le 1/2$ of nominal ones, and the S - k other rows lie lower by g. Their share
         is at most $\rho = (S - k) e^{-g + \delta} / (k e^{-\delta}) \le S e^{1 - g}$; what they take is missing at the

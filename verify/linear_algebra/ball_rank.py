@@ -89,7 +89,7 @@ def ball_outputs(
     r"""Return the last embeddings and the features of every context, in balls: $[x_S \mid Y]$, `[T, d + H d_h]`.
 
     Works at the precision of the context. Each operation of Arb returns a ball that contains the exact result for all
-    numbers in its operands.
+    numbers in its operands (Lemma X4).
 
     Args:
         W_E: Embeddings, `[N, d]`.
@@ -133,7 +133,7 @@ def ball_outputs(
 
 
 def _pivots(rows: list[list[arb]]) -> list[tuple[int, int]]:
-    """Rows and columns of pivots that are certainly not zero."""
+    """Rows and columns of pivots that are certainly not zero (Lemma X5)."""
     left, columns = dict(enumerate(rows)), list(range(len(rows[0]) if rows else 0))
     pivots: list[tuple[int, int]] = []
     while left:

@@ -48,7 +48,7 @@ class GivenMatrix:
 
     @cached_property
     def integers(self) -> fmpz_mat:
-        """The exact matrix with each row multiplied by a positive rational that makes it integer."""
+        """The exact matrix with each row multiplied by a positive rational that makes it integer (Lemma M20)."""
         rows = _integer_rows(self.enclosure.midpoint) if self.entries is None else list(map(_cleared, self.entries))
         return fmpz_mat(*self.shape, [entry for row in rows for entry in row])
 

@@ -87,7 +87,7 @@ def _as_column(b: Any) -> Any:
 
 
 def _enclose(matrix: GivenMatrix, right: GivenMatrix) -> Enclosure:
-    """Return the solutions for a matrix of any shape; the unknown ones have infinite radii."""
+    """Return the solutions for a matrix of any shape (Lemma M19); the unknown ones have infinite radii."""
     rows, columns = matrix.shape
     if rows == columns:
         return _enclose_square(matrix, right)

@@ -140,7 +140,7 @@ def enclose_condition(a: Enclosure | ArrayLike) -> Enclosure:
     The enclosures of `enclose_singular_values`, with the smallest singular value raised to what the
     floating-point methods of `certify_full_row_rank` prove.
 
-    Why it is rigorous: both bounds of the quotient are of proved bounds.
+    Why it is rigorous: both bounds of the quotient are of proved bounds (Lemma M17).
 
     Args:
         a: `[m, n]`, not empty: an `Enclosure`, or an exactly given matrix as in `certify_nonsingular`.

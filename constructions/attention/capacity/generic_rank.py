@@ -32,15 +32,15 @@ def generic_ranks(
 
     The features of a context $t$ with last token $c$ are $G_t = [x_S \mid A^1 W_V^1 \mid \dots \mid A^H W_V^H]$ with
 
-    $$ A^h = \frac{\sum_s Q^h_{c,s} E^h_{c,t_s} \, x_s}{\sum_s Q^h_{c,s} E^h_{c,t_s}}, \qquad
+    $$ A^h = \frac{\sum_s \psi^h_{c,s} \varphi^h_{c,t_s} \, x_s}{\sum_s \psi^h_{c,s} \varphi^h_{c,t_s}}, \qquad
        x_s = W_E[t_s] + W_{pos}[s], $$
 
-    where $E^h_{c,n} = \exp(x_S W_Q^h W_K^{h\top} W_E[n]^\top)$ and likewise $Q$. Read as rational functions of free
-    variables, they have a rank $R^*$, which is the largest rank that any weights reach (Theorem G1). Here the variables
-    are replaced by random residues modulo `PRIME` at which no denominator vanishes. A minor that is nonzero there is
-    not the zero function, so every number returned is a lower bound of $R^*$, whatever was drawn; that it falls short
-    is unlikely, not impossible. One elimination serves all numbers of heads: the rank of the first columns is the
-    number of pivots among them.
+    where $\varphi^h_{c,n} = \exp(x_S W_Q^h W_K^{h\top} W_E[n]^\top)$ and likewise $\psi$. Read as rational functions of
+    free variables, they have a rank $R^*$, which is the largest rank that any weights reach (Theorem G1). Here the
+    variables are replaced by random residues modulo `PRIME` at which no denominator vanishes. A minor that is nonzero
+    there is not the zero function, so every number returned is a lower bound of $R^*$, whatever was drawn; that it
+    falls short is unlikely, not impossible. One elimination serves all numbers of heads: the rank of the first columns
+    is the number of pivots among them.
 
     Nothing is lost by three savings: embeddings of more than $N + S - 1$ dimensions carry nothing new; a square $W_V$
     can be the identity, since an invertible one leaves the column space as it is; and where `limits` are given, heads

@@ -46,7 +46,8 @@ def exact_rank(
 
     The denominators of $[x_S \mid Y]$ are products of powers of the row sums $D_t$ of the attention, of the common
     denominator of the embeddings and of the denominators of W_V. Where the prime divides none of them, reduction is a
-    ring homomorphism on the entries, so a minor that does not vanish modulo the prime does not vanish.
+    ring homomorphism on the entries, so a minor that does not vanish modulo the prime does not vanish (Lemma X2). What
+    is computed is the rank modulo the prime (Lemma X3).
 
     The bound is a proof whatever the prime. It is a good one if different attention weights remain different: 2 has to
     have a large order modulo the prime. (Modulo $2^{61} - 1$ it has the order 61.)
@@ -244,7 +245,7 @@ def _examples(
 
 
 class _Given:
-    """The inputs of a front end over one denominator, and the exponents of its attention on the contexts: for ranks."""
+    """The inputs of a front end over one denominator, and the exponents of its attention on the contexts (Lemma X1)."""
 
     def __init__(self, front_end: ExactFrontEnd, contexts: Int64Array) -> None:
         self.contexts = tokens_of(front_end, contexts)

@@ -82,10 +82,10 @@ def dimension_floor(contexts: Int64Array, *, d_model: int, d_qk: int, d_head: in
     r"""Bound the dimension of the logits of one layer on given contexts from below, by a rank modulo a prime.
 
     The Jacobian of the logits, modulo a shift of each row, is a matrix of rational functions of the weights and of the
-    exponentials $E^h_{c,n}$, $Q^h_{c,s}$ of the scores. These exponents are polynomials without a linear relation over
-    the rationals (for d = 1 they are sums of monomials that have none), so the exponentials are algebraically
-    independent of each other and of the weights (Ax 1971): the generic rank is that over independent variables, and at
-    residues modulo a prime it is no larger.
+    exponentials $\varphi^h_{c,n}$, $\psi^h_{c,s}$ of the scores. These exponents are polynomials without a linear
+    relation over the rationals (for d = 1 they are sums of monomials that have none), so the exponentials are
+    algebraically independent of each other and of the weights (Ax 1971): the generic rank is that over independent
+    variables, and at residues modulo a prime it is no larger.
 
     Args:
         contexts: Pairwise distinct contexts, `[T, S]`; the tokens are 0, ..., the largest.

@@ -14,11 +14,11 @@ def heads_for_every_labelling(d_vocab: int, n_ctx: int) -> int:
     r"""Return a number of heads without which, whatever their width, some two-token labels cannot be memorized.
 
     On the $m = N^{S-1}$ contexts with one last token the difference of two logits of H heads has the signs of m
-    polynomials of degree H in $n = H (2 \rho - 1)$ variables, $\rho = (S-1)(N-1) + 1$; where an order decides between
+    polynomials of degree H in $n = H (2 \tau - 1)$ variables, $\tau = (S-1)(N-1) + 1$; where an order decides between
     equal logits, after a small constant was added to one of them. By Warren's theorem, for $m \ge n$, these have at
     most $(4 e H m / n)^n$ patterns of signs without zeros, while there are $2^m$ labellings. So
 
-    $$ H \ge \frac{m}{(2 \rho - 1) \log_2 (4 e m / (2 \rho - 1))} . $$
+    $$ H \ge \frac{m}{(2 \tau - 1) \log_2 (4 e m / (2 \tau - 1))} . $$
 
     Rigorous because the quotient is enclosed in balls and the number returned is no larger than it, rounded up.
 
