@@ -20,6 +20,7 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
+from byheart.exercises import EXERCISES
 from constructions.menu import MEMORIES
 from tests import browser
 from verify.theorems.audit import NEEDED, REFUTING
@@ -394,6 +395,22 @@ def test_every_chapter_of_the_core_path_asks_shows_and_lets_the_reader_try(conte
         assert "By hand" in headings(DOCS / entry.page, 2), f"{entry.page} has no example by hand"
         exercises = text.partition("\n## Exercises\n")[2]
         assert exercises.count("<summary>Solution</summary>") >= 3, f"{entry.page} has fewer than three exercises"
+
+
+EXERCISE = re.compile(r"^\*\*(?:\d+\.)?(\d+)\*\*(.*?)<details>", re.MULTILINE | re.DOTALL)
+JUDGED = re.compile(r"^`byheart exercise (\S+) '(.*)'` judges your answer", re.MULTILINE)
+
+
+def test_every_exercise_that_is_judged_names_its_command(contents: ModuleType) -> None:
+    named = {}
+    for entry in contents.entries(INDEX):
+        if entry.part == "The core path":
+            exercises = prose(DOCS / entry.page).partition("\n## Exercises\n")[2]
+            for number, asked in EXERCISE.findall(exercises):
+                for name, answer in JUDGED.findall(asked):
+                    assert name == f"{entry.number}.{number}"
+                    named[name] = answer
+    assert named == {name: exercise.example for name, exercise in EXERCISES.items()}
 
 
 def test_a_page_has_the_title_that_the_index_gives_it(contents: ModuleType) -> None:

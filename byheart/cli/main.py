@@ -16,7 +16,7 @@ from byheart.terminal.streams import abandon, complain, standard_streams
 
 COMMANDS = (
     "memorize", "recite", "ask", "explain", "memories", "capacity", "check", "convert", "run", "export", "certify",
-    "edit", "claims", "audit", "build", "assumptions", "experiment",
+    "edit", "claims", "audit", "build", "assumptions", "experiment", "exercise",
 )  # fmt: skip
 """The commands in the order of the help, a file of this folder for each."""
 

@@ -157,6 +157,7 @@ CASES = {
     "assumptions": of_assumptions,
     "experiment": of_experiment,
     "claims": lambda printed: printed("claims", "dana.lemma-2"),
+    "exercise": lambda printed: [*printed("exercise", "3.2"), *printed("exercise", "3.2", "3")],
     "audit": lambda printed: printed("audit", "dana.definition-1"),
 }
 

@@ -1,0 +1,495 @@
+"""The exercises of the book that a program can judge: a judge for each, which says what is wrong with an answer.
+
+An exercise is called by its chapter and its number, such as ``"3.2"``. A judge takes the answer as text, returns ``""``
+if it is right, and otherwise says why it is not. It accepts every right answer, not only that of the solution.
+
+Page: docs/index.md
+"""
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import accumulate, permutations
+
+import numpy as np
+
+from constructions.attention.capacity.bigram_rank import bigram_rank
+from constructions.attention.capacity.head_counts import capacity
+from constructions.errors import InputError
+from verify.theorems.capacity.sign_patterns import heads_for_every_labelling
+
+Number = Fraction | float
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """An exercise and its judge.
+
+    Args:
+        asks: What an answer is, e.g. ``"three positive numbers y_0, y_1, y_S"``.
+        example: An answer of the right form, which need not be right.
+        judge: Returns what is wrong with an answer, ``""`` if nothing is; raises `InputError` if it cannot be read.
+    """
+
+    asks: str
+    example: str
+    judge: Callable[[str], str]
+
+
+EXERCISES: dict[str, Exercise] = {}
+"""The exercises that are judged, by chapter and number."""
+
+
+def exercise(name: str, asks: str, example: str) -> Callable[[Callable[[str], str]], Callable[[str], str]]:
+    """Register the judge of an exercise."""
+
+    def register(judge: Callable[[str], str]) -> Callable[[str], str]:
+        EXERCISES[name] = Exercise(asks, example, judge)
+        return judge
+
+    return register
+
+
+def found(name: str) -> Exercise:
+    """Return the exercise of a name.
+
+    Raises:
+        InputError: No exercise of this name is judged.
+    """
+    if name not in EXERCISES:
+        raise InputError("exercise", f"is {name!r}", f"one that is judged: {', '.join(EXERCISES)}")
+    return EXERCISES[name]
+
+
+def judged(name: str, answer: str) -> str:
+    """Return what is wrong with the answer to an exercise, ``""`` if it is right.
+
+    Args:
+        name: Chapter and number, e.g. ``"3.2"``.
+        answer: The answer as text.
+
+    Raises:
+        InputError: No exercise of this name is judged, or the answer cannot be read.
+
+    Example:
+        >>> judged("3.2", "3")
+        ''
+        >>> judged("3.1", "1/3, 1, 1"), judged("3.1", "y = 0.2, 0.6, 0.6")
+        ('', '')
+    """
+    return found(name).judge(answer)
+
+
+# Reading an answer.
+
+_FUNCTIONS = {"log": math.log, "ln": math.log, "exp": math.exp, "sqrt": math.sqrt, "cos": math.cos, "sin": math.sin}
+_CONSTANTS = {"pi": math.pi, "e": math.e}
+_OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
+_LARGEST_POWER = 256
+
+
+def number(text: str) -> Number:
+    """Return the value of a formula: a fraction if it has only rational numbers in it.
+
+    Raises:
+        InputError: It is no formula of numbers, + - * / ^, log, exp, sqrt, cos, sin, pi and e.
+
+    Example:
+        >>> number("2^24 + 1/2"), number("log(3)/1.82")
+        (Fraction(33554433, 2), 0.6036331257517636)
+    """
+    plain = re.sub(r"\b(log|ln|exp|sqrt|cos|sin) +([\w.]+)", r"\1(\2)", text.replace("−", "-").strip())
+    try:
+        return _value(ast.parse(plain.replace("^", "**"), mode="eval").body, plain)
+    except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, RecursionError) as error:
+        raise InputError("answer", f"has {text!r}", "a number such as 7, 1/3, 0.25, 2^24 or log(3)/2") from error
+
+
+def _value(node: ast.expr, text: str) -> Number:
+    match node:
+        case ast.Constant(value=int() | float()):
+            return Fraction(ast.get_source_segment(text.replace("^", "**"), node) or str(node.value))
+        case ast.UnaryOp(op=ast.USub()):
+            return -_value(node.operand, text)
+        case ast.UnaryOp(op=ast.UAdd()):
+            return _value(node.operand, text)
+        case ast.BinOp(op=ast.Pow()):
+            base, power = _value(node.left, text), _value(node.right, text)
+            if abs(power) > _LARGEST_POWER:
+                raise ValueError("a large power")
+            return base ** int(power) if power == int(power) else float(base) ** float(power)
+        case ast.BinOp() if type(node.op) in _OPERATORS:
+            return _OPERATORS[type(node.op)](_value(node.left, text), _value(node.right, text))
+        case ast.Call(func=ast.Name(id=name), args=[argument]) if name in _FUNCTIONS and not node.keywords:
+            return _FUNCTIONS[name](float(_value(argument, text)))
+        case ast.Name(id=name) if name in _CONSTANTS:
+            return _CONSTANTS[name]
+    raise ValueError("no formula")
+
+
+def numbers(answer: str, count: int | None = None) -> list[tuple[Number, str]]:
+    """Return the numbers of an answer with the text of each: separated by commas, semicolons, spaces or lines.
+
+    Names before a sign of equality, units, and brackets around the whole are left out.
+
+    Raises:
+        InputError: One of them is no number, or there are others than `count`.
+
+    Example:
+        >>> [text for _, text in numbers("w = (log 3, 2 * log(3))")]
+        ['log(3)', '2*log(3)']
+    """
+    text = re.sub(r"\b\w+ *(?:=|≥|>=|≈) *", "", answer.replace("−", "-")).strip()
+    text = re.sub(r"\b(nats?|heads?|bits?|entries|tokens?|labels?|codes?|and)\b", " ", text)
+    text = re.sub(r"\b(log|ln|exp|sqrt|cos|sin) +([\w.]+)", r"\1(\2)", text)
+    if re.fullmatch(r"\((?:[^()]|\([^()]*\))*\)|\[.*\]", text, re.DOTALL):
+        text = text[1:-1]
+    text = re.sub(r" *([*/^+]) *", r"\1", text)
+    text = re.sub(r"(?<=[\w)]) +- +(?=[\w(])", "-", text)
+    parts = [part for part in re.split(r"[,;\s]+(?![^()]*\))", text) if part]
+    if count is not None and len(parts) != count:
+        raise InputError("answer", f"has {len(parts)} numbers", str(count))
+    return [(number(part), part) for part in parts]
+
+
+def contexts_of(answer: str) -> list[list[int]]:
+    """Return contexts: rows of numbers, separated by semicolons or lines, or words of digits such as ``000 110``.
+
+    Raises:
+        InputError: The rows are no contexts of one length.
+    """
+    rows = [row.split() for row in re.split(r"[;\n]", answer.replace(",", " ")) if row.strip()]
+    if len(rows) == 1:
+        rows = [list(word) for word in rows[0]]
+    if not all(word.isdecimal() for row in rows for word in row) or len({len(row) for row in rows}) != 1:
+        raise InputError("answer", f"is {answer!r}", "contexts of one length, such as '000 110' or '0 0 0; 1 1 0'")
+    return [[int(word) for word in row] for row in rows]
+
+
+def _agrees(given: Number, text: str, right: Number) -> bool:
+    """Whether a number is right: equal, or a decimal that is the right number rounded, where that is no integer."""
+    if isinstance(given, Fraction) and given == right:
+        return True
+    if _is_rounded(text, right):
+        return abs(Fraction(given) - Fraction(right)) <= Fraction(1, 2 * 10 ** len(text.partition(".")[2]))
+    return isinstance(given, float) and math.isclose(given, right, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def _is_rounded(text: str, right: Number) -> bool:
+    whole = isinstance(right, Fraction) and right.denominator == 1
+    return not whole and re.fullmatch(r"-?\d*\.?\d+", text) is not None
+
+
+def _compared(answer: str, right: Sequence[tuple[str, Number]]) -> str:
+    """Compare numbers with the right ones, each with its name."""
+    for (given, text), (name, value) in zip(numbers(answer, len(right)), right, strict=True):
+        if not _agrees(given, text, value):
+            return f"{name} is not {text}: that is too {'large' if given > value else 'small'}"
+        if given != value and _is_rounded(text, value) and len(re.sub(r"\D", "", text).lstrip("0")) < 2:
+            return f"{name}: {text} has one digit, give two or more"
+    return ""
+
+
+def _is(names: Sequence[str], values: Callable[[], Sequence[Number]], answer: str) -> str:
+    return _compared(answer, list(zip(names, values(), strict=True)))
+
+
+def _numbers_of(name: str, asks: Sequence[str], example: str, values: Callable[[], Sequence[Number]]) -> None:
+    """Register an exercise whose answer is one list of numbers."""
+    exercise(name, ", ".join(asks), example)(partial(_is, asks, values))
+
+
+# Chapter 1
+
+
+_numbers_of("1.1", ["the first coordinate", "the second"], "2/9, 1/9", lambda: [Fraction(5, 12), Fraction(1, 12)])
+
+# Chapter 2
+
+_numbers_of("2.2", ["the number of entries"], "40", lambda: [Fraction(2 * 4 + 2 * 4 + 2 * 4 * 1 + 2 * 4 * 2 + 4 * 2)])
+
+# Chapter 3
+
+
+@exercise("3.1", "three positive numbers y_0, y_1, y_S with which the rank is 1", "1, 2, 1")
+def _equal_outputs(answer: str) -> str:
+    """Judge the two outputs of the head, for the inputs 0, 1 and 2."""
+    (y_0, _), (y_1, _), (y_S, _) = numbers(answer, 3)
+    if min(y_0, y_1, y_S) <= 0:
+        return "exponentials are positive"
+    first, second = 2 * y_S / (y_0 + y_S), (y_1 + 2 * y_S) / (y_1 + y_S)
+    if first == second or (isinstance(first, float) and math.isclose(first, second, rel_tol=1e-9)):
+        return ""
+    return f"the head's outputs differ: A(00) = {first}, A(10) = {second}, so the rank is 2"
+
+
+_NINE = [[a, b, 0] for a in range(3) for b in range(3)]
+
+
+@exercise("3.2", "the number of heads", "9")
+def _heads_of_nine(answer: str) -> str:
+    """Judge a number of heads by the certified ranks of nine contexts."""
+    ((heads, text),) = numbers(answer, 1)
+    if heads != int(heads) or not 0 <= heads <= 16:
+        return f"{text} is no number of heads that nine contexts may need"
+    ranks = [capacity(np.array(_NINE), d_model=64, d_head=64, n_heads=n) for n in (int(heads), max(int(heads) - 1, 0))]
+    if ranks[0].rank_upper < 9:
+        return f"{text} heads give rank {ranks[0].rank_upper} at most"
+    return f"{int(heads) - 1} heads give rank 9 too" if ranks[1].rank_lower == 9 and heads > 0 else ""
+
+
+@exercise("3.3", "contexts, the last one being the one more", "000 110 011 101")
+def _one_more_context(answer: str) -> str:
+    """Judge contexts by the certified ranks with and without the last one, for widths that do not limit them."""
+    contexts = contexts_of(answer)
+    count = len(contexts)
+    if count != len({tuple(context) for context in contexts}):
+        return "a context is given twice"
+    if not 2 <= count <= 64:
+        return f"{count} contexts: give 2 to 64"
+    width = count + len(contexts[0])
+    before, after = (
+        capacity(np.array(given), d_model=width, d_head=width, n_heads=1) for given in (contexts[:-1], contexts)
+    )
+    if before.rank_lower < count - 1:
+        return f"without the last context the rank is {before.rank_upper} at most, and the count says {count - 1}"
+    return "" if after.rank_upper < count else f"with the last context one head reaches rank {after.rank_lower} too"
+
+
+# Chapter 4
+
+_numbers_of(
+    "4.1",
+    ["the rank"],
+    "5",
+    lambda: [Fraction(_bigram_rank([[1, 0], [2, 1], [0, 2], [0, 0], [1, 1], [2, 2]], 4, 4, 1, with_skip=True))],
+)
+_numbers_of(
+    "4.2",
+    ["the heads that Lemma 2 asks for", "the heads that are needed"],
+    "3, 4",
+    lambda: [
+        Fraction(next(n for n in range(1, 99) if min(9, 3 * n) == 9)),
+        Fraction(
+            next(n for n in range(1, 99) if _bigram_rank([[t, t] for t in range(9)], 3, 3, n, with_skip=False) == 9)
+        ),
+    ],
+)
+
+
+def _bigram_rank(bigrams: list[list[int]], d_model: int, d_head: int, n_heads: int, *, with_skip: bool) -> int:
+    return bigram_rank(np.array(bigrams), d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=with_skip).rank
+
+
+@exercise("4.3", "d, d_h and H, then bigrams, separated by semicolons", "4 4 1; 0 1; 1 0; 2 2")
+def _three_less(answer: str) -> str:
+    """Judge bigrams by their exact rank, next to the printed count."""
+    sizes, *rows = [part.split() for part in re.split(r"[;\n]", answer.replace(",", " ")) if part.strip()]
+    if len(sizes) != 3 or not all(len(row) == 2 for row in rows) or not rows:
+        raise InputError("answer", f"is {answer!r}", "three sizes and bigrams, such as '4 4 1; 0 1; 1 0'")
+    if not all(word.isdecimal() for row in (sizes, *rows) for word in row):
+        raise InputError("answer", f"is {answer!r}", "integers at least 0")
+    d_model, d_head, n_heads = map(int, sizes)
+    bigrams = [[int(word) for word in row] for row in rows]
+    if not 1 <= d_head <= d_model <= 64 or n_heads > 64 or len(bigrams) > 64:
+        return "sizes: 1 <= d_h <= d <= 64, at most 64 heads and 64 bigrams"
+    if len({tuple(bigram) for bigram in bigrams}) < len(bigrams):
+        return "a bigram is given twice"
+    count = min(len(bigrams), n_heads * d_head + d_model)
+    rank = _bigram_rank(bigrams, d_model, d_head, n_heads, with_skip=True)
+    return (
+        "" if rank <= count - 3 else f"the rank is {rank} and the printed count {count}, a difference of {count - rank}"
+    )
+
+
+# Chapters 5 to 8
+
+_numbers_of("5.1", ["lambda"], "0.5", lambda: [math.log(3) / 1.82])
+_numbers_of("5.2", ["lambda"], "16", lambda: [math.log(4e7 - 4)])
+
+
+@exercise("6.1", "the numbers W_U and W_O", "2, 3/2")
+def _two_weights(answer: str) -> str:
+    """Judge the stream of the two contexts, times the unembedding."""
+    (W_U, _), (W_O, _) = numbers(answer, 2)
+    reached = [(1 + feature * W_O) * W_U for feature in (0, 1)]
+    return "" if reached == [1, -3] else f"the contexts get {reached[0]} and {reached[1]}, not 1 and -3"
+
+
+_numbers_of("6.3", ["the number of heads"], "12", lambda: [Fraction(-(-(50 - 8) // 4))])
+
+
+def _labels_of_rounded_circle(bits: int) -> int:
+    """Return for how many labels the bound (4) of chapter 7 holds, for significands of so many bits."""
+    delta, labels = 2.0 ** (-bits - 0.5), 3
+    while 2 * math.sin(math.pi / (labels + 1)) > delta + math.sqrt(5 * delta**2 + 4 * delta):
+        labels += 1
+    return labels
+
+
+_numbers_of("7.1", ["the number of labels"], "100", lambda: [Fraction(_labels_of_rounded_circle(11))])
+_numbers_of("7.2", ["the divergence"], "0.25 nats", lambda: [math.log(2) / 2])
+_numbers_of("7.3", ["the number of tokens"], "1000", lambda: [Fraction(math.isqrt(2**24) + 1)])
+_numbers_of(
+    "8.1",
+    ["the margin", "the length of the stream"],
+    "0.5, 100",
+    lambda: [_margin(9), (math.log(9) + 34) / _margin(9)],
+)
+_numbers_of(
+    "8.3",
+    ["the product on the parabola", "the product on the circle"],
+    "30, 3",
+    lambda: [math.sqrt(10 * 117), 1 / _margin(7)],
+)
+
+
+def _margin(labels: int) -> float:
+    return 1 - math.cos(2 * math.pi / labels)
+
+
+# Chapters 9 to 11
+
+_numbers_of(
+    "9.1",
+    ["the score of (0, 0)", "that of (1, 0)", "that of (0, 1)", "that of (1, 1)"],
+    "log(1/3), 0, 0, 0",
+    lambda: [math.log(a / (1 - a)) for a in (1 / 4, 7 / 12, 2 / 3, 1 / 3)],
+)
+_numbers_of("9.2", ["the number of heads"], "7", lambda: [Fraction(heads_for_every_labelling(3, 8))])
+_numbers_of(
+    "9.3", ["the bits", "the entries"], "60000, 40000", lambda: [100**2 * math.log2(100), Fraction(4 * 100**2 + 400)]
+)
+_numbers_of(
+    "10.1",
+    ["the labels of one head", "those of two", "those of three"],
+    "10, 12, 14",
+    lambda: [Fraction(16 - _parity_errors(4, heads)) for heads in (1, 2, 3)],
+)
+
+
+def _parity_errors(bits: int, heads: int) -> int:
+    """Return the errors (2) of chapter 10."""
+    halves = ((bits - heads - 1) // 2, (bits - heads - 2) // 2)
+    return sum(math.comb(bits - 1, i) for half in halves for i in range(half + 1))
+
+
+_numbers_of("10.3", ["the number of heads"], "3", lambda: [Fraction(2)])
+
+
+def _entropy(p: float) -> float:
+    return -p * math.log(p) - (1 - p) * math.log(1 - p)
+
+
+_numbers_of("11.1", ["the divergence"], "0.25 nats", lambda: [(math.log(2) - _entropy(0.9)) / 2])
+_numbers_of("11.3", ["the divergence for p = 0.99"], "0.25 nats", lambda: [_weighted_floor(0.99)])
+
+
+def _weighted_floor(p: float) -> float:
+    return 0.5 * _entropy((0.4 * p + 0.1 * (1 - p)) / 0.5) - 0.5 * _entropy(p)
+
+
+# Chapters 13 to 16
+
+_numbers_of(
+    "13.1",
+    ["the kappa of (3)", "the kappa of the circle"],
+    "2, 8",
+    lambda: [Fraction(3), (1 - math.cos(8 * math.pi / 9)) / (1 - math.cos(2 * math.pi / 9))],
+)
+_numbers_of(
+    "13.2",
+    ["the coherence of signs", "its kappa", "the constant of Theorem 2", "its kappa"],
+    "0.1, 1.2, 0.5, 30",
+    lambda: [*_with_kappa(math.sqrt(4 * math.log(1000) / 1024), 1), *_with_kappa(math.sqrt(math.log(1001) / 32), 2)],
+)
+_numbers_of("14.1", ["the divergence"], "0.03 nats", lambda: [_cost_of_entropy(0.01)])
+_numbers_of("14.3", ["the number of vectors"], "3", lambda: [Fraction(2)])
+
+
+def _with_kappa(coherence: float, factor: int) -> tuple[float, float]:
+    return coherence, (1 + factor * coherence) / (1 - factor * coherence)
+
+
+def _cost_of_entropy(epsilon: float) -> float:
+    """Return the divergence of the law (1 - epsilon, epsilon, 0) from a prediction of cost h(epsilon)."""
+    likely = math.exp(-_entropy(epsilon))
+    return (1 - epsilon) * math.log((1 - epsilon) / likely) + epsilon * math.log(epsilon / ((1 - likely) / 2))
+
+
+@exercise("15.1", "the two entries of w_1", "0, log(3)")
+def _weights_of_a_head(answer: str) -> str:
+    """Judge the attention of the three examples."""
+    (first, _), (second, _) = given = numbers(answer, 2)
+    if all(_agrees(value, text, math.log(3)) for value, text in given):
+        return ""
+    shares = [1 / (1 + math.exp(-float(score))) for score in (first, second, first + second)]
+    return "theta is " + ", ".join(f"{share:.4f}" for share in shares) + ", not 3/4, 3/4 and 9/10"
+
+
+_numbers_of("15.3", ["kappa"], "5", lambda: [math.log(297)])
+
+
+@exercise("16.1", "four coefficients of z_1 to z_4 whose combination is 0, and the largest rank", "1 -1 1 -1 4")
+def _relation_of_queries(answer: str) -> str:
+    """Judge a relation of the values s(u), s(-u), s(2u), s(-2u) of the logistic function for all u."""
+    *relation, rank = (value for value, _ in numbers(answer, 5))
+    if not any(relation):
+        return "all coefficients are 0"
+    a, b, c, d = relation
+    # s(-u) = 1 - s(u), so the combination is (a - b) s(u) + (c - d) s(2u) + b + d, of three independent functions.
+    if not (a == b and c == d and b == -d):
+        return "the combination is not 0 for all weights"
+    return "" if rank == 3 else f"the largest rank is not {rank}"
+
+
+_numbers_of("16.2", ["the ceiling", "the ceiling for centred rows"], "30, 27", lambda: [Fraction(28), Fraction(27)])
+_numbers_of("16.3", ["the rank"], "10", lambda: [Fraction(2)])
+
+# Chapter 17
+
+
+def _integers(answer: str, count: int | None = None) -> list[int]:
+    values = [value for value, _ in numbers(answer, count)]
+    if not all(value == int(value) for value in values):
+        raise InputError("answer", f"is {answer!r}", "integers")
+    return [int(value) for value in values]
+
+
+def _float32_sums(terms: Sequence[int]) -> list[float]:
+    return [float(each) for each in accumulate(map(np.float32, terms))]
+
+
+@exercise("17.1", "four integers", "2^24, 1, -1, 0")
+def _sum_that_depends_on_the_order(answer: str) -> str:
+    """Judge all orders of a float32 sum."""
+    terms = _integers(answer, 4)
+    if any(abs(term) > 2**24 for term in terms):
+        return "an integer is larger than 2^24"
+    if sum(terms) != 1:
+        return f"the exact sum is {sum(terms)}"
+    sums = {_float32_sums(order)[-1] for order in permutations(terms)}
+    return "" if len(sums) > 1 else "the sum is the same in every order"
+
+
+@exercise("17.2", "integers in an order in which nothing is rounded", "2^24, 1, -2^24")
+def _large_terms_without_rounding(answer: str) -> str:
+    """Judge the partial sums in the order that is given."""
+    terms = _integers(answer)
+    positive = sum(term for term in terms if term > 0)
+    if positive <= 2**24:
+        return f"the positive part is {positive}, which is not larger than 2^24"
+    if any(int(np.float32(term)) != term for term in terms):
+        return "an integer is no float32 number"
+    for place, (rounded, exact) in enumerate(zip(_float32_sums(terms), accumulate(terms), strict=True), start=1):
+        if rounded != exact:
+            return f"the sum of the first {place} is {exact}, and rounded to {rounded:.0f}"
+    return ""
+
+
+_numbers_of("17.3", ["the codes of one digit", "those of two"], "256, 65536", lambda: [Fraction(257), Fraction(257**2)])

@@ -1,0 +1,42 @@
+"""`byheart exercise`: judge the answer to an exercise of the book."""
+
+import json
+
+import pytest
+
+from byheart.cli.main import main
+from byheart.exercises import EXERCISES
+
+
+@pytest.mark.parametrize("answer", [["3"], ["3", "heads"]])
+def test_a_right_answer_ends_with_0(capsys, answer):
+    assert main(["exercise", "3.2", *answer]) == 0
+    assert capsys.readouterr().out == "RIGHT: exercise 3.2\n"
+
+
+def test_a_wrong_answer_ends_with_1_and_says_what_is_wrong(capsys):
+    assert main(["exercise", "3.2", "2"]) == 1
+    assert capsys.readouterr().out == "WRONG: 2 heads give rank 7 at most\n"
+    assert main(["exercise", "3.2", "2", "--json"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert said == {"exercise": "3.2", "answer": "2", "right": False, "wrong": "2 heads give rank 7 at most"}
+
+
+def test_an_answer_that_cannot_be_read_ends_with_2(capsys):
+    assert main(["exercise", "3.2", "many"]) == 2
+    assert "'many', expected a number such as" in capsys.readouterr().err
+    assert main(["exercise", "0.1", "3"]) == 2
+    assert "'0.1', expected one that is judged" in capsys.readouterr().err
+
+
+def test_a_negative_answer_may_follow_two_dashes(capsys):
+    assert main(["exercise", "9.1", "--", "-log(3), log(7/5), log(2), -log(2)"]) == 0
+
+
+def test_without_an_answer_the_exercise_says_what_it_asks(capsys):
+    assert main(["exercise", "3.2"]) == 0
+    assert capsys.readouterr().out == "3.2: the number of heads; for example '9'\n"
+    assert main(["exercise"]) == 0
+    assert capsys.readouterr().out.startswith(f"{len(EXERCISES)} exercises whose answers are judged\n1.1: ")
+    assert main(["exercise", "--json"]) == 0
+    assert [row["exercise"] for row in json.loads(capsys.readouterr().out)] == list(EXERCISES)

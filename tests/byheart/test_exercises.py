@@ -1,0 +1,117 @@
+"""The judges of exercises accept every right answer, in any form, and say what is wrong with the others."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from byheart.exercises import EXERCISES, judged, number, numbers
+from constructions.errors import InputError
+
+RIGHT = {
+    "1.1": ["5/12, 1/12", "(5/12, 1/12)", "0.417 0.083", "x = 5/12, y = 1/12"],
+    "2.2": ["48", "48 entries", "6 * 8"],
+    "3.1": ["1/3 1 1", "1, 3, 3", "0.2 0.6 0.6", "y_0 = 1/5, y_1 = 1, y_S = 1/3", "1; 4; 2"],
+    "3.2": ["3", "3 heads", "3.0"],
+    "3.3": ["000 110 010 100", "0 0 0; 1 1 0; 0 1 0; 1 0 0", "000,100,010,110", "0000 1100 0100 1000"],
+    "4.1": ["6"],
+    "4.2": ["3, 7", "3 heads and 7 heads"],
+    "4.3": ["4 4 1; " + "; ".join(f"{n} {n}" for n in range(9)), "3 3 2; " + "; ".join(f"{n} {n}" for n in range(12))],
+    "5.1": ["log(3)/1.82", "0.6036", "0.60", "log 3 / 1.82", "λ = 0.604"],
+    "5.2": ["log(4*10^7 - 4)", "17.504", "17.5"],
+    "6.1": ["1, -4", "W_U = 1, W_O = −4"],
+    "6.3": ["11"],
+    "7.1": ["167"],
+    "7.2": ["log(2)/2", "0.347 nats", "0.35"],
+    "7.3": ["4097", "2^12 + 1"],
+    "8.1": ["1 - cos(2*pi/9), 154.7", "0.234; (log(9) + 34)/(1 - cos(2*pi/9))"],
+    "8.3": ["sqrt(1170), 2.66", "34.2 2.656"],
+    "9.1": ["-log(3), log(7/5), log(2), -log(2)", "-1.0986 0.3365 0.6931 -0.6931"],
+    "9.2": ["8"],
+    "9.3": ["10000 * log(100)/log(2), 40400", "66439 bits, 40400 entries"],
+    "10.1": ["11, 14, 15"],
+    "10.3": ["2 heads"],
+    "11.1": ["0.184", "0.1840 nats"],
+    "11.3": ["0.226", "0.2263"],
+    "13.1": ["3, 8.29"],
+    "13.2": ["0.1643, 1.393, 0.4646, 27.3"],
+    "14.1": ["0.0355"],
+    "14.3": ["2"],
+    "15.1": ["log 3, log 3", "1.0986 1.0986", "(log(3), log(9)/2)"],
+    "15.3": ["log(297)", "5.694", "5.7", "log(99) + log(3)"],
+    "16.1": ["1 1 -1 -1 3", "-2, -2, 2, 2, 3", "1/2 1/2 -1/2 -1/2 3"],
+    "16.2": ["28, 27"],
+    "16.3": ["2"],
+    "17.1": ["2^24, 1, -2^24, 0", "16777216 1 -16777216 0", "2^24 1 -2^24 + 2 -2"],
+    "17.2": ["2^24, -2^24, 1", "2^23 2^23 -2^24 1"],
+    "17.3": ["257, 66049", "257, 257^2"],
+}
+WRONG = {
+    "1.1": ["1/12, 5/12", "0.42, 0.1"],
+    "3.1": ["1 1 1", "-1/3 1 1", "0.333 1 1", "1/3 1 2"],
+    "3.2": ["2", "4", "-1", "5/2"],
+    "3.3": ["000 110 010", "000 000 110", "000", "0 0; 1 1; 0 1; 1 0"],
+    "4.3": ["4 4 1; 0 1; 1 0", "4 5 1; 0 0", "4 4 1; 0 0; 0 0"],
+    "5.1": ["0.6", "0.605", "log(3)"],
+    "6.1": ["1, 4", "-3, 1"],
+    "7.3": ["2897", "4096", "4098"],
+    "15.1": ["0, log(3)", "1.1, 1.2"],
+    "15.3": ["5.6", "4.595"],
+    "16.1": ["0 0 0 0 3", "1 1 -1 -1 4", "1 -1 1 -1 3", "1 1 1 1 3"],
+    "17.1": ["1, 0, 0, 0", "2^24, 1, 1, -2^24 - 1", "2^24 1 -2^24 2"],
+    "17.2": ["2^24, 1, -2^24", "1 2 3", "2^24 + 1, -2^24"],
+}
+
+
+@pytest.mark.parametrize(("name", "answer"), [(name, answer) for name, all in RIGHT.items() for answer in all])
+def test_every_right_answer_is_accepted_in_every_form(name: str, answer: str) -> None:
+    assert judged(name, answer) == ""
+
+
+@pytest.mark.parametrize(("name", "answer"), [(name, answer) for name, all in WRONG.items() for answer in all])
+def test_a_wrong_answer_is_told_what_is_wrong(name: str, answer: str) -> None:
+    assert len(judged(name, answer)) > 10
+
+
+def test_every_judge_is_tried_and_its_example_can_be_read_and_is_wrong() -> None:
+    assert set(RIGHT) == set(EXERCISES)
+    for name, exercise in EXERCISES.items():
+        assert judged(name, exercise.example) != "", name
+
+
+@pytest.mark.parametrize(
+    "answer", ["", "abc", "1 2", "1, 2, x", "__import__('os')", "9^9^9", "1/0", "1e999", "log(-1)"]
+)
+def test_what_is_no_answer_is_an_error_that_shows_a_right_form(answer: str) -> None:
+    with pytest.raises(InputError):
+        judged("3.1", answer)
+
+
+def test_an_exercise_that_nobody_judges_is_named() -> None:
+    with pytest.raises(InputError, match=r"99\.1.*3\.2"):
+        judged("99.1", "1")
+
+
+@given(st.fractions("1/100", 100, max_denominator=100), st.fractions("1/100", 100, max_denominator=100))
+def test_the_rank_of_two_contexts_is_judged_exactly(y_1: Fraction, y_S: Fraction) -> None:
+    y_0 = 1 / (1 / y_S + 2 / y_1)
+    assert judged("3.1", f"{y_0}, {y_1}, {y_S}") == ""
+    assert "rank is 2" in judged("3.1", f"{y_0 * Fraction(1001, 1000)}, {y_1}, {y_S}")
+
+
+@given(st.floats(0.01, 1000), st.integers(3, 6))
+def test_a_decimal_is_right_if_it_is_the_number_rounded(value: float, places: int) -> None:
+    from byheart.exercises import _agrees
+
+    text = f"{value:.{places}f}"
+    assert _agrees(number(text), text, value)
+    other = f"{value + 2 * 10**-places:.{places}f}"
+    assert not _agrees(number(other), other, value)
+
+
+def test_formulas_are_read_as_they_are_written() -> None:
+    assert number("2^10 - 1/2") == Fraction(2047, 2)
+    assert number("-log 3") == pytest.approx(-math.log(3))
+    assert [value for value, _ in numbers("1 -1; 2 - 1, (3 + 1)/2")] == [1, -1, 1, 2]
