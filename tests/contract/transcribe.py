@@ -53,6 +53,7 @@ COMMANDS: dict[str, list[str]] = {
     "claims": ["claims", "dana.definition-1"],
     "audit": ["audit", "dana.definition-1"],
     "experiment": ["experiment", "--list"],
+    "exercise": ["exercise", "3.2", "2"],
     "missing": ["check", "nothing"],
 }
 """The command lines in the order in which they run; each may read what an earlier one wrote."""
