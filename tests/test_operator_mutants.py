@@ -8,7 +8,9 @@ from tests.operator_mutants.__main__ import ROOMS, ROOT, main, mutant_of, narrow
 from tests.operator_mutants.equivalent import EQUIVALENT
 from tests.operator_mutants.operators import changes
 
-SOURCES = [path.relative_to(ROOT).as_posix() for room in ROOMS for path in sorted((ROOT / "verify" / room).glob("*.py"))]
+SOURCES = [
+    path.relative_to(ROOT).as_posix() for room in ROOMS for path in sorted((ROOT / "verify" / room).glob("*.py"))
+]
 
 
 def mutated(line: str) -> dict[str, set[str]]:

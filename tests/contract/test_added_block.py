@@ -40,7 +40,7 @@ class Linear:
 
 
 def walked(arithmetic, block: Linear, stream: Stream, _: bool) -> Stream:
-    return replace(stream, rows=arithmetic.mapped(stream.rows, block.W, None))
+    return replace(stream, rows=arithmetic.linear(stream.rows, block.W, None))
 
 
 @pytest.fixture(autouse=True)

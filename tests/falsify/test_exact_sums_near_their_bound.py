@@ -57,7 +57,7 @@ def test_rows_that_are_not_read_round_an_average_too():
     assert off > 1.9 * (length - 1) * float(each)
     rows = Rows(np.ones((1, 1)), np.zeros((1, 1)))
     dust = np.array([(length - 1) * float(each)])
-    [[said]] = EveryRun(FLOAT32).averaged(rows, np.array([[0]]), dust, length).off
+    [[said]] = EveryRun(FLOAT32).weighted_mean(rows, np.array([[0]]), dust, length).off
     assert off <= said < 1.5 * off
 
 

@@ -73,8 +73,8 @@ MUTANTS = [
     rows("entries = np.abs(slope) * (x.beyond() + fine[:, None])", "entries = 0.0 * slope", "neurons forget the rest"),
     rows("each = rows.rest[:, None] * row_norms(W.T) + off", "each = off", "the entries of a map forget the rest"),
     rows(
-        "self._raised(rest), self._raised(entries + off))\n\n    def activated",
-        "self._raised(rest), self._raised(entries))\n\n    def activated",
+        "self._raised(rest), self._raised(entries + off))\n\n    def activate",
+        "self._raised(rest), self._raised(entries))\n\n    def activate",
         "entries do not curve",
     ),
     rows("np.where(inside | outside, 0.0, 0.5 * off)", "np.zeros(off.shape)", "a kink has a slope"),

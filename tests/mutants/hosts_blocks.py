@@ -31,17 +31,17 @@ MUTANTS = [
     transformer_lens('endswith("float64") else np.float32', 'endswith("float64") else np.float64', "long numbers"),
     handshake("2.0**-20 * recorded.abs()", "2.0**-3 * recorded.abs()", "other frequencies are replaced unseen"),
     walk(
-        "rows = arithmetic.taken(*stream.before)",
+        "rows = arithmetic.gather(*stream.before)",
         "rows = stream.rows",
         "parallel neurons read what the attention wrote",
     ),
-    walk("value = arithmetic.clipped(value, block.clip)", "pass", "values are not cut off"),
+    walk("value = arithmetic.clip(value, block.clip)", "pass", "values are not cut off"),
     walk(
         "np.repeat(np.arange(block.key_heads), block.n_heads // block.key_heads)",
         "np.tile(np.arange(block.key_heads), block.n_heads // block.key_heads)",
         "heads of keys serve in turn",
     ),
-    walk("fired = arithmetic.multiplied(gates, hidden)", "fired = gates", "a gate has nothing to pass"),
+    walk("fired = arithmetic.multiply(gates, hidden)", "fired = gates", "a gate has nothing to pass"),
     row_balls(
         "spread = tall * other + wide * radius + radius * other",
         "spread = tall * other + radius * other",
@@ -54,8 +54,8 @@ MUTANTS = [
     in_float64("x[..., second] * cos + x[..., first] * sin", "x[..., second] * cos - x[..., first] * sin", "no turn"),
     in_float64("np.clip(x, -c, c)", "np.clip(x, 0.0, c)", "what is below 0 is cut off"),
     in_dd(
-        "self.add(self.times(a, cos), -self.times(b, sin))",
-        "self.add(self.times(a, cos), self.times(b, sin))",
+        "self.add(self.multiply(a, cos), -self.multiply(b, sin))",
+        "self.add(self.multiply(a, cos), self.multiply(b, sin))",
         "pairs turn the wrong way",
     ),
     in_dd("ratio.high < 300.0", "ratio.high < 0.3", "in double-double the cap is reached too early"),

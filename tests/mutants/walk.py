@@ -55,11 +55,11 @@ MUTANTS = [
         "neurons have no skip connection",
     ),
     walk("    if block.skip:\n        # In parallel", "    if True:\n        # In parallel", "neurons always skip"),
-    walk("arithmetic.activated(hidden, block.activation)", "hidden", "neurons are linear"),
+    walk("arithmetic.activate(hidden, block.activation)", "hidden", "neurons are linear"),
     walk("block.W_in, block.b_in)", "block.W_in, None)", "neurons have no shift"),
     walk("block.W_out, block.b_out)", "block.W_out, None)", "neurons write without a shift"),
     walk(
-        "return rows if block.norm is None else arithmetic.normalized(rows, block.norm)",
+        "return rows if block.norm is None else arithmetic.normalize(rows, block.norm)",
         "return rows",
         "no block has a norm",
     ),
@@ -67,19 +67,19 @@ MUTANTS = [
     walk("heads(asking, block.W_Q, block.b_Q)", "heads(asking, block.W_Q, None)", "queries have no shift"),
     walk("heads(read, block.W_V, block.b_V)", "heads(read, block.W_V, None)", "values have no shift"),
     walk("            asking = stream.queries\n", "            pass\n", "rows ask in the place of the task"),
-    walk("        if block.b_O is not None:\n            y = arithmetic.shifted(y, block.b_O)\n", "", "no b_O"),
+    walk("        if block.b_O is not None:\n            y = arithmetic.add_bias(y, block.b_O)\n", "", "no b_O"),
     walk(
         'if not block.skip or block.queries == "task":',
         "if True:",
         "attention has no skip connection",
     ),
     walk(
-        "taken(arithmetic.finished(self.stream.rows), asked), y)",
-        "taken(arithmetic.finished(self.read), asked), y)",
+        "gather(arithmetic.materialize(self.stream.rows), asked), y)",
+        "gather(arithmetic.materialize(self.read), asked), y)",
         "the norm is skipped along",
     ),
     walk("model.W_U, model.b_U)", "model.W_U, None)", "the readout has no shift"),
-    walk("embedded(rows, model.W_pos[positions])", "embedded(rows, 0 * model.W_pos[positions])", "no positions"),
+    walk("embed(rows, model.W_pos[positions])", "embed(rows, 0 * model.W_pos[positions])", "no positions"),
     walk(
         "np.zeros(count, dtype=np.int64) if inputs.shared else",
         "np.zeros(count, dtype=np.int64) if True else",
@@ -91,13 +91,13 @@ MUTANTS = [
         "busy = np.flatnonzero(~idle[row_of[group[0]]])", "busy = np.flatnonzero(idle[row_of[group[0]]])", "exchanged"
     ),
     idle(
-        "rest if heads is None else arithmetic.less(self._rest([], length), rest)",
+        "rest if heads is None else arithmetic.subtract(self._rest([], length), rest)",
         "self._rest([], length) if heads else rest",
         "busy heads are idle as well",
     ),
     idle(
-        "y = arithmetic.added(arithmetic.written(mixed, block, busy), y)",
-        "y = arithmetic.written(mixed, block, busy)",
+        "y = arithmetic.add(arithmetic.project_output(mixed, block, busy), y)",
+        "y = arithmetic.project_output(mixed, block, busy)",
         "idle heads write nothing",
     ),
     idle('np.argsort(np.concatenate(groups), kind="stable")', "np.concatenate(groups)", "contexts are permuted"),
@@ -109,14 +109,14 @@ MUTANTS = [
         "a shift asks nothing",
     ),
     # Matrices of FLINT.
-    matrices("y if b is None else self.shifted(y, b)", "y", "maps have no shift"),
+    matrices("y if b is None else self.add_bias(y, b)", "y", "maps have no shift"),
     matrices("pairs.allowed[position]].tolist()", "slice(None)].tolist()", "every attention reads all positions"),
     matrices("0 if alike else place % positions", "0", "the first position asks for all"),
     matrices(
         "self._chosen(table, read, v.ncols())", "self._chosen(table, read[::-1], v.ncols())", "values stand in reverse"
     ),
     matrices("self.weights(row, root)", "self.weights(row, 1)", "scores are not scaled"),
-    matrices("self.given(a) + self.given(b)", "self.given(a)", "positions are forgotten"),
+    matrices("self.exact(a) + self.exact(b)", "self.exact(a)", "positions are forgotten"),
     # Rows of floats.
     rows("inner * terms_of", "0.0 * terms_of", "products round for nothing"),
     rows("terms = min(terms, int(rows.nonzero.sum(axis=1).max(initial=0)))", "terms = 0", "no entry rounds"),

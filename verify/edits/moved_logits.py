@@ -108,7 +108,7 @@ def moved_behind(
             rows = RowBalls(stream.rows.value, raised(stream.rows.whole() + apart))
             stream = passed(arithmetic, model, replace(stream, rows=rows), range(place + 1, len(model.blocks)))
             last = stream.last(arithmetic)
-            _, radii = arithmetic.read_out(last.rows, model.W_U, model.b_U)
+            _, radii = arithmetic.unembed(last.rows, model.W_U, model.b_U)
             moved[some] = (2.0 * SLACK * radii.max(axis=1))[last.cells[:, 0]]
     moved[~np.isfinite(moved)] = np.inf
     return np.where((distance == 0.0).all(axis=1), 0.0, moved)

@@ -37,9 +37,9 @@ class Moves:
         state, choice = np.divmod(np.arange(stage.steps.size), stage.steps.shape[1])
         after = stage.steps.reshape(-1)
         emits = np.full(stage.steps.size, -1) if stage.emits is None else stage.emits.reshape(-1)
-        return cls(state, after, choice, emits, stage.next_states).taken(np.argsort(after, kind="stable"))
+        return cls(state, after, choice, emits, stage.next_states).gather(np.argsort(after, kind="stable"))
 
-    def taken(self, chosen: Int64Array | BoolArray) -> "Moves":
+    def gather(self, chosen: Int64Array | BoolArray) -> "Moves":
         """Return some of the moves, in their order."""
         return Moves(self.state[chosen], self.after[chosen], self.choice[chosen], self.emits[chosen], self.states)
 
@@ -89,7 +89,7 @@ class Paths:
                     allowed &= token == last
             if spoken == place:
                 allowed &= each.emits == label
-            some.append(each.taken(allowed))
+            some.append(each.gather(allowed))
         self.moves = _joined_up(some)
         self.reads = []
         for stage, each, spoken in zip(fold.stages, self.moves, said, strict=True):
@@ -216,12 +216,12 @@ def _joined_up(stages: list[Moves]) -> list[Moves]:
     """Return the moves that lie on a path through all stages."""
     reached, forward = np.ones(1, dtype=bool), []
     for moves in stages:
-        forward.append(moves.taken(reached[moves.state]))
+        forward.append(moves.gather(reached[moves.state]))
         reached = np.zeros(moves.states, dtype=bool)
         reached[forward[-1].after] = True
     wanted, kept = np.ones(stages[-1].states, dtype=bool), []
     for index in range(len(forward) - 1, -1, -1):
-        kept.append(forward[index].taken(wanted[forward[index].after]))
+        kept.append(forward[index].gather(wanted[forward[index].after]))
         wanted = np.zeros(stages[index - 1].states if index else 1, dtype=bool)
         wanted[kept[-1].state] = True
     return kept[::-1]

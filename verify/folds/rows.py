@@ -73,9 +73,9 @@ class FoldRows:
         assert self.model.W_E is not None
         embedded = self.model.W_E[self.tokens]
         if self.model.W_pos is None:
-            rows = arithmetic.given(embedded)
+            rows = arithmetic.exact(embedded)
         else:
-            rows = arithmetic.embedded(embedded, self.model.W_pos[self.positions])
+            rows = arithmetic.embed(embedded, self.model.W_pos[self.positions])
         stream = Stream(rows, np.arange(len(self.tokens))[:, None], self.positions)
         return passed(arithmetic, self.model, stream, range(self.place))
 
@@ -87,7 +87,7 @@ class FoldRows:
             read: The rows of all contexts in which it asks; itself is one.
         """
         length, heads = int(self.positions[asking]) + 1, self.read
-        some = self.balls.numerators(self.block, heads.query, heads.key, asking, read, length)
+        some = self.balls.exponentials(self.block, heads.query, heads.key, asking, read, length)
         lower, upper = (np.zeros((len(some[0]), len(self.positions))) for _ in range(2))
         lower[:, read], upper[:, read] = some
         largest = up(heads.value.size[read] + heads.value.radius[read]).max(axis=0)
@@ -121,7 +121,7 @@ class FoldRows:
         mixed = Spread(middle, edges.reshape(count, coordinates, *middle.shape[1:]), rest, np.arange(count), -1, 1)
         asked = np.full(count, asking)
         arithmetic.balls.fits = self.fits
-        y = self.written.leave(arithmetic.written(mixed, self.block), asked)
+        y = self.written.leave(arithmetic.project_output(mixed, self.block), asked)
         behind = Stream(y, np.arange(count)[:, None], stream.positions[asked], None, (stream.rows, asked))
         behind = passed(arithmetic, self.model, behind, range(self.place + 1, len(self.model.blocks)))
         (value, _, apart), cells = read_out(arithmetic, self.model, behind)

@@ -32,79 +32,79 @@ LOWEST_SCORE = -600.0  # below the largest score; what lies lower has a numerato
 class Arithmetic(Protocol[R, H, Out]):
     """Operations on rows of the stream; each returns a set that holds what it is of all rows in its operands."""
 
-    def given(self, x: Tensor, /) -> R:
+    def exact(self, x: Tensor, /) -> R:
         """Exact numbers, `[P, d]`."""
         ...
 
-    def embedded(self, a: Tensor, b: Tensor, /) -> R:
+    def embed(self, a: Tensor, b: Tensor, /) -> R:
         """Return the sums of two exact arrays."""
         ...
 
-    def taken(self, rows: R, chosen: Int64Array, /) -> R:
+    def gather(self, rows: R, chosen: Int64Array, /) -> R:
         """Return some of the rows."""
         ...
 
-    def joined(self, parts: Sequence[R], /) -> R:
+    def concat(self, parts: Sequence[R], /) -> R:
         """Return the rows of one part after those of the other."""
         ...
 
-    def added(self, rows: R, others: R, /) -> R:
-        """Return the sums; elsewhere with the terms that both are sums of, in any order, but for `finished` ones."""
+    def add(self, rows: R, others: R, /) -> R:
+        """Return the sums; elsewhere with the terms that both are sums of, in any order, except `materialize`d ones."""
         ...
 
-    def finished(self, rows: R, /) -> R:
+    def materialize(self, rows: R, /) -> R:
         """Return the rows as something reads them: one number each, wherever they are added."""
         ...
 
-    def mapped(self, rows: R, W: Tensor, b: Tensor | None, /) -> R:
+    def linear(self, rows: R, W: Tensor, b: Tensor | None, /) -> R:
         """Return the products with an exact matrix, plus an exact shift."""
         ...
 
-    def normalized(self, rows: R, norm: Normalization, /) -> R:
+    def normalize(self, rows: R, norm: Normalization, /) -> R:
         """Return the rows after a normalization."""
         ...
 
-    def activated(self, rows: R, activation: Activation, /) -> R:
+    def activate(self, rows: R, activation: Activation, /) -> R:
         """Return the activation of each entry."""
         ...
 
-    def multiplied(self, rows: R, others: R, /) -> R:
+    def multiply(self, rows: R, others: R, /) -> R:
         """Return the products of the entries."""
         ...
 
-    def clipped(self, heads: H, c: float, /) -> H:
+    def clip(self, heads: H, c: float, /) -> H:
         """Return the rows of heads with every entry cut off at -c and c."""
         ...
 
-    def normalized_heads(self, heads: H, norm: Normalization, together: bool, /) -> H:
+    def normalize_heads(self, heads: H, norm: Normalization, together: bool, /) -> H:
         """Return the rows of heads after a normalization of each by itself, or of all side by side."""
         ...
 
-    def turned(self, heads: H, block: Attention, positions: Int64Array, /) -> H:
+    def rope(self, heads: H, block: Attention, positions: Int64Array, /) -> H:
         """Return the rows of heads, turned by the angles of their positions `[P]`."""
         ...
 
-    def heads(self, rows: R, maps: Tensor, shifts: Tensor | None, /) -> H:
+    def project_heads(self, rows: R, maps: Tensor, shifts: Tensor | None, /) -> H:
         """Return the images under the maps `[heads, d, n]` of the heads, plus their shifts `[heads, n]`."""
         ...
 
-    def mixed(self, block: Attention, query: H, key: H, value: H, pairs: AttentionPairs, /) -> H:
+    def attend(self, block: Attention, query: H, key: H, value: H, pairs: AttentionPairs, /) -> H:
         """Return the means of the values with the softmax of the scores as weights, a row for each pair."""
         ...
 
-    def written(self, mixed: H, block: Attention, heads: Sequence[int] | None = None, /) -> R:
+    def project_output(self, mixed: H, block: Attention, heads: Sequence[int] | None = None, /) -> R:
         """Return what all heads, or those that `mixed` is of, write by `W_O`, without `b_O`."""
         ...
 
-    def shifted(self, rows: R, b: Tensor, /) -> R:
+    def add_bias(self, rows: R, b: Tensor, /) -> R:
         """Return the rows plus one exact shift."""
         ...
 
-    def read_out(self, rows: R, W: Tensor, b: Tensor | None, /) -> Out:
-        """Return the outputs: as `mapped`, with what is known of each one by itself."""
+    def unembed(self, rows: R, W: Tensor, b: Tensor | None, /) -> Out:
+        """Return the outputs: as `linear`, with what is known of each one by itself."""
         ...
 
-    def bent(self, outputs: Any, divisor: float | None, cap: float | None, /) -> Any:
+    def softcap(self, outputs: Any, divisor: float | None, cap: float | None, /) -> Any:
         """Return the outputs divided by a number, and then c tanh(x / c) of each with the cap c."""
         ...
 
@@ -112,19 +112,19 @@ class Arithmetic(Protocol[R, H, Out]):
         """Which entries of the rows may differ from 0, here or wherever the model is run."""
         ...
 
-    def repeated(self, rows: R, heads: int, /) -> H:
+    def repeat_heads(self, rows: R, heads: int, /) -> H:
         """Return the rows themselves, for each head."""
         ...
 
-    def chosen_heads(self, x: H, heads: Sequence[int], /) -> H:
+    def select_heads(self, x: H, heads: Sequence[int], /) -> H:
         """Return some of the heads."""
         ...
 
-    def at_rest(self, value: H, length: int, /) -> H:
+    def uniform_attention(self, value: H, length: int, /) -> H:
         """Return the values as a head reads them that attends equally to so many positions."""
         ...
 
-    def less(self, rows: R, others: R, /) -> R:
+    def subtract(self, rows: R, others: R, /) -> R:
         """Return the differences."""
         ...
 
@@ -193,7 +193,7 @@ class Numbers(Protocol):
         """Return the sum of float64 arrays, and an array whose entries bound its errors."""
         ...
 
-    def joined(self, parts: Sequence[Values]) -> Values:
+    def concat(self, parts: Sequence[Values]) -> Values:
         """Return the rows of one part after those of the other."""
         ...
 
@@ -205,11 +205,11 @@ class Numbers(Protocol):
         """Return the means of `[L, S, d]` over S."""
         ...
 
-    def mapped(self, x: Values, matrix: Floats, shift: Floats | None) -> Values:
+    def linear(self, x: Values, matrix: Floats, shift: Floats | None) -> Values:
         """Return the product of the rows with an exact matrix, plus an exact shift."""
         ...
 
-    def normalized(self, x: Values, norm: Normalization) -> tuple[Values, Values, Floats]:
+    def normalize(self, x: Values, norm: Normalization) -> tuple[Values, Values, Floats]:
         """Return the normalized rows after gain and shift, before them, and the root by which was divided."""
         ...
 
@@ -217,41 +217,41 @@ class Numbers(Protocol):
         """Return the inner products of queries [..., i, n] and keys [..., j, n] over the square root of `root`."""
         ...
 
-    def below_largest(self, scores: Values, allowed: BoolArray) -> Values:
+    def subtract_max(self, scores: Values, allowed: BoolArray) -> Values:
         """Return the scores less their largest along the last axis; minus infinity where they are not allowed."""
         ...
 
-    def times(self, x: Values, y: Values) -> Values:
+    def multiply(self, x: Values, y: Values) -> Values:
         """Return the products of the entries."""
         ...
 
-    def over(self, x: Values, c: float) -> Values:
+    def divide(self, x: Values, c: float) -> Values:
         """Return the entries divided by c."""
         ...
 
-    def clipped(self, x: Values, c: float) -> Values:
+    def clip(self, x: Values, c: float) -> Values:
         """Return the entries cut off at -c and c, exactly."""
         ...
 
-    def capped(self, x: Values, c: float) -> Values:
+    def softcap(self, x: Values, c: float) -> Values:
         """c tanh(x / c) of each entry (Lemma T11)."""
         ...
 
-    def turned(self, x: Values, block: Attention, positions: Int64Array) -> Values:
+    def rope(self, x: Values, block: Attention, positions: Int64Array) -> Values:
         """Return the rows `[P, H, n]`, turned by the angles of their positions (Lemma T9)."""
         ...
 
-    def numerators(self, scores: Values) -> Values:
+    def exponentials(self, scores: Values) -> Values:
         """Return the exponentials; 0 below `LOWEST_SCORE`."""
         ...
 
-    def averaged(self, numerators: Values, values: Values) -> tuple[Values, Floats]:
+    def weighted_mean(self, numerators: Values, values: Values) -> tuple[Values, Floats]:
         """Return the averages of the values with weights proportional to the numerators, and the sums of the
         numerators.
         """
         ...
 
-    def activated(self, x: Values, activation: Activation) -> Values:
+    def activate(self, x: Values, activation: Activation) -> Values:
         """Return the activation of each entry."""
         ...
 

@@ -120,7 +120,7 @@ def enclose_attention(
     inputs = checked_inputs(model, inputs)
     midpoint, radius = np.empty((2, len(inputs), _length(inputs)))
     for rows, arithmetic, heads in _chunks(model, inputs):
-        query, key = (arithmetic.chosen_heads(x, [head]) for x in (heads.query, heads.key))
+        query, key = (arithmetic.select_heads(x, [head]) for x in (heads.query, heads.key))
         pattern = _patterns(arithmetic, heads, query, key)
         midpoint[rows] = pattern.midpoint[:, 0]
         radius[rows] = np.broadcast_to(pattern.radius, pattern.shape)[:, 0]
@@ -233,7 +233,7 @@ def enclose_layer(model: Model, inputs: Int64Array | Vectors, *, progress: Progr
     midpoint, radius = np.empty((count, block.n_heads, block.d_model)), np.empty((count, block.n_heads))
     top = np.empty((2, count, block.n_heads))
     for rows, arithmetic, heads in _chunks(model, inputs):
-        midpoint[rows], radius[rows] = _mixed(arithmetic, heads, arithmetic.repeated(heads.read, block.n_heads))
+        midpoint[rows], radius[rows] = _mixed(arithmetic, heads, arithmetic.repeat_heads(heads.read, block.n_heads))
         most = largest(_patterns(arithmetic, heads, heads.query, heads.key), 2)
         top[0, rows], top[1, rows] = most.midpoint, most.radius
         if progress is not None:
@@ -260,7 +260,7 @@ def last_in_balls(model: Model, inputs: Int64Array | Vectors, precision: int) ->
     with ctx.workprec(checked_precision(precision)):
         arithmetic = InBalls(model)
         stream = stream_of(arithmetic, model, inputs)
-        return arithmetic.taken(stream.rows, stream.cells[:, -1])
+        return arithmetic.gather(stream.rows, stream.cells[:, -1])
 
 
 def attention_in_balls(model: Model, inputs: Int64Array | Vectors, head: int, precision: int) -> arb_mat:
@@ -304,7 +304,7 @@ def mixed_inputs_in_balls(model: Model, inputs: Int64Array | Vectors, precision:
     """
     with ctx.workprec(checked_precision(precision)):
         arithmetic, heads, pairs = _in_balls(model, inputs)
-        return _of_contexts(arithmetic, heads, pairs, arithmetic.repeated(heads.read, heads.block.n_heads))
+        return _of_contexts(arithmetic, heads, pairs, arithmetic.repeat_heads(heads.read, heads.block.n_heads))
 
 
 def features_in_balls(model: Model, inputs: Int64Array | Vectors, precision: int) -> arb_mat:
@@ -345,8 +345,8 @@ def _of_contexts(arithmetic: InBalls, heads: Heads[arb_mat], pairs: AttentionPai
     """Return the means of the values of each context, the heads side by side."""
     if not value:
         return arb_mat(len(pairs.cells), 0)
-    mixed = arithmetic.mixed(heads.block, heads.query, heads.key, value, pairs)
-    return arithmetic.taken(arithmetic.side_by_side(mixed), pairs.cells[:, 0])
+    mixed = arithmetic.attend(heads.block, heads.query, heads.key, value, pairs)
+    return arithmetic.gather(arithmetic.side_by_side(mixed), pairs.cells[:, 0])
 
 
 def _chunks(model: Model, inputs: Int64Array | Vectors) -> Iterator[tuple[slice, InRowBalls, Heads[RowBalls]]]:
@@ -368,7 +368,7 @@ def _mixed(arithmetic: InRowBalls, heads: Heads[RowBalls], value: HeadBalls) -> 
     """Return the means of the values, `[T, H, n]`, and a radius for each head, `[T, H]`."""
     pairs = heads.pairs(heads.stream.cells, only_last=True)
     with np.errstate(all="ignore"):
-        mixed = arithmetic.mixed(heads.block, heads.query, heads.key, value, pairs)
+        mixed = arithmetic.attend(heads.block, heads.query, heads.key, value, pairs)
     pair = pairs.cells[:, 0]
     return mixed.value[pair], mixed.radius[pair]
 

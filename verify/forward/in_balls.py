@@ -49,7 +49,7 @@ class InBalls(InMatrices[arb_mat]):
     Example:
         >>> from constructions.model.blocks import Normalization
         >>> model = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.eye(2))
-        >>> InBalls(model).normalized(arb_mat([[3, 4]]), Normalization("rms", w=np.ones(2), epsilon=2.0**-80))[0, 0]
+        >>> InBalls(model).normalize(arb_mat([[3, 4]]), Normalization("rms", w=np.ones(2), epsilon=2.0**-80))[0, 0]
         [0.848528137423857 +/- 2.99e-16]
     """
 
@@ -59,7 +59,7 @@ class InBalls(InMatrices[arb_mat]):
         self._unit = arb.const_log2() if model.is_rational else arb(1)
         self._cut: tuple[arb_mat, Digits | None] | None = None
 
-    def given(self, x: Tensor) -> arb_mat:
+    def exact(self, x: Tensor) -> arb_mat:
         """Of radius 0 where it is float64, whatever the precision, and around rationals otherwise."""
         rows, columns = x.shape
         return arb_mat(rows, columns, x.ravel().tolist())
@@ -73,7 +73,7 @@ class InBalls(InMatrices[arb_mat]):
         digits = self._cut[1]
         return super().product(rows, W) if digits is None else digits.times(W)
 
-    def activated(self, rows: arb_mat, activation: Activation) -> arb_mat:
+    def activate(self, rows: arb_mat, activation: Activation) -> arb_mat:
         """Return the activations of the entries (Lemma B4)."""
         return arb_mat(rows.nrows(), rows.ncols(), [_ACTIVATIONS[activation](u) for u in rows.entries()])
 
@@ -84,23 +84,23 @@ class InBalls(InMatrices[arb_mat]):
     def scaled(self, score: arb, root: int) -> arb:
         return score * self._unit / arb(root).sqrt()
 
-    def capped(self, x: arb, c: float) -> arb:
+    def softcap_entries(self, x: arb, c: float) -> arb:
         return c * _known((x / c).tanh(), _SIGNED)
 
-    def clipped(self, heads: list[arb_mat], c: float) -> list[arb_mat]:
+    def clip(self, heads: list[arb_mat], c: float) -> list[arb_mat]:
         return [arb_mat(x.nrows(), x.ncols(), [u.min(c).max(-c) for u in x.entries()]) for x in heads]
 
     def angles(self, block: Attention, position: int) -> list[tuple[arb, arb]]:
         return angles(block, position)
 
-    def normalized(self, rows: arb_mat, norm: Normalization) -> arb_mat:
+    def normalize(self, rows: arb_mat, norm: Normalization) -> arb_mat:
         """Return the normalized rows (Lemma B3).
 
         An entry less well known than all numbers of at most sqrt(d) is given as all of them.
         """
         width = norm.width
         unknown = arb(0, math.isqrt(width - 1) + 1)
-        gains = self.given(norm.w[None]).entries()
+        gains = self.exact(norm.w[None]).entries()
         normalized = []
         for row in rows.table():
             if norm.kind == "layer":
@@ -109,7 +109,7 @@ class InBalls(InMatrices[arb_mat]):
             root = (sum((x * x for x in row), arb(0)) / width + arb(norm.epsilon)).sqrt()
             normalized += [_known(x / root, unknown) * gain for x, gain in zip(row, gains, strict=True)]
         z = arb_mat(rows.nrows(), width, normalized)
-        return z if norm.b is None else self.shifted(z, norm.b)
+        return z if norm.b is None else self.add_bias(z, norm.b)
 
 
 def logits_in_balls(model: Model, inputs: Int64Array | Vectors | Prefixes, precision: int) -> arb_mat:
@@ -167,7 +167,7 @@ def logit_chunks_in_balls(
         with ctx.workprec(bits):
             some = replace(stream, cells=stream.cells[start : start + max(1, rows)])
             outputs, row_of = read_out(arithmetic, model, some)
-            chunk = arithmetic.taken(outputs, row_of)
+            chunk = arithmetic.gather(outputs, row_of)
         yield start, chunk
 
 

@@ -32,7 +32,7 @@ class InDoubleDouble:
 
     Example:
         >>> rows = InDoubleDouble()
-        >>> y = rows.mapped(rows.exact(np.full((1, 2), 2.0**-80)), np.ones((2, 1)), np.ones(1))
+        >>> y = rows.linear(rows.exact(np.full((1, 2), 2.0**-80)), np.ones((2, 1)), np.ones(1))
         >>> float(y.high[0, 0]), float(y.low[0, 0]) == 2.0**-79
         (1.0, True)
     """
@@ -66,21 +66,21 @@ class InDoubleDouble:
     def add(self, x: DoubleDouble, y: DoubleDouble) -> DoubleDouble:
         return dd.blockwise(dd.added, x, y)
 
-    def joined(self, parts: Sequence[DoubleDouble]) -> DoubleDouble:
+    def concat(self, parts: Sequence[DoubleDouble]) -> DoubleDouble:
         return DoubleDouble(np.concatenate([part.high for part in parts]), np.concatenate([part.low for part in parts]))
 
     def mean(self, x: DoubleDouble) -> DoubleDouble:
         sums = dd.total(x.transpose(0, 2, 1))
         return dd.blockwise(dd.divided, sums, DoubleDouble.exact(np.full(sums.shape, float(x.shape[1]))))
 
-    def mapped(self, x: DoubleDouble, matrix: Floats, shift: Floats | None) -> DoubleDouble:
+    def linear(self, x: DoubleDouble, matrix: Floats, shift: Floats | None) -> DoubleDouble:
         whole = DoubleDouble(matrix, np.broadcast_to(0.0, matrix.shape))
         y = self._product(x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), whole)
         if shift is not None:
             y = dd.added_float(y, shift)
         return y.reshape(*x.shape[:-1], matrix.shape[1])
 
-    def normalized(self, x: DoubleDouble, norm: Normalization) -> tuple[DoubleDouble, DoubleDouble, Floats]:
+    def normalize(self, x: DoubleDouble, norm: Normalization) -> tuple[DoubleDouble, DoubleDouble, Floats]:
         width, epsilon = float(x.shape[-1]), np.array(norm.epsilon)
         y = x
         if norm.kind == "layer":
@@ -103,7 +103,7 @@ class InDoubleDouble:
             scores = dd.blockwise(dd.divided, scores, _spread(square_root[0], scores.shape))
         return scores
 
-    def below_largest(self, scores: DoubleDouble, allowed: BoolArray) -> DoubleDouble:
+    def subtract_max(self, scores: DoubleDouble, allowed: BoolArray) -> DoubleDouble:
         high = np.where(allowed, scores.high, -np.inf)
         # The low word of the largest score may be large too: both words are taken away.
         low = np.where(high == high.max(axis=-1, keepdims=True), scores.low, -np.inf)
@@ -112,21 +112,21 @@ class InDoubleDouble:
         finite = dd.added(scores, _spread(-largest[..., 0], scores.shape))
         return DoubleDouble(np.where(allowed, finite.high, -np.inf), np.where(allowed, finite.low, 0.0))
 
-    def times(self, x: DoubleDouble, y: DoubleDouble) -> DoubleDouble:
+    def multiply(self, x: DoubleDouble, y: DoubleDouble) -> DoubleDouble:
         return dd.blockwise(dd.multiplied, x, y)
 
-    def over(self, x: DoubleDouble, c: float) -> DoubleDouble:
+    def divide(self, x: DoubleDouble, c: float) -> DoubleDouble:
         return dd.blockwise(dd.divided, x, DoubleDouble.exact(np.full(x.shape, c)))
 
-    def clipped(self, x: DoubleDouble, c: float) -> DoubleDouble:
+    def clip(self, x: DoubleDouble, c: float) -> DoubleDouble:
         above, below = (x.high > c) | ((x.high == c) & (x.low > 0)), (x.high < -c) | ((x.high == -c) & (x.low < 0))
         high = np.where(above, c, np.where(below, -c, x.high))
         return DoubleDouble(high, np.where(above | below, 0.0, x.low))
 
-    def capped(self, x: DoubleDouble, c: float) -> DoubleDouble:
+    def softcap(self, x: DoubleDouble, c: float) -> DoubleDouble:
         return dd.blockwise(functools.partial(_capped, c=c), x)
 
-    def turned(self, x: DoubleDouble, block: Attention, positions: Int64Array) -> DoubleDouble:
+    def rope(self, x: DoubleDouble, block: Attention, positions: Int64Array) -> DoubleDouble:
         known, place = np.unique(positions, return_inverse=True)
         first, second = turned_entries(block)
         a, b = x[..., first], x[..., second]
@@ -136,25 +136,25 @@ class InDoubleDouble:
         )
         y = DoubleDouble(x.high.copy(), x.low.copy())
         for where, turned in (
-            (first, self.add(self.times(a, cos), -self.times(b, sin))),
-            (second, self.add(self.times(b, cos), self.times(a, sin))),
+            (first, self.add(self.multiply(a, cos), -self.multiply(b, sin))),
+            (second, self.add(self.multiply(b, cos), self.multiply(a, sin))),
         ):
             y.high[..., where], y.low[..., where] = turned.high, turned.low
         return y
 
-    def numerators(self, scores: DoubleDouble) -> DoubleDouble:
+    def exponentials(self, scores: DoubleDouble) -> DoubleDouble:
         low = scores.high < LOWEST_SCORE
         powers = dd.blockwise(
             dd.exponential, DoubleDouble(np.where(low, 0.0, scores.high), np.where(low, 0.0, scores.low))
         )
         return DoubleDouble(np.where(low, 0.0, powers.high), np.where(low, 0.0, powers.low))
 
-    def averaged(self, numerators: DoubleDouble, values: DoubleDouble) -> tuple[DoubleDouble, Floats]:
+    def weighted_mean(self, numerators: DoubleDouble, values: DoubleDouble) -> tuple[DoubleDouble, Floats]:
         mass = dd.total(numerators)
         sums = self._product(numerators, values)
         return dd.blockwise(dd.divided, sums, _spread(mass, sums.shape)), mass.high
 
-    def activated(self, x: DoubleDouble, activation: Activation) -> DoubleDouble:
+    def activate(self, x: DoubleDouble, activation: Activation) -> DoubleDouble:
         return dd.blockwise(_ACTIVATIONS[activation], x)
 
 

@@ -26,7 +26,7 @@ class InFloat64:
 
     Example:
         >>> rows = InFloat64()
-        >>> rows.mapped(np.ones((1, 2)), np.ones((2, 1)), np.ones(1))
+        >>> rows.linear(np.ones((1, 2)), np.ones((2, 1)), np.ones(1))
         array([[3.]])
     """
 
@@ -60,20 +60,20 @@ class InFloat64:
     def add(self, x: Floats, y: Floats) -> Floats:
         return x + y
 
-    def joined(self, parts: Sequence[Floats]) -> Floats:
+    def concat(self, parts: Sequence[Floats]) -> Floats:
         return np.concatenate(parts)
 
     def mean(self, x: Floats) -> Floats:
         return x.mean(axis=-2)
 
-    def mapped(self, x: Floats, matrix: Floats, shift: Floats | None) -> Floats:
+    def linear(self, x: Floats, matrix: Floats, shift: Floats | None) -> Floats:
         flat = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
         y = multiply(flat, matrix, _BLOCK_TERMS)
         if shift is not None:
             y += shift
         return y.reshape(*x.shape[:-1], matrix.shape[1])
 
-    def normalized(self, x: Floats, norm: Normalization) -> tuple[Floats, Floats, Floats]:
+    def normalize(self, x: Floats, norm: Normalization) -> tuple[Floats, Floats, Floats]:
         width = x.shape[-1]
         y = x - x.mean(axis=-1, keepdims=True) if norm.kind == "layer" else x.copy()
         root = np.sqrt(np.einsum("...i,...i->...", y, y) / width + norm.epsilon)
@@ -89,24 +89,24 @@ class InFloat64:
             scores /= np.sqrt(float(root))
         return scores
 
-    def below_largest(self, scores: Floats, allowed: BoolArray) -> Floats:
+    def subtract_max(self, scores: Floats, allowed: BoolArray) -> Floats:
         scores = np.where(allowed, scores, -np.inf)
         return scores - scores.max(axis=-1, keepdims=True)
 
-    def times(self, x: Floats, y: Floats) -> Floats:
+    def multiply(self, x: Floats, y: Floats) -> Floats:
         return x * y
 
-    def over(self, x: Floats, c: float) -> Floats:
+    def divide(self, x: Floats, c: float) -> Floats:
         return x / c
 
-    def clipped(self, x: Floats, c: float) -> Floats:
+    def clip(self, x: Floats, c: float) -> Floats:
         return np.clip(x, -c, c)
 
-    def capped(self, x: Floats, c: float) -> Floats:
+    def softcap(self, x: Floats, c: float) -> Floats:
         powers = exp(np.maximum(-2.0 * np.abs(x / c), LOWEST_SCORE)).midpoint
         return np.where(np.isfinite(x), np.copysign(c * ((1.0 - powers) / (1.0 + powers)), x), x)
 
-    def turned(self, x: Floats, block: Attention, positions: Int64Array) -> Floats:
+    def rope(self, x: Floats, block: Attention, positions: Int64Array) -> Floats:
         known, place = np.unique(positions, return_inverse=True)
         cos, sin = (table.high[place.reshape(-1), None] for table in tables(block, known.tolist()))
         first, second = turned_entries(block)
@@ -115,16 +115,16 @@ class InFloat64:
         y[..., second] = x[..., second] * cos + x[..., first] * sin
         return y
 
-    def numerators(self, scores: Floats) -> Floats:
+    def exponentials(self, scores: Floats) -> Floats:
         powers = exp(np.maximum(scores, LOWEST_SCORE)).midpoint
         # The enclosure of an overflow has a midpoint, which must not pass for a number.
         return np.where(scores >= LOWEST_SCORE, powers, np.where(scores < LOWEST_SCORE, 0.0, np.nan))
 
-    def averaged(self, numerators: Floats, values: Floats) -> tuple[Floats, Floats]:
+    def weighted_mean(self, numerators: Floats, values: Floats) -> tuple[Floats, Floats]:
         mass = numerators.sum(axis=-1)
         if numerators.shape[-2] == 1 and numerators.shape[-1] <= _BLOCK_TERMS:  # not worth a BLAS
             return np.einsum("...ij,...jn->...in", numerators, values) / mass[..., None], mass
         return multiply(numerators, values, _BLOCK_TERMS) / mass[..., None], mass
 
-    def activated(self, x: Floats, activation: Activation) -> Floats:
+    def activate(self, x: Floats, activation: Activation) -> Floats:
         return activated(x, activation)

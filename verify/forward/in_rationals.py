@@ -26,23 +26,23 @@ class InRationals(InMatrices[fmpq_mat]):
 
     kind = fmpq_mat
 
-    def given(self, x: Tensor) -> fmpq_mat:
+    def exact(self, x: Tensor) -> fmpq_mat:
         """Float64 numbers as the dyadic rationals that they are."""
         rows, columns = x.shape
         return fmpq_mat(rows, columns, x.ravel().tolist()) if x.dtype == object else as_rationals(x)
 
-    def normalized(self, rows: fmpq_mat, norm: Normalization) -> fmpq_mat:
+    def normalize(self, rows: fmpq_mat, norm: Normalization) -> fmpq_mat:
         raise HypothesisError("exact evaluation", "no normalization", f"one of the kind {norm.kind!r}")
 
-    def activated(self, rows: fmpq_mat, activation: Activation) -> fmpq_mat:
+    def activate(self, rows: fmpq_mat, activation: Activation) -> fmpq_mat:
         if activation != "relu":
             raise HypothesisError("exact evaluation", "ReLU", f"the activation {activation!r}")
         return fmpq_mat(rows.nrows(), rows.ncols(), [max(u, fmpq(0)) for u in rows.entries()])
 
-    def capped(self, x: fmpq, c: float) -> fmpq:
+    def softcap_entries(self, x: fmpq, c: float) -> fmpq:
         raise HypothesisError("exact evaluation", "no cap", f"one at {c}")
 
-    def clipped(self, heads: list[fmpq_mat], c: float) -> list[fmpq_mat]:
+    def clip(self, heads: list[fmpq_mat], c: float) -> list[fmpq_mat]:
         raise HypothesisError("exact evaluation", "no clip", f"one at {c}")
 
     def scaled(self, score: fmpq, root: int) -> fmpq:
@@ -89,9 +89,9 @@ def exact_outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
     stream = stream_of(arithmetic, network, np.array(tokens_of(front_end, contexts)))
     heads = Heads.of(arithmetic, network.attention, stream)
     pairs = heads.pairs(stream.cells, only_last=True)
-    features = arithmetic.taken(arithmetic.side_by_side(heads.mixed(pairs)), pairs.cells[:, 0]).tolist()
+    features = arithmetic.gather(arithmetic.side_by_side(heads.mixed(pairs)), pairs.cells[:, 0]).tolist()
     columns = front_end.n_heads * front_end.d_head  # a network without heads has a silent one
-    last = arithmetic.taken(stream.rows, stream.cells[:, -1]).tolist()
+    last = arithmetic.gather(stream.rows, stream.cells[:, -1]).tolist()
     entries = [entry for row, read in zip(last, features, strict=True) for entry in row + read[:columns]]
     return fmpq_mat(len(last), front_end.d_model + columns, entries)
 
@@ -136,7 +136,7 @@ def exact_network_logits(model: Model, inputs: Int64Array | Vectors) -> fmpq_mat
         _require_rational(place, block)
     arithmetic = InRationals()
     outputs, row_of = read_out(arithmetic, model, passed(arithmetic, model, stream_of(arithmetic, model, inputs)))
-    return arithmetic.taken(outputs, row_of)
+    return arithmetic.gather(outputs, row_of)
 
 
 def exponent_of(score: fmpq, root: int) -> int:

@@ -24,7 +24,7 @@ class InMatrices(ABC, Generic[M]):
     kind: Any  # the class of M
 
     @abstractmethod
-    def given(self, x: Tensor) -> M:
+    def exact(self, x: Tensor) -> M:
         """Exact numbers."""
 
     @abstractmethod
@@ -36,30 +36,30 @@ class InMatrices(ABC, Generic[M]):
         """Return a score divided by the square root of `root`."""
 
     @abstractmethod
-    def normalized(self, rows: M, norm: Normalization) -> M:
+    def normalize(self, rows: M, norm: Normalization) -> M:
         """Return the rows after a normalization."""
 
     @abstractmethod
-    def activated(self, rows: M, activation: Activation) -> M:
+    def activate(self, rows: M, activation: Activation) -> M:
         """Return the activation of each entry."""
 
-    def embedded(self, a: Tensor, b: Tensor) -> M:
-        return self.given(a) + self.given(b)
+    def embed(self, a: Tensor, b: Tensor) -> M:
+        return self.exact(a) + self.exact(b)
 
-    def taken(self, rows: M, chosen: Int64Array) -> M:
+    def gather(self, rows: M, chosen: Int64Array) -> M:
         return self._chosen(rows.tolist(), chosen.tolist(), rows.ncols())
 
-    def joined(self, parts: Sequence[M]) -> M:
+    def concat(self, parts: Sequence[M]) -> M:
         entries = [entry for part in parts for entry in part.entries()]
         return self.kind(sum(part.nrows() for part in parts), parts[0].ncols(), entries)
 
-    def added(self, rows: M, others: M) -> M:
+    def add(self, rows: M, others: M) -> M:
         return rows + others
 
-    def finished(self, rows: M) -> M:
+    def materialize(self, rows: M) -> M:
         return rows
 
-    def less(self, rows: M, others: M) -> M:
+    def subtract(self, rows: M, others: M) -> M:
         return rows - others
 
     def mean(self, rows: M, read: Int64Array) -> M:
@@ -71,31 +71,31 @@ class InMatrices(ABC, Generic[M]):
         ]
         return self.kind(len(read), rows.ncols(), means)
 
-    def shifted(self, rows: M, b: Tensor) -> M:
-        return rows + self._chosen(self.given(b[None]).tolist(), [0] * rows.nrows(), len(b))
+    def add_bias(self, rows: M, b: Tensor) -> M:
+        return rows + self._chosen(self.exact(b[None]).tolist(), [0] * rows.nrows(), len(b))
 
     @abstractmethod
-    def capped(self, x: Any, c: float) -> Any:
+    def softcap_entries(self, x: Any, c: float) -> Any:
         """c tanh(x / c)."""
 
     @abstractmethod
-    def clipped(self, heads: list[M], c: float) -> list[M]:
+    def clip(self, heads: list[M], c: float) -> list[M]:
         """Return the rows of heads with every entry cut off at -c and c."""
 
     @abstractmethod
     def angles(self, block: Attention, position: int) -> list[tuple[Any, Any]]:
         """Cosine and sine of each pair of entries at a position."""
 
-    def multiplied(self, rows: M, others: M) -> M:
+    def multiply(self, rows: M, others: M) -> M:
         entries = [x * y for x, y in zip(rows.entries(), others.entries(), strict=True)]
         return self.kind(rows.nrows(), rows.ncols(), entries)
 
-    def normalized_heads(self, heads: list[M], norm: Normalization, together: bool) -> list[M]:
+    def normalize_heads(self, heads: list[M], norm: Normalization, together: bool) -> list[M]:
         width = heads[0].ncols()
         if together:
-            return self._apart(self.normalized(self.side_by_side(heads), norm), width)
+            return self._apart(self.normalize(self.side_by_side(heads), norm), width)
         parts = [norm] * len(heads) if norm.width == width else norm_parts(norm, width)
-        return [self.normalized(head, part) for head, part in zip(heads, parts, strict=True)]
+        return [self.normalize(head, part) for head, part in zip(heads, parts, strict=True)]
 
     def _apart(self, rows: M, width: int) -> list[M]:
         table = rows.tolist()
@@ -105,7 +105,7 @@ class InMatrices(ABC, Generic[M]):
             for h in range(count)
         ]
 
-    def turned(self, heads: list[M], block: Attention, positions: Int64Array) -> list[M]:
+    def rope(self, heads: list[M], block: Attention, positions: Int64Array) -> list[M]:
         first, second = turned_entries(block)
         known = {position: self.angles(block, position) for position in set(positions.tolist())}
         turned = []
@@ -118,48 +118,48 @@ class InMatrices(ABC, Generic[M]):
             turned.append(self._chosen(table, range(len(table)), head.ncols()))
         return turned
 
-    def bent(self, outputs: M, divisor: float | None, cap: float | None) -> M:
+    def softcap(self, outputs: M, divisor: float | None, cap: float | None) -> M:
         entries = outputs.entries()
         if divisor is not None:
-            by = self.given(np.array([[divisor]]))[0, 0]
+            by = self.exact(np.array([[divisor]]))[0, 0]
             entries = [x / by for x in entries]
         if cap is not None:
-            entries = [self.capped(x, cap) for x in entries]
+            entries = [self.softcap_entries(x, cap) for x in entries]
         return self.kind(outputs.nrows(), outputs.ncols(), entries)
 
     def product(self, rows: M, W: Tensor) -> M:
         """Return the rows times an exact matrix."""
-        return rows * self.given(W)
+        return rows * self.exact(W)
 
-    def mapped(self, rows: M, W: Tensor, b: Tensor | None) -> M:
+    def linear(self, rows: M, W: Tensor, b: Tensor | None) -> M:
         y = self.product(rows, W)
-        return y if b is None else self.shifted(y, b)
+        return y if b is None else self.add_bias(y, b)
 
-    def read_out(self, rows: M, W: Tensor, b: Tensor | None) -> M:
-        return self.mapped(rows, W, b)
+    def unembed(self, rows: M, W: Tensor, b: Tensor | None) -> M:
+        return self.linear(rows, W, b)
 
     def nonzero(self, rows: M) -> BoolArray:
         entries = [not entry == 0 for entry in rows.entries()]  # what is not known to be 0
         return np.array(entries, dtype=bool).reshape(rows.nrows(), rows.ncols())
 
-    def heads(self, rows: M, maps: Tensor, shifts: Tensor | None) -> list[M]:
+    def project_heads(self, rows: M, maps: Tensor, shifts: Tensor | None) -> list[M]:
         if not len(maps):
             return []
         side_by_side = np.ascontiguousarray(maps.transpose(1, 0, 2)).reshape(maps.shape[1], -1)
         return self._apart(
-            self.mapped(rows, side_by_side, None if shifts is None else shifts.reshape(-1)), maps.shape[2]
+            self.linear(rows, side_by_side, None if shifts is None else shifts.reshape(-1)), maps.shape[2]
         )
 
-    def repeated(self, rows: M, heads: int) -> list[M]:
+    def repeat_heads(self, rows: M, heads: int) -> list[M]:
         return [rows] * heads
 
-    def chosen_heads(self, x: list[M], heads: Sequence[int]) -> list[M]:
+    def select_heads(self, x: list[M], heads: Sequence[int]) -> list[M]:
         return [x[head] for head in heads]
 
-    def at_rest(self, value: list[M], _: int) -> list[M]:
+    def uniform_attention(self, value: list[M], _: int) -> list[M]:
         return value
 
-    def written(self, mixed: list[M], block: Attention, heads: Sequence[int] | None = None) -> M:
+    def project_output(self, mixed: list[M], block: Attention, heads: Sequence[int] | None = None) -> M:
         W_O = block.W_O if heads is None else block.W_O[list(heads)]
         return self.product(self.side_by_side(mixed), W_O.reshape(len(W_O) * block.d_head, block.d_out))
 
@@ -172,21 +172,21 @@ class InMatrices(ABC, Generic[M]):
     def patterns(self, block: Attention, query: M, key: M, pairs: AttentionPairs, head: int = 0) -> list[list[Any]]:
         """Return the attention weights of one head, for each pair those of the rows that it reads, in their order."""
         queries, keys = query.tolist(), key.tolist()
-        slope = None if block.slopes is None else self.given(block.slopes[head, None, None])[0, 0]
+        slope = None if block.slopes is None else self.exact(block.slopes[head, None, None])[0, 0]
         found: dict[int, list[Any]] = {}
         for asking, read, places in _groups(pairs):
             scores = self._chosen(queries, asking, block.d_qk) * self._chosen(keys, read, block.d_qk).transpose()
             for pair, row in zip(places, scores.tolist(), strict=True):
                 root = block.score_root
                 if block.score_cap is not None:
-                    row, root = [self.capped(self.scaled(x, root), block.score_cap) for x in row], 1
+                    row, root = [self.softcap_entries(self.scaled(x, root), block.score_cap) for x in row], 1
                 if slope is not None:
                     # What is read are the first positions, in their order, whoever reads them.
                     row, root = [self.scaled(x, root) + slope * j for j, x in enumerate(row)], 1
                 found[pair] = self.weights(row, root)
         return [found[pair] for pair in range(len(found))]
 
-    def mixed(self, block: Attention, query: list[M], key: list[M], value: list[M], pairs: AttentionPairs) -> list[M]:
+    def attend(self, block: Attention, query: list[M], key: list[M], value: list[M], pairs: AttentionPairs) -> list[M]:
         heads = []
         for h, (q, k, v) in enumerate(zip(query, key, value, strict=True)):
             shares, table, means = self.patterns(block, q, k, pairs, h), v.tolist(), {}

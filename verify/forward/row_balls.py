@@ -59,12 +59,12 @@ class Sum:
     sizes: Floats
     rounded: Floats
 
-    def taken(self, chosen: Int64Array | slice) -> "Sum":
+    def gather(self, chosen: Int64Array | slice) -> "Sum":
         """Return the sums of some of the rows."""
         return Sum(self.terms, self.sizes[chosen], self.rounded[chosen])
 
     @classmethod
-    def joined(cls, parts: "Sequence[Sum | None]") -> "Sum | None":
+    def concat(cls, parts: "Sequence[Sum | None]") -> "Sum | None":
         """Return the sums of the rows of one part after those of the other."""
         known = [part for part in parts if part is not None]
         if not known or len(known) < len(parts):
@@ -76,7 +76,7 @@ class Sum:
         """Return the sums of the means of the rows `read`, `[L, S]`."""
         return Sum(self.terms, self.sizes[read].mean(axis=1), self.rounded[read].mean(axis=1))
 
-    def less(self, other: "Sum") -> "Sum":
+    def subtract(self, other: "Sum") -> "Sum":
         """Return what is left of the terms without those of the other sum, whose sizes are counted on."""
         return Sum(self.terms - other.terms, self.sizes, self.rounded)
 
@@ -111,11 +111,11 @@ class RowBalls:
     nonzero: BoolArray | None = None
     sum: Sum | None = None
 
-    def taken(self, chosen: Int64Array | slice) -> "RowBalls":
+    def gather(self, chosen: Int64Array | slice) -> "RowBalls":
         """Return some of the rows."""
         moved, slipped = (None if part is None else part[chosen] for part in (self.moved, self.slipped))
         nonzero = None if self.nonzero is None else self.nonzero[chosen]
-        of_rows = None if self.sum is None else self.sum.taken(chosen)
+        of_rows = None if self.sum is None else self.sum.gather(chosen)
         return RowBalls(self.value[chosen], self.radius[chosen], self.norm, moved, slipped, nonzero, of_rows)
 
     def through(self, norms: MapNorms) -> Floats:
@@ -215,7 +215,7 @@ class InRowBalls:
     # -----------------------------------------------------------------------------------------------------------------
     # Rows.
 
-    def given(self, x: Floats) -> RowBalls:
+    def exact(self, x: Floats) -> RowBalls:
         """Numbers that the task brings."""
         radius = np.zeros(x.shape[:-1])
         if self.numbers.elsewhere is not None:
@@ -223,24 +223,24 @@ class InRowBalls:
             radius = self._raised(self.numbers.elsewhere.conversion * row_norms(x))
         return RowBalls(self.numbers.exact(x), radius, nonzero=x != 0.0)
 
-    def embedded(self, a: Floats, b: Floats) -> RowBalls:
+    def embed(self, a: Floats, b: Floats) -> RowBalls:
         """Lemma T5 (a)."""
         value, errors = self.numbers.sum_of_exact(a, b)
         self._require_small(row_norms(a) + row_norms(b))
         return RowBalls(value, self._raised(row_norms(errors)), nonzero=(a != 0.0) | (b != 0.0))
 
-    def taken(self, rows: RowBalls, chosen: Int64Array) -> RowBalls:
-        return rows.taken(chosen)
+    def gather(self, rows: RowBalls, chosen: Int64Array) -> RowBalls:
+        return rows.gather(chosen)
 
-    def joined(self, parts: Sequence[RowBalls]) -> RowBalls:
+    def concat(self, parts: Sequence[RowBalls]) -> RowBalls:
         whole = np.concatenate([part.whole() for part in parts])
-        sums = Sum.joined([part.sum for part in parts])
-        return RowBalls(self.numbers.joined([part.value for part in parts]), whole, sum=sums)
+        sums = Sum.concat([part.sum for part in parts])
+        return RowBalls(self.numbers.concat([part.value for part in parts]), whole, sum=sums)
 
-    def finished(self, rows: RowBalls) -> RowBalls:
+    def materialize(self, rows: RowBalls) -> RowBalls:
         return replace(rows, sum=None)
 
-    def added(self, rows: RowBalls, others: RowBalls) -> RowBalls:
+    def add(self, rows: RowBalls, others: RowBalls) -> RowBalls:
         """Lemma T5 (b); elsewhere the terms of both make one sum (Lemma R10)."""
         total, radius = self.numbers.add(rows.value, others.value), rows.whole() + others.whole()
         if self.numbers.elsewhere is None:
@@ -248,10 +248,10 @@ class InRowBalls:
         whole, rounded = self._together(rows.sum or self._one(rows), others.sum or self._one(others))
         return RowBalls(total, self._raised(radius + rounded), sum=whole)
 
-    def less(self, rows: RowBalls, others: RowBalls) -> RowBalls:
+    def subtract(self, rows: RowBalls, others: RowBalls) -> RowBalls:
         """Return the difference, which is formed here alone: elsewhere the terms of the others were never added."""
         total, radius = self.numbers.add(rows.value, -others.value), rows.whole() + others.whole()
-        rest = None if rows.sum is None or others.sum is None else rows.sum.less(others.sum)
+        rest = None if rows.sum is None or others.sum is None else rows.sum.subtract(others.sum)
         radius = self._raised(radius + growth(self.numbers.unit, 2) * self._sizes(total, radius))
         return RowBalls(total, radius, sum=rest)
 
@@ -263,13 +263,13 @@ class InRowBalls:
         for start in range(0, len(read), step):
             values.append(self.numbers.mean(rows.value[read[start : start + step]]))
         radius = radius + growth(self.numbers.unit, length + 3) * (sizes + radius)
-        mean = self.numbers.joined(values) if values else rows.value[:0]
+        mean = self.numbers.concat(values) if values else rows.value[:0]
         return RowBalls(mean, self._raised(radius), sum=None if rows.sum is None else rows.sum.mean(read))
 
     def nonzero(self, rows: RowBalls) -> BoolArray:
         return np.ones(rows.value.shape, dtype=bool) if rows.nonzero is None else rows.nonzero
 
-    def shifted(self, rows: RowBalls, b: Floats) -> RowBalls:
+    def add_bias(self, rows: RowBalls, b: Floats) -> RowBalls:
         value = self.numbers.add(rows.value, self.numbers.exact(np.broadcast_to(b, rows.value.shape)))
         whole, rounded = self._with_shift(rows.sum or self._one(rows), value, row_norms(b))
         return RowBalls(value, self._raised(rows.whole() + rounded), sum=whole)
@@ -283,7 +283,7 @@ class InRowBalls:
             return None, growth(self.numbers.unit, 2) * row_norms(self.numbers.high(value))
         return self._together(sums, Sum(1, np.broadcast_to(shifts, sums.sizes.shape), np.zeros_like(sums.sizes)))
 
-    def mapped(self, rows: RowBalls, W: Floats, b: Floats | None) -> RowBalls:
+    def linear(self, rows: RowBalls, W: Floats, b: Floats | None) -> RowBalls:
         images, sums = self._mapped(rows, W[None], None if b is None else b[None])
         of_rows = None if sums is None else Sum(sums.terms, sums.sizes[:, 0], sums.rounded[:, 0])
         return RowBalls(images.value[:, 0], images.radius[:, 0], sum=of_rows)
@@ -293,7 +293,7 @@ class InRowBalls:
         count, inner, width = maps.shape
         norms = self.norms.of(maps, rows.norm)
         side_by_side = self.norms.side_by_side(maps)
-        y = self.numbers.mapped(rows.value, side_by_side, None if shifts is None else shifts.reshape(-1))
+        y = self.numbers.linear(rows.value, side_by_side, None if shifts is None else shifts.reshape(-1))
         y = y.reshape(len(rows.radius), count, width)
         sums: Sum | None = self._summed(rows, maps, norms, inner, None)
         radius = rows.through(norms) + sums.rounded
@@ -302,10 +302,10 @@ class InRowBalls:
             radius = radius + rounded
         return HeadBalls(y, row_norms(self.numbers.high(y)), self._raised(radius)), sums
 
-    def read_out(self, rows: RowBalls, W: Floats, b: Floats | None) -> tuple[Values, Floats]:
+    def unembed(self, rows: RowBalls, W: Floats, b: Floats | None) -> tuple[Values, Floats]:
         """Return the outputs, and a radius for each (Lemma T5 (c))."""
         norms = self.norms.of_columns(W, rows.norm)
-        outputs = self.numbers.mapped(rows.value, W, b)
+        outputs = self.numbers.linear(rows.value, W, b)
         sizes = self._sizes(rows.value, rows.whole())
         frobenius = norms.frobenius
         if self.numbers.elsewhere is not None:
@@ -318,11 +318,11 @@ class InRowBalls:
             radii = radii + self._with_shift(sums, outputs[..., None], np.abs(b))[1]
         return outputs, self._raised(radii)
 
-    def normalized(self, rows: RowBalls, norm: Normalization) -> RowBalls:
+    def normalize(self, rows: RowBalls, norm: Normalization) -> RowBalls:
         """Lemma T2."""
         numbers, width = self.numbers, norm.width
         radius = rows.whole()
-        z, y, root = numbers.normalized(rows.value, norm)
+        z, y, root = numbers.normalize(rows.value, norm)
         size = self._sizes(rows.value, radius)
         normal_size = row_norms(numbers.high(y))
         reach = np.sqrt(float(width)) * (1.0 + 2.0**-40)
@@ -363,7 +363,7 @@ class InRowBalls:
             self._require_small(row_norms(norm.b) + gained)
         return RowBalls(z, self._raised(spread), norm, moved, raised(slipped))
 
-    def activated(self, rows: RowBalls, activation: Activation) -> RowBalls:
+    def activate(self, rows: RowBalls, activation: Activation) -> RowBalls:
         """Lemma T4."""
         numbers, radius = self.numbers, rows.whole()
         largest = np.abs(numbers.high(rows.value)).max(axis=-1, initial=0.0) * (1.0 + 2.0**-40) + radius
@@ -372,21 +372,23 @@ class InRowBalls:
         slope = 1.0 if activation == "relu" else np.minimum(steep, 0.5 + curved * largest)
         units = growth(numbers.unit, numbers.activation_units(activation))
         radius = self._raised(slope * radius + units * self._sizes(rows.value, radius))
-        return RowBalls(numbers.activated(rows.value, activation), radius)
+        return RowBalls(numbers.activate(rows.value, activation), radius)
 
-    def multiplied(self, rows: RowBalls, others: RowBalls) -> RowBalls:
+    def multiply(self, rows: RowBalls, others: RowBalls) -> RowBalls:
         """Lemma T10."""
         numbers, radius, other = self.numbers, rows.whole(), others.whole()
         tall, wide = (
             np.abs(numbers.high(x.value)).max(axis=-1, initial=0.0) * (1.0 + 2.0**-40) for x in (rows, others)
         )
-        y = numbers.times(rows.value, others.value)
+        y = numbers.multiply(rows.value, others.value)
         spread = tall * other + wide * radius + radius * other
         if numbers.elsewhere is not None:
             self._require_small((tall + radius) * (wide + other))
         return RowBalls(y, self._raised(spread + growth(numbers.unit, 2) * self._sizes(y, spread)))
 
-    def bent(self, outputs: tuple[Values, Floats], divisor: float | None, cap: float | None) -> tuple[Values, Floats]:
+    def softcap(
+        self, outputs: tuple[Values, Floats], divisor: float | None, cap: float | None
+    ) -> tuple[Values, Floats]:
         """Lemma T11, of each output by itself."""
         (y, radii), numbers = outputs, self.numbers
         for divide, c in ((True, divisor), (False, cap)):
@@ -396,11 +398,11 @@ class InRowBalls:
                 self._require_small(radii + np.abs(numbers.high(y)))
                 self._require_small(1.0 / c)
             if divide:
-                y, radii = numbers.over(y, c), radii / c
+                y, radii = numbers.divide(y, c), radii / c
                 sizes = np.abs(numbers.high(y)) + (0.0 if numbers.elsewhere is None else radii)
                 radii = self._raised(radii + growth(numbers.unit, 8) * sizes)
             else:
-                y = numbers.capped(y, c)
+                y = numbers.softcap(y, c)
                 radii = self._raised(radii + self.cap_rounding(c))
         return y, radii
 
@@ -411,37 +413,37 @@ class InRowBalls:
     # -----------------------------------------------------------------------------------------------------------------
     # Heads.
 
-    def clipped(self, heads: HeadBalls, c: float) -> HeadBalls:
+    def clip(self, heads: HeadBalls, c: float) -> HeadBalls:
         """Lemma T11: cutting off brings no two numbers further apart."""
-        value = self.numbers.clipped(heads.value, c)
+        value = self.numbers.clip(heads.value, c)
         self._require_small(2.0 * c)
         # Elsewhere c is converted.
         doubt = 0.0 if self.numbers.elsewhere is None else 2.0 * self.numbers.elsewhere.conversion * c
         radius = heads.radius + doubt * np.sqrt(float(value.shape[-1]))
         return HeadBalls(value, row_norms(self.numbers.high(value)), self._raised(radius))
 
-    def normalized_heads(self, heads: HeadBalls, norm: Normalization, together: bool) -> HeadBalls:
+    def normalize_heads(self, heads: HeadBalls, norm: Normalization, together: bool) -> HeadBalls:
         """Lemma T2 for the row of each head, or of all side by side."""
         count, n_heads, width = len(heads.radius), *heads.value.shape[1:]
         if together:
             whole = RowBalls(heads.value.reshape(count, n_heads * width), raised(row_norms(heads.radius)))
-            found = self.normalized(whole, norm)
+            found = self.normalize(whole, norm)
             value = found.value.reshape(count, n_heads, width)
             radius = np.repeat(found.whole()[:, None], n_heads, axis=1)
             return HeadBalls(value, row_norms(self.numbers.high(value)), radius)
         parts = [norm] * n_heads if norm.width == width else norm_parts(norm, width)
-        rows = [self.normalized(RowBalls(heads.value[:, h], heads.radius[:, h]), part) for h, part in enumerate(parts)]
-        value = self.numbers.joined([row.value[:, None].transpose(1, 0, 2) for row in rows]).transpose(1, 0, 2)
+        rows = [self.normalize(RowBalls(heads.value[:, h], heads.radius[:, h]), part) for h, part in enumerate(parts)]
+        value = self.numbers.concat([row.value[:, None].transpose(1, 0, 2) for row in rows]).transpose(1, 0, 2)
         radius = np.stack([row.whole() for row in rows], axis=1)
         return HeadBalls(value, row_norms(self.numbers.high(value)), radius)
 
-    def turned(self, heads: HeadBalls, block: Attention, positions: Int64Array) -> HeadBalls:
+    def rope(self, heads: HeadBalls, block: Attention, positions: Int64Array) -> HeadBalls:
         """Lemma T9."""
         numbers, sizes = self.numbers, heads.size
         if numbers.elsewhere is not None:
             sizes = sizes + heads.radius
             self._require_small(2.0 * sizes)
-        value = numbers.turned(heads.value, block, positions)
+        value = numbers.rope(heads.value, block, positions)
         radius = self._raised(heads.radius + self.turn_rounding() * sizes)
         return HeadBalls(value, row_norms(numbers.high(value)), radius)
 
@@ -451,17 +453,17 @@ class InRowBalls:
         # 1.4143 > sqrt(2); the tables are within one unit of the exact ones.
         return 1.4143 * growth(unit, 2) * (1.0 + 1.5 * unit) + 2.0 * unit
 
-    def heads(self, rows: RowBalls, maps: Floats, shifts: Floats | None) -> HeadBalls:
+    def project_heads(self, rows: RowBalls, maps: Floats, shifts: Floats | None) -> HeadBalls:
         if len(maps):
             return self._mapped(rows, maps, shifts)[0]
         none = np.zeros((len(rows.radius), 0))
         return HeadBalls(self.numbers.exact(np.zeros((*none.shape, maps.shape[2]))), none, none)
 
-    def chosen_heads(self, x: HeadBalls, heads: Sequence[int]) -> HeadBalls:
+    def select_heads(self, x: HeadBalls, heads: Sequence[int]) -> HeadBalls:
         which = np.asarray(heads, dtype=np.int64)
         return HeadBalls(x.value[:, which], x.size[:, which], x.radius[:, which])
 
-    def at_rest(self, value: HeadBalls, length: int) -> HeadBalls:
+    def uniform_attention(self, value: HeadBalls, length: int) -> HeadBalls:
         """Elsewhere the weights are not quite equal (Lemma R11)."""
         if self.numbers.elsewhere is None:
             return value
@@ -471,7 +473,7 @@ class InRowBalls:
         self._require_small(0.25 * length * largest)  # a sum of them, divided at the end
         return HeadBalls(value.value, value.size, self._raised(value.radius + theta * largest))
 
-    def written(self, mixed: HeadBalls, block: Attention, heads: Sequence[int] | None = None) -> RowBalls:
+    def project_output(self, mixed: HeadBalls, block: Attention, heads: Sequence[int] | None = None) -> RowBalls:
         """Lemma T1 for the heads side by side; elsewhere those that are left out are terms of the same sum."""
         count, whole = len(mixed.radius), block.W_O.reshape(1, -1, block.d_out)
         norms, by_row = self.norms.of(whole), self.norms.rows_of(whole)
@@ -480,7 +482,7 @@ class InRowBalls:
             rows_of_heads = (np.asarray(heads)[:, None] * block.d_head + np.arange(block.d_head)).ravel()
             matrix, by_row = matrix[rows_of_heads], by_row[rows_of_heads]
         rows = RowBalls(mixed.value.reshape(count, len(matrix)), raised(row_norms(mixed.radius)))
-        y = self.numbers.mapped(rows.value, matrix, None)
+        y = self.numbers.linear(rows.value, matrix, None)
         # Heads of very different sizes meet maps of very different sizes.
         sizes = row_norms(block.W_O.reshape(block.n_heads, -1))[slice(None) if heads is None else list(heads)]
         spread = np.fmin(rows.through(norms)[:, 0], raised(mixed.radius @ sizes))
@@ -488,7 +490,7 @@ class InRowBalls:
         of_rows = Sum(sums.terms, sums.sizes[:, 0], sums.rounded[:, 0])
         return RowBalls(y, self._raised(spread + of_rows.rounded), sum=of_rows)
 
-    def mixed(
+    def attend(
         self, block: Attention, query: HeadBalls, key: HeadBalls, value: HeadBalls, pairs: AttentionPairs
     ) -> HeadBalls:
         """Lemma T3, for contexts whose arrays stay in the cache."""
@@ -505,7 +507,7 @@ class InRowBalls:
             mixed, radius = self._mixed(block, query, key, value, pairs, part, table)
             values.append(mixed.transpose(0, 2, 1, 3).reshape(-1, n_heads, width))
             radii.append(radius.transpose(0, 2, 1).reshape(-1, n_heads))
-        mixed, radius = self.numbers.joined(values)[pairs.kept], np.concatenate(radii)[pairs.kept]
+        mixed, radius = self.numbers.concat(values)[pairs.kept], np.concatenate(radii)[pairs.kept]
         return HeadBalls(mixed, row_norms(self.numbers.high(mixed)), radius)
 
     def patterns(self, block: Attention, query: HeadBalls, key: HeadBalls, pairs: AttentionPairs) -> Enclosure:
@@ -521,13 +523,13 @@ class InRowBalls:
             midpoint[part], radius[part] = weights.midpoint, weights.radius
         return Enclosure(midpoint, radius)
 
-    def repeated(self, rows: RowBalls, heads: int) -> HeadBalls:
+    def repeat_heads(self, rows: RowBalls, heads: int) -> HeadBalls:
         """Return the rows themselves, for each head."""
         value, radius = rows.value, np.repeat(rows.whole()[:, None], heads, axis=1)
         sizes = np.repeat(row_norms(self.numbers.high(value))[:, None], heads, axis=1)
         return HeadBalls(np.broadcast_to(value[:, None], (len(value), heads, value.shape[1])), sizes, radius)
 
-    def numerators(
+    def exponentials(
         self,
         block: Attention,
         query: HeadBalls,
@@ -556,8 +558,8 @@ class InRowBalls:
         one = np.zeros((1, 1), dtype=np.int64)
         pairs = AttentionPairs(one + asking, read[None], np.ones((1, len(read)), dtype=bool), one[0], one)
         scores, doubt = self._scores(block, query, key, pairs, slice(0, 1), None)
-        scores = numbers.below_largest(scores, pairs.allowed)
-        weights = numbers.high(numbers.numerators(scores))[0, :, 0]
+        scores = numbers.subtract_max(scores, pairs.allowed)
+        weights = numbers.high(numbers.exponentials(scores))[0, :, 0]
         errors = self._numerator_errors(numbers.high(scores), doubt, pairs.allowed, length)
         surplus, deficit, lost = (each[0, :, 0] for each in errors)
         lower = np.maximum(down(down(weights * down(1.0 - deficit)) - lost), 0.0)
@@ -645,13 +647,13 @@ class InRowBalls:
         if block.score_root != 1:
             doubt /= np.sqrt(float(block.score_root))
         if block.score_cap is not None:
-            scores, doubt = numbers.capped(scores, block.score_cap), doubt + self.cap_rounding(block.score_cap)
+            scores, doubt = numbers.softcap(scores, block.score_cap), doubt + self.cap_rounding(block.score_cap)
             self._require_small(block.score_cap + 1.0 / block.score_cap)
         if block.slopes is not None:
             places = np.arange(read.shape[1], dtype=np.float64)
             shape = (1, len(block.slopes), 1, len(places))
             slopes, places = (np.broadcast_to(x, shape) for x in (block.slopes[None, :, None, None], places))
-            bias = numbers.times(numbers.exact(slopes), numbers.exact(places))
+            bias = numbers.multiply(numbers.exact(slopes), numbers.exact(places))
             sizes = np.abs(numbers.high(bias))
             scores = numbers.add(scores, _widened(bias, scores.shape))
             seen = np.abs(numbers.high(scores)) + 2.0 * sizes + (0.0 if numbers.elsewhere is None else doubt)
@@ -674,12 +676,12 @@ class InRowBalls:
         """Return what the heads mix in some contexts, `[C, H, i, n]`, and its radii `[C, H, i]` (Lemma T3)."""
         numbers, allowed = self.numbers, pairs.allowed
         scores, doubt = self._scores(block, query, key, pairs, part, table)
-        scores = numbers.below_largest(scores, allowed)
+        scores = numbers.subtract_max(scores, allowed)
         below, read = numbers.high(scores), pairs.read[part]
         value_size, value_radius = (x[read].transpose(0, 2, 1) for x in (value.size, value.radius))
-        powers = numbers.numerators(scores)
+        powers = numbers.exponentials(scores)
         values = value.value[read].transpose(0, 2, 1, 3)
-        mixed, mass = numbers.averaged(powers, values)
+        mixed, mass = numbers.weighted_mean(powers, values)
         weights = numbers.high(powers)
         surplus, deficit, lost = self._numerator_errors(below, doubt, allowed, below.shape[-1])
         apart = _distances(numbers.high(mixed), numbers.high(values), value_size)
@@ -755,8 +757,8 @@ def _chunks(
             with np.errstate(all="ignore"):
                 part = slice(first, min(first + chunk, count))
                 fits = arithmetic.fits
-                logits, radii = arithmetic.bent(
-                    arithmetic.read_out(rows.taken(part), model.W_U, model.b_U), model.logit_divisor, model.logit_cap
+                logits, radii = arithmetic.softcap(
+                    arithmetic.unembed(rows.gather(part), model.W_U, model.b_U), model.logit_divisor, model.logit_cap
                 )
                 radii = np.where(arithmetic.fits, radii, np.inf)
                 arithmetic.fits = fits
@@ -787,7 +789,7 @@ def _last_rows(
                 if heads is not None:
                     behind = heads.attended(cells, only_last=True, first=first)
                 behind = passed(arithmetic, model, behind, range(last + bool(places), len(model.blocks)))
-                rows = behind.rows.taken(behind.cells[:, -1])
+                rows = behind.rows.gather(behind.cells[:, -1])
             yield start + first, len(cells), rows, arithmetic
 
 

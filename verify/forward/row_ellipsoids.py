@@ -61,11 +61,11 @@ class Spread:
         """Return what an operation makes of the rows, with their symbols."""
         return Spread(value, linear, rest, self.own, self.age, self.width, each)
 
-    def taken(self, chosen: Int64Array | slice) -> "Spread":
+    def gather(self, chosen: Int64Array | slice) -> "Spread":
         """Return some of the rows."""
         value, linear, rest = (x[chosen] for x in (self.value, self.linear, self.rest))
         each = None if self.each is None else self.each[chosen]
-        sums = None if self.sum is None else self.sum.taken(chosen)
+        sums = None if self.sum is None else self.sum.gather(chosen)
         ellipsoids = None if self.ellipsoids is None else self.ellipsoids.taken(chosen)
         return Spread(value, linear, rest, self.own[chosen], self.age, self.width, each, sums, ellipsoids)
 
@@ -138,34 +138,34 @@ class InRowEllipsoids:
     # -----------------------------------------------------------------------------------------------------------------
     # Rows.
 
-    def given(self, x: Floats) -> Spread:
-        return _bare(self.balls.given(x))
+    def exact(self, x: Floats) -> Spread:
+        return _bare(self.balls.exact(x))
 
-    def embedded(self, a: Floats, b: Floats) -> Spread:
-        return _bare(self.balls.embedded(a, b))
+    def embed(self, a: Floats, b: Floats) -> Spread:
+        return _bare(self.balls.embed(a, b))
 
-    def taken(self, rows: Spread, chosen: Int64Array) -> Spread:
-        return rows.taken(chosen)
+    def gather(self, rows: Spread, chosen: Int64Array) -> Spread:
+        return rows.gather(chosen)
 
-    def joined(self, parts: Sequence[Spread]) -> Spread:
-        joined = _bare(self.balls.joined([_ball(part) for part in parts]))
-        return replace(joined, sum=Sum.joined([part.sum for part in parts]))
+    def concat(self, parts: Sequence[Spread]) -> Spread:
+        joined = _bare(self.balls.concat([_ball(part) for part in parts]))
+        return replace(joined, sum=Sum.concat([part.sum for part in parts]))
 
-    def less(self, rows: Spread, others: Spread) -> Spread:
-        rest = None if rows.sum is None or others.sum is None else rows.sum.less(others.sum)
-        return replace(_bare(self.balls.less(_ball(rows), _ball(others))), sum=rest)
+    def subtract(self, rows: Spread, others: Spread) -> Spread:
+        rest = None if rows.sum is None or others.sum is None else rows.sum.subtract(others.sum)
+        return replace(_bare(self.balls.subtract(_ball(rows), _ball(others))), sum=rest)
 
     def mean(self, rows: Spread, read: Int64Array) -> Spread:
         sums = None if rows.sum is None else rows.sum.mean(read)
         return replace(_bare(self.balls.mean(_ball(rows), read)), sum=sums)
 
-    def finished(self, rows: Spread) -> Spread:
+    def materialize(self, rows: Spread) -> Spread:
         return replace(rows, sum=None)
 
     def nonzero(self, rows: Spread) -> BoolArray:
         return np.ones(rows.value.shape, dtype=bool)
 
-    def added(self, rows: Spread, others: Spread) -> Spread:
+    def add(self, rows: Spread, others: Spread) -> Spread:
         """Return the sums, in one ellipsoid each; what both have of the same symbols is added before."""
         total, own = rows.value + others.value, rows.linear.shape[1]
         if rows.age == others.age >= 0 and np.array_equal(rows.own, others.own):
@@ -219,7 +219,7 @@ class InRowEllipsoids:
         (a)).
         """
         terms, columns = len(W), row_norms(W.T) + self.elsewhere.floor
-        y = self.numbers.mapped(x.value, W, b)
+        y = self.numbers.linear(x.value, W, b)
         moved = x.whole()[:, None] * columns
         sizes = (np.abs(x.value) @ np.abs(W)) * (1.0 + 2.0 * growth(UNIT, terms + 8)) + moved
         sizes = sizes + self.elsewhere.floor * row_norms(x.value)[:, None]  # what the conversion of W underflows
@@ -228,7 +228,7 @@ class InRowEllipsoids:
         self._require_small(sizes, (1.0 + row_norms(x.value) + x.whole()).max(initial=0.0) * columns)
         return y, Sum(terms, sizes, self._raised(self._rounding(terms, sizes, np.abs(y) + moved)))
 
-    def mapped(self, rows: Spread, W: Floats, b: Floats | None) -> Spread:
+    def linear(self, rows: Spread, W: Floats, b: Floats | None) -> Spread:
         y, sums = self._product(rows, W, b)
         off = sums.rounded
         norms = self.norms.of(W[None])
@@ -241,7 +241,7 @@ class InRowEllipsoids:
         rounded = Ellipsoids.of_balls(self._raised(row_norms(off) + fine), W.shape[1])
         return replace(images, ellipsoids=Ellipsoids.sums([Ellipsoids.of_segments(rows.each, W), rounded]))
 
-    def normalized(self, rows: Spread, norm: Normalization) -> Spread:
+    def normalize(self, rows: Spread, norm: Normalization) -> Spread:
         """Lemma R15 (b); what is beyond has generators too, as all that reads the rows shares them."""
         y = self._normalized(rows, norm)
         if not self.directed or (rows.linear.shape[1] and rows.width != norm.width):
@@ -253,8 +253,8 @@ class InRowEllipsoids:
     def _normalized(self, rows: Spread, norm: Normalization) -> Spread:
         """Lemma R15 (b); the ball of Lemma T2 where the row is too near to 0."""
         value, whole, unit, width = rows.value, self._whole(rows), self.numbers.unit, norm.width
-        ball = self.balls.normalized(RowBalls(value, whole), norm).whole()
-        z, y, root = self.numbers.normalized(value, norm)
+        ball = self.balls.normalize(RowBalls(value, whole), norm).whole()
+        z, y, root = self.numbers.normalize(value, norm)
         reach, layer = np.sqrt(float(width)) * (1.0 + 2.0**-50), norm.kind == "layer"
         centring = np.zeros(len(value))
         if layer:
@@ -306,22 +306,22 @@ class InRowEllipsoids:
         rest = np.fmin(steepest * (x.rest + fine), row_norms(entries)) + row_norms(off)
         return x.made(y, x.linear * slope[:, None], self._raised(rest), self._raised(entries + off))
 
-    def activated(self, rows: Spread, activation: Activation) -> Spread:
+    def activate(self, rows: Spread, activation: Activation) -> Spread:
         """Lemma R15 (c)."""
         x, off = rows.value, rows.reach()
         self._require_small(row_norms(x) + row_norms(off))
-        y = self.numbers.activated(x, activation)
+        y = self.numbers.activate(x, activation)
         if activation == "relu":
             return self._bent(rows, y, *_between(x, off, 0.0, np.inf))
         ends = x - _STEP, x + _STEP
         apart = ends[1] - ends[0]
-        slope = (self.numbers.activated(ends[1], activation) - self.numbers.activated(ends[0], activation)) / apart
+        slope = (self.numbers.activate(ends[1], activation) - self.numbers.activate(ends[0], activation)) / apart
         near, curved = UNIT * (np.abs(x) + 1.0), _curvature(activation, np.abs(x) - off - 2.0 * _STEP)
         doubt = curved * (_STEP + near) + 4.0 * (ACTIVATION_UNITS[activation] + 2.0) * near / apart
         units = growth(self.numbers.unit, self.numbers.activation_units(activation))
         return self._bent(rows, y, slope, raised(doubt * off + 0.5 * curved * off * off + units * (np.abs(x) + off)))
 
-    def multiplied(self, rows: Spread, others: Spread) -> Spread:
+    def multiply(self, rows: Spread, others: Spread) -> Spread:
         """Lemma R15 (c), of factors with the same symbols."""
         assert rows.age == others.age and rows.linear.shape == others.linear.shape
         (a, b), (near, far) = (rows.value, others.value), (rows.reach(), others.reach())
@@ -336,7 +336,7 @@ class InRowEllipsoids:
         linear = rows.linear * b[:, None] + others.linear * a[:, None]
         return rows.made(y, linear, self._raised(rest), self._raised(entries + off))
 
-    def shifted(self, rows: Spread, b: Floats) -> Spread:
+    def add_bias(self, rows: Spread, b: Floats) -> Spread:
         """Add a shift as one more term of the sum, in any place."""
         sums, y = rows.sum or self._one(rows), rows.value + b
         shifts = np.broadcast_to(np.abs(b), y.shape)
@@ -348,7 +348,7 @@ class InRowEllipsoids:
         rounded = Ellipsoids.of_balls(self._raised(off), y.shape[1])
         return replace(shifted, ellipsoids=Ellipsoids.sums([rows.ellipsoids, rounded]))
 
-    def read_out(self, rows: Spread, W: Floats, b: Floats | None) -> Leads:
+    def unembed(self, rows: Spread, W: Floats, b: Floats | None) -> Leads:
         y, sums = self._product(rows, W, b)
         off = sums.rounded
         fine = _fine(len(W)) * rows.whole()
@@ -368,18 +368,18 @@ class InRowEllipsoids:
             apart[part] += 2.0 * fine[part, None] * (length + length[top][:, None])
         return Leads(y, self._raised(radius), self._raised(apart))
 
-    def bent(self, outputs: Leads, divisor: float | None, cap: float | None) -> Leads:
+    def softcap(self, outputs: Leads, divisor: float | None, cap: float | None) -> Leads:
         if divisor is None and cap is None:
             return outputs
-        value, radius = self.balls.bent((outputs.value, outputs.radius), divisor, cap)
+        value, radius = self.balls.softcap((outputs.value, outputs.radius), divisor, cap)
         return Leads(value, radius, raised(radius + np.take_along_axis(radius, value.argmax(axis=1)[:, None], 1)))
 
     # -----------------------------------------------------------------------------------------------------------------
     # Heads.
 
-    def heads(self, rows: Spread, maps: Floats, shifts: Floats | None) -> Spread:
+    def project_heads(self, rows: Spread, maps: Floats, shifts: Floats | None) -> Spread:
         if not len(maps):
-            return _bare(self.balls.heads(_ball(rows), maps, shifts))
+            return _bare(self.balls.project_heads(_ball(rows), maps, shifts))
         shape = (*maps.shape[::2],)
         y, sums = self._product(rows, self.norms.side_by_side(maps), None if shifts is None else shifts.reshape(-1))
         norms, linear = self.norms.of(maps), rows.linear @ self.norms.side_by_side(maps)
@@ -388,24 +388,26 @@ class InRowEllipsoids:
         rest = self._raised(rest + _fine(maps.shape[1]) * rows.whole()[:, None] * norms.frobenius)
         return rows.made(y, linear, rest)
 
-    def chosen_heads(self, x: Spread, heads: Sequence[int]) -> Spread:
+    def select_heads(self, x: Spread, heads: Sequence[int]) -> Spread:
         which = np.asarray(heads, dtype=np.int64)
         return x.made(x.value[:, which], x.linear[:, :, which], x.rest[:, which])
 
-    def repeated(self, rows: Spread, heads: int) -> Spread:
-        return _bare(self.balls.repeated(_ball(rows), heads))
+    def repeat_heads(self, rows: Spread, heads: int) -> Spread:
+        return _bare(self.balls.repeat_heads(_ball(rows), heads))
 
-    def at_rest(self, value: Spread, length: int) -> Spread:
-        return _bare(self.balls.at_rest(HeadBalls(value.value, row_norms(value.value), value.whole()), length))
+    def uniform_attention(self, value: Spread, length: int) -> Spread:
+        return _bare(
+            self.balls.uniform_attention(HeadBalls(value.value, row_norms(value.value), value.whole()), length)
+        )
 
-    def clipped(self, heads: Spread, c: float) -> Spread:
+    def clip(self, heads: Spread, c: float) -> Spread:
         """Lemma R15 (c): a function with two kinks, which the other run may have a little elsewhere."""
         value, off = _side_by_side(heads), _side_by_side(heads).reach()
         slope, doubt = _between(value.value, off, -c, c)
         doubt = raised(doubt + 2.0 * self.elsewhere.conversion * c)
-        return _by_head(self._bent(value, self.numbers.clipped(value.value, c), slope, doubt), heads)
+        return _by_head(self._bent(value, self.numbers.clip(value.value, c), slope, doubt), heads)
 
-    def normalized_heads(self, heads: Spread, norm: Normalization, together: bool) -> Spread:
+    def normalize_heads(self, heads: Spread, norm: Normalization, together: bool) -> Spread:
         if together:
             return _by_head(self._normalized(_side_by_side(heads), norm), heads)
         count, width = heads.value.shape[1:]
@@ -417,17 +419,17 @@ class InRowEllipsoids:
         value, rest = np.stack([row.value for row in rows], axis=1), np.stack([row.rest for row in rows], axis=1)
         return heads.made(value, np.stack([row.linear for row in rows], axis=2), rest)
 
-    def turned(self, heads: Spread, block: Attention, positions: Int64Array) -> Spread:
+    def rope(self, heads: Spread, block: Attention, positions: Int64Array) -> Spread:
         """Lemma T9; the generators are turned alike."""
         symbols, sizes = heads.linear.shape[1], row_norms(heads.value) + heads.whole()
         self._require_small(2.0 * sizes)
         flat = heads.linear.reshape(-1, *heads.value.shape[1:])
-        linear = self.numbers.turned(flat, block, np.repeat(positions, symbols)).reshape(heads.linear.shape)
+        linear = self.numbers.rope(flat, block, np.repeat(positions, symbols)).reshape(heads.linear.shape)
         rest = heads.rest + self.balls.turn_rounding() * sizes + _FINE * heads.whole()
-        value = self.numbers.turned(heads.value, block, positions)
+        value = self.numbers.rope(heads.value, block, positions)
         return heads.made(value, linear, self._raised(rest))
 
-    def mixed(self, block: Attention, query: Spread, key: Spread, value: Spread, pairs: AttentionPairs) -> Spread:
+    def attend(self, block: Attention, query: Spread, key: Spread, value: Spread, pairs: AttentionPairs) -> Spread:
         """Lemma R15 (d), of each pair."""
         numbers, unit, length = self.numbers, self.numbers.unit, pairs.read.shape[1]
         if not value.value.shape[1] or not len(pairs.kept):
@@ -435,12 +437,12 @@ class InRowEllipsoids:
             return _bare(HeadBalls(none, row_norms(none), np.zeros(none.shape[:2])))
         asked, read = pairs.asked, pairs.read[pairs.kept // pairs.asking.shape[1]]
         allowed = np.broadcast_to(pairs.allowed[pairs.kept % pairs.asking.shape[1]][:, None], (len(read), 1, length))
-        q, k, v = query.taken(asked), self._of_pairs(key, read), self._of_pairs(value, read)
+        q, k, v = query.gather(asked), self._of_pairs(key, read), self._of_pairs(value, read)
         scores, of_query, of_key, rest = self._scores(block, q, k)
         known = _of_scores(of_query, query.width, of_key, key.width)
         doubt = np.where(allowed, raised(known + rest), 0.0)
-        below = numbers.below_largest(scores[:, :, None], allowed[:, :, None])[:, :, 0]
-        powers = np.where(allowed, numbers.numerators(np.where(allowed, below, 0.0)), 0.0)
+        below = numbers.subtract_max(scores[:, :, None], allowed[:, :, None])[:, :, 0]
+        powers = np.where(allowed, numbers.exponentials(np.where(allowed, below, 0.0)), 0.0)
         distance = np.where(allowed, np.abs(below), 0.0) + doubt + doubt.max(axis=-1, keepdims=True)
         rescaled = rescalings(length)
         exponentials = growth(unit, (numbers.exponential + 1.0) * (1.0 + rescaled))
@@ -517,7 +519,7 @@ class InRowEllipsoids:
         if (c := block.score_cap) is not None:
             off = raised(_of_scores(of_query, q.width, of_key, k.width) + rest)
             self._require_small(np.array(c + 1.0 / c))
-            scores = self.numbers.capped(scores, c)
+            scores = self.numbers.softcap(scores, c)
             slope = 1.0 - np.square(scores / c)
             # |c tanh(x / c)''| <= 0.77 / c; the slope is that of the evaluated score.
             rest = rest + 0.4 / c * off * off + self.balls.cap_rounding(c) * (1.0 + 2.0 * off / c)
@@ -531,7 +533,7 @@ class InRowEllipsoids:
             rest = rest + growth(unit, score_roundings(block.d_qk)) * seen  # a score may start with it
         return scores, of_query, of_key, self._raised(rest)
 
-    def written(self, mixed: Spread, block: Attention, heads: Sequence[int] | None = None) -> Spread:
+    def project_output(self, mixed: Spread, block: Attention, heads: Sequence[int] | None = None) -> Spread:
         matrix = block.W_O if heads is None else block.W_O[np.asarray(heads, dtype=np.int64)]
         x, flat = _side_by_side(mixed), matrix.reshape(-1, block.d_out)
         y, sums = self._product(x, flat, None)

@@ -48,7 +48,7 @@ class Stream(Generic[R]):
         """Return the rows at the last position alone."""
         chosen, cells = np.unique(self.cells[:, -1], return_inverse=True)
         before = None if self.before is None else (self.before[0], self.before[1][chosen])
-        rows = arithmetic.taken(self.rows, chosen)
+        rows = arithmetic.gather(self.rows, chosen)
         return Stream(rows, cells.reshape(-1, 1), self.positions[chosen], self.queries, before)
 
 
@@ -105,13 +105,13 @@ def stream_of(arithmetic: Arithmetic[R, Any, Any], model: Model, inputs: Int64Ar
     if isinstance(inputs, Vectors):
         count, length = len(inputs), inputs.n_ctx
         firsts = np.zeros(count, dtype=np.int64) if inputs.shared else np.arange(count) * length
-        rows = arithmetic.given(inputs.contexts.reshape(-1, inputs.d_model))
+        rows = arithmetic.exact(inputs.contexts.reshape(-1, inputs.d_model))
         positions = np.tile(np.arange(length), len(inputs.contexts))
-        stream = Stream(rows, firsts[:, None] + np.arange(length), positions, arithmetic.given(inputs.queries))
+        stream = Stream(rows, firsts[:, None] + np.arange(length), positions, arithmetic.exact(inputs.queries))
     else:
         positions, tokens, cells = distinct_pairs(inputs)
         rows = model.W_E[tokens]
-        given = arithmetic.given(rows) if model.W_pos is None else arithmetic.embedded(rows, model.W_pos[positions])
+        given = arithmetic.exact(rows) if model.W_pos is None else arithmetic.embed(rows, model.W_pos[positions])
         stream = Stream(given, cells, positions)
     return stream.last(arithmetic) if only_last_is_read(model.blocks, -1) else stream
 
@@ -129,8 +129,8 @@ def passed(
 def read_out(arithmetic: Arithmetic[R, Any, Any], model: Model, stream: Stream[R]) -> tuple[Any, Int64Array]:
     """Return the outputs of the distinct last rows, and which of them each context has, `[T]`."""
     last = stream.last(arithmetic)
-    outputs = arithmetic.read_out(last.rows, model.W_U, model.b_U)
-    return arithmetic.bent(outputs, model.logit_divisor, model.logit_cap), last.cells[:, 0]
+    outputs = arithmetic.unembed(last.rows, model.W_U, model.b_U)
+    return arithmetic.softcap(outputs, model.logit_divisor, model.logit_cap), last.cells[:, 0]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -139,21 +139,21 @@ def read_out(arithmetic: Arithmetic[R, Any, Any], model: Model, stream: Stream[R
 
 
 def _normalization(arithmetic: Arithmetic[R, Any, Any], block: Normalization, stream: Stream[R], _: bool) -> Stream[R]:
-    return replace(stream, rows=arithmetic.normalized(stream.rows, block), before=None)
+    return replace(stream, rows=arithmetic.normalize(stream.rows, block), before=None)
 
 
 def _feed_forward(arithmetic: Arithmetic[R, Any, Any], block: FeedForward, stream: Stream[R], _: bool) -> Stream[R]:
     read = _read(arithmetic, block, stream)
-    hidden = arithmetic.mapped(read, block.W_in, block.b_in)
+    hidden = arithmetic.linear(read, block.W_in, block.b_in)
     if block.W_gate is None:
-        fired = arithmetic.activated(hidden, block.activation)
+        fired = arithmetic.activate(hidden, block.activation)
     else:
-        gates = arithmetic.activated(arithmetic.mapped(read, block.W_gate, block.b_gate), block.activation)
-        fired = arithmetic.multiplied(gates, hidden)
-    y = _behind(arithmetic, block, arithmetic.mapped(fired, block.W_out, block.b_out))
+        gates = arithmetic.activate(arithmetic.linear(read, block.W_gate, block.b_gate), block.activation)
+        fired = arithmetic.multiply(gates, hidden)
+    y = _behind(arithmetic, block, arithmetic.linear(fired, block.W_out, block.b_out))
     if block.skip:
         # In parallel with the attention in front all is one sum, as nothing reads what that attention leaves.
-        y = arithmetic.added(stream.rows if block.parallel else arithmetic.finished(stream.rows), y)
+        y = arithmetic.add(stream.rows if block.parallel else arithmetic.materialize(stream.rows), y)
     return replace(stream, rows=y, before=None)
 
 
@@ -173,12 +173,12 @@ def _read(arithmetic: Arithmetic[R, Any, Any], block: Attention | FeedForward, s
     rows = stream.rows
     if isinstance(block, FeedForward) and block.parallel:
         assert stream.before is not None
-        rows = arithmetic.taken(*stream.before)
-    return rows if block.norm is None else arithmetic.normalized(rows, block.norm)
+        rows = arithmetic.gather(*stream.before)
+    return rows if block.norm is None else arithmetic.normalize(rows, block.norm)
 
 
 def _behind(arithmetic: Arithmetic[R, Any, Any], block: Attention | FeedForward, y: R) -> R:
-    return y if block.post_norm is None else arithmetic.normalized(y, block.post_norm)
+    return y if block.post_norm is None else arithmetic.normalize(y, block.post_norm)
 
 
 @dataclass(frozen=True)
@@ -214,18 +214,21 @@ class Heads(Generic[R]):
         if block.queries == "task":
             assert stream.queries is not None
             asking = stream.queries
-        query = arithmetic.heads(asking, block.W_Q, block.b_Q)
-        key, value = arithmetic.heads(read, block.W_K, block.b_K), arithmetic.heads(read, block.W_V, block.b_V)
+        query = arithmetic.project_heads(asking, block.W_Q, block.b_Q)
+        key, value = (
+            arithmetic.project_heads(read, block.W_K, block.b_K),
+            arithmetic.project_heads(read, block.W_V, block.b_V),
+        )
         if not block.plain:
             query, key = (
                 _placed(arithmetic, block, heads, norm, stream.positions)
                 for heads, norm in ((query, block.q_norm), (key, block.k_norm))
             )
             if block.clip is not None:
-                value = arithmetic.clipped(value, block.clip)
+                value = arithmetic.clip(value, block.clip)
             if block.key_heads != block.n_heads:
                 each = np.repeat(np.arange(block.key_heads), block.n_heads // block.key_heads).tolist()
-                key, value = arithmetic.chosen_heads(key, each), arithmetic.chosen_heads(value, each)
+                key, value = arithmetic.select_heads(key, each), arithmetic.select_heads(value, each)
         return cls(arithmetic, block, stream, asking, read, query, key, value)
 
     def pairs(self, cells: Int64Array, *, only_last: bool, first: int = 0) -> AttentionPairs:
@@ -234,7 +237,7 @@ class Heads(Generic[R]):
 
     def mixed(self, pairs: AttentionPairs) -> Any:
         """Return what the heads read, a row for each pair."""
-        return self.arithmetic.mixed(self.block, self.query, self.key, self.value, pairs)
+        return self.arithmetic.attend(self.block, self.query, self.key, self.value, pairs)
 
     def attended(self, cells: Int64Array, *, only_last: bool, first: int = 0) -> Stream[R]:
         """Return the stream behind the attention, for contexts with these cells."""
@@ -244,9 +247,9 @@ class Heads(Generic[R]):
         pairs = self.pairs(cells, only_last=only_last, first=first)
         idle = self._idle(pairs)
         if not block.n_heads:
-            y = arithmetic.given(np.zeros((len(pairs.kept), block.d_out)))
+            y = arithmetic.exact(np.zeros((len(pairs.kept), block.d_out)))
         elif idle is None:
-            y = arithmetic.written(self.mixed(pairs), block)
+            y = arithmetic.project_output(self.mixed(pairs), block)
         else:
             y = self._written_together(pairs, *idle)
         y = self.leave(y, pairs.asked)
@@ -269,17 +272,17 @@ class Heads(Generic[R]):
             found += len(behind.before[1])
         every = np.concatenate(asked)
         before = self.stream.rows, every
-        return Stream(self.arithmetic.joined(rows), places, self.stream.positions[every], None, before)
+        return Stream(self.arithmetic.concat(rows), places, self.stream.positions[every], None, before)
 
     def leave(self, y: R, asked: Int64Array) -> R:
         """Return the rows behind the attention, of what the heads write for the rows `asked`."""
         arithmetic, block = self.arithmetic, self.block
         if block.b_O is not None:
-            y = arithmetic.shifted(y, block.b_O)
+            y = arithmetic.add_bias(y, block.b_O)
         y = _behind(arithmetic, block, y)
         if not block.skip or block.queries == "task":
             return y
-        return arithmetic.added(arithmetic.taken(arithmetic.finished(self.stream.rows), asked), y)
+        return arithmetic.add(arithmetic.gather(arithmetic.materialize(self.stream.rows), asked), y)
 
     def followed(self, cells: Int64Array) -> int:
         """How many heads are followed one by one, at most, in contexts with these cells of which the last row asks."""
@@ -306,21 +309,21 @@ class Heads(Generic[R]):
             read = pairs.read[group]
             y = arithmetic.mean(self._rest(busy, read.shape[1]), read)
             if busy:
-                query, key, value = (arithmetic.chosen_heads(x, busy) for x in (self.query, self.key, self.value))
+                query, key, value = (arithmetic.select_heads(x, busy) for x in (self.query, self.key, self.value))
                 places = np.arange(len(group))
                 some = AttentionPairs(pairs.asking[group], read, pairs.allowed, places, places[:, None])
-                mixed = arithmetic.mixed(block, query, key, value, some)
-                y = arithmetic.added(arithmetic.written(mixed, block, busy), y)
+                mixed = arithmetic.attend(block, query, key, value, some)
+                y = arithmetic.add(arithmetic.project_output(mixed, block, busy), y)
             parts.append(y)
-        return arithmetic.taken(arithmetic.joined(parts), np.argsort(np.concatenate(groups), kind="stable"))
+        return arithmetic.gather(arithmetic.concat(parts), np.argsort(np.concatenate(groups), kind="stable"))
 
     def _rest(self, busy: list[int], length: int) -> R:
         """Return what all heads but some write of each row, where they attend equally to so many."""
         if tuple(busy) not in self._rests:
             arithmetic, heads = self.arithmetic, busy or None
-            value = self.value if heads is None else arithmetic.chosen_heads(self.value, busy)
-            rest = arithmetic.written(arithmetic.at_rest(value, length), self.block, heads)
-            self._rests[tuple(busy)] = rest if heads is None else arithmetic.less(self._rest([], length), rest)
+            value = self.value if heads is None else arithmetic.select_heads(self.value, busy)
+            rest = arithmetic.project_output(arithmetic.uniform_attention(value, length), self.block, heads)
+            self._rests[tuple(busy)] = rest if heads is None else arithmetic.subtract(self._rest([], length), rest)
         return self._rests[tuple(busy)]
 
 
@@ -333,10 +336,10 @@ def _placed(
 ) -> Any:
     """Return queries or keys after all that is done to them: cut off, normalized, turned."""
     if block.clip is not None:
-        heads = arithmetic.clipped(heads, block.clip)
+        heads = arithmetic.clip(heads, block.clip)
     if norm is not None:
-        heads = arithmetic.normalized_heads(heads, norm, block.norms_all)
-    return heads if block.frequencies is None else arithmetic.turned(heads, block, positions)
+        heads = arithmetic.normalize_heads(heads, norm, block.norms_all)
+    return heads if block.frequencies is None else arithmetic.rope(heads, block, positions)
 
 
 def part_of(inputs: Int64Array | Vectors, chosen: Int64Array) -> Int64Array | Vectors:

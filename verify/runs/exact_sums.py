@@ -177,7 +177,7 @@ class EveryRun:
         """Remember the first reason for which something is not exact."""
         self.stopped = self.stopped or why
 
-    def given(self, x: Floats, y: Floats) -> Rows:
+    def exact(self, x: Floats, y: Floats) -> Rows:
         """Return the sums of two given numbers, entry by entry."""
         unit, value = np.minimum(units(x), units(y)), np.asfortranarray(x + y)
         size = np.abs(x).max(axis=0, initial=0.0) + np.abs(y).max(axis=0, initial=0.0)
@@ -186,14 +186,14 @@ class EveryRun:
         self._note(need[exact])
         return Rows(value, np.where(exact, 0.0, self._rounded(size, np.full(len(size), 2)))[None])
 
-    def read_out(self, x: Rows, matrix: Floats, shift: Floats | None) -> Rows:
+    def unembed(self, x: Rows, matrix: Floats, shift: Floats | None) -> Rows:
         """Return the product of the rows with a matrix, plus a shift."""
-        result = self.mapped(x, matrix, shift, where="the readout")
+        result = self.linear(x, matrix, shift, where="the readout")
         if result.off.any():
             self.stop("the readout is rounded")
         return result
 
-    def mapped(
+    def linear(
         self,
         x: Rows,
         matrix: Floats,
@@ -298,7 +298,7 @@ class EveryRun:
         dust = np.where(zero, self._dust(drift, count), 0.0)
         return Rows(value, np.where(exact, dust, drift + self._rounded(total + drift, count)) * _SLACK)
 
-    def averaged(self, x: Rows, reads: Int64Array, dust: Floats, length: int) -> Rows:
+    def weighted_mean(self, x: Rows, reads: Int64Array, dust: Floats, length: int) -> Rows:
         """Return the averages of rows, `[Q, d]`.
 
         Args:
@@ -323,9 +323,9 @@ class EveryRun:
 
     def neurons(self, x: Rows, layer: Layer, where: str) -> Rows:
         """Return the rows after a layer of rectified neurons."""
-        hidden = self.mapped(x, layer.W_in, layer.b_in, fires=True, where=where)
+        hidden = self.linear(x, layer.W_in, layer.b_in, fires=True, where=where)
         skip = None if layer.skip is None else x.columns(layer.skip)
-        return self.mapped(hidden, layer.W_out, layer.b_out, skip=skip, where=where)
+        return self.linear(hidden, layer.W_out, layer.b_out, skip=skip, where=where)
 
     def grouped(self, groups: list[Group], shift: Floats | None, where: str) -> Rows | None:
         """Return the rows after neurons that are evaluated group by group; none unless all sums are exact.
@@ -337,7 +337,7 @@ class EveryRun:
         unit, total, fits = np.full(width, np.inf), np.zeros(width), np.ones(width, dtype=bool)
         for group in groups:
             matrix = group.layer.W_out
-            hidden = self.mapped(group.rows, group.layer.W_in, group.layer.b_in, fires=True, where=where)
+            hidden = self.linear(group.rows, group.layer.W_in, group.layer.b_in, fires=True, where=where)
             if hidden.off.any():
                 return None
             fits &= self._fits(matrix)
@@ -458,12 +458,12 @@ class InReals:
         """Remember the first reason for which nothing is known of a row."""
         self.stopped = self.stopped or why
 
-    def given(self, x: Floats, y: Floats) -> Rows:
+    def exact(self, x: Floats, y: Floats) -> Rows:
         """Return the sums of two given numbers, entry by entry."""
         terms = _Terms.of(x, np.eye(x.shape[1]), None, y)
         return Rows(np.asfortranarray(x + y), self._rounded(terms)[None])
 
-    def mapped(
+    def linear(
         self, x: Rows, matrix: Floats, shift: Floats | None, *, skip: Rows | None = None, where: str = ""
     ) -> Rows:
         """Return the product of the rows `[P, n]` with a matrix `[n, m]`, plus a shift and the skip rows, `[P, m]`."""
@@ -475,15 +475,15 @@ class InReals:
         off = x.off @ np.abs(matrix) + (0.0 if skip is None else skip.off) + self._rounded(terms)
         return Rows(value, off * _SLACK + (_FLOOR if x.off.any() else 0.0))
 
-    read_out = mapped
+    unembed = linear
 
-    def averaged(self, x: Rows, reads: Int64Array, dust: Floats, length: int) -> Rows:
-        """Return the averages of rows, as `EveryRun.averaged`."""
+    def weighted_mean(self, x: Rows, reads: Int64Array, dust: Floats, length: int) -> Rows:
+        """Return the averages of rows, as `EveryRun.weighted_mean`."""
         count = reads.shape[1]
         value = x.value.T[:, reads[:, 0]].T if count == 1 else (x.value.T[:, reads].sum(axis=2) / count).T
         off = x.off if len(x.off) == 1 else x.off[reads].max(axis=1)
         top = np.abs(x.value).max(axis=0, initial=0.0)
-        whole = (count == 1) | (top * count <= LARGEST_EXACT * units(x.value))  # `mapped` left room for underflow
+        whole = (count == 1) | (top * count <= LARGEST_EXACT * units(x.value))  # `linear` left room for underflow
         off = off + dust + np.where(whole, 0.0, 2.0 * UNIT * (count + length) * top)
         return Rows(value, off * _SLACK)
 
@@ -512,13 +512,13 @@ class InReals:
         """Return the rows after a layer of rectified neurons: distances pass those that surely fire, with their
         signs.
         """
-        hidden = self.mapped(x, layer.W_in, layer.b_in)
+        hidden = self.linear(x, layer.W_in, layer.b_in)
         before, away = hidden.value.copy(order="F"), hidden.off
         np.maximum(hidden.value, 0.0, out=hidden.value)
         known = Rows(hidden.value, np.zeros((1, hidden.value.shape[1])))
         skip = None if layer.skip is None else x.columns(layer.skip)
         still = None if skip is None else Rows(skip.value, np.zeros((1, skip.value.shape[1])))
-        result = self.mapped(known, layer.W_out, layer.b_out, skip=still, where=where)
+        result = self.linear(known, layer.W_out, layer.b_out, skip=still, where=where)
         if not x.off.any() and not away.any():
             return result
         fires, size = before > away, np.abs(layer.W_out)

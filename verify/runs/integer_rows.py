@@ -265,7 +265,7 @@ class _Chunk:
 
     def read_out(self, rows: Rows) -> Rows:
         """Return the logits of last rows."""
-        return self.arithmetic.read_out(rows, self.model.W_U[self._read_out], self.model.b_U)
+        return self.arithmetic.unembed(rows, self.model.W_U[self._read_out], self.model.b_U)
 
     @cached_property
     def _read_out(self) -> Int64Array:
@@ -363,13 +363,13 @@ class _Chunk:
         places = model.W_pos[list(positions)][:, columns]
         if (model.W_E[:, columns] == model.W_E[:1, columns]).all():  # what is read is the position alone
             first = np.zeros(len(positions), dtype=np.int64)
-            rows = self.arithmetic.given(model.W_E[first][:, columns], places)
+            rows = self.arithmetic.exact(model.W_E[first][:, columns], places)
             return rows, np.broadcast_to(np.arange(len(positions)), (count, len(positions)))
         tokens = self.contexts[:, list(positions)]
         alike = bool((places == places[:1]).all())  # what is read is the token alone
         first, cells = _distinct(tokens if alike else tokens * len(positions) + np.arange(len(positions)))
         token, position = tokens.ravel()[first], np.array(positions)[first % len(positions)]
-        return self.arithmetic.given(model.W_E[token][:, columns], model.W_pos[position][:, columns]), cells
+        return self.arithmetic.exact(model.W_E[token][:, columns], model.W_pos[position][:, columns]), cells
 
     def _neurons(self, step: _Step, block: FeedForward, rows: Rows, cells: Int64Array) -> tuple[Rows, Int64Array]:
         chosen = step.chosen
@@ -425,13 +425,13 @@ class _Chunk:
         ):
             shift = None if block.b_V is None else block.b_V[head][entries]
             where = f"block {step.place}, head {head}"
-            value = self.arithmetic.mapped(own.rows, block.W_V[head][np.ix_(own.columns, entries)], shift, where=where)
+            value = self.arithmetic.linear(own.rows, block.W_V[head][np.ix_(own.columns, entries)], shift, where=where)
             ids = np.stack([taken.pop(0) for _ in range(places.shape[2])], axis=1)
             dust = weight * (self.boxes.values[step.place][head][entries] + 1.0)
-            mixed.append(self.arithmetic.averaged(value, ids, dust, self.length))
+            mixed.append(self.arithmetic.weighted_mean(value, ids, dust, self.length))
             matrix.append(block.W_O[head][np.ix_(entries, step.written)])
         shift = None if block.b_O is None else block.b_O[step.written]
-        result = self.arithmetic.mapped(
+        result = self.arithmetic.linear(
             _beside(mixed), np.concatenate(matrix), shift, skip=skip, where=f"block {step.place}"
         )
         if lost.any():
@@ -445,7 +445,7 @@ class _Chunk:
         skip = rows.columns(np.searchsorted(step.read, step.written)) if block.skip else None
         shift = None if block.b_O is None else block.b_O[step.written]
         matrix = np.zeros((0, len(step.written)))
-        return self.arithmetic.mapped(nothing, matrix, shift, skip=skip, where=f"block {step.place}")
+        return self.arithmetic.linear(nothing, matrix, shift, skip=skip, where=f"block {step.place}")
 
     def _reads(self, place: int, block: Attention, heads: list[int], positions: Places) -> _Reads:
         """Return what some heads read from some positions: one row, or a power of two of rows with equal scores."""
@@ -472,7 +472,7 @@ class _Chunk:
         result, weights = [], []
         for head in heads:
             query, key = (
-                self.arithmetic.mapped(
+                self.arithmetic.linear(
                     rows,
                     matrix[head][columns],
                     None if shift is None else shift[head],

@@ -61,13 +61,13 @@ def test_a_shift_wakes_a_head():
 
 def written_together(monkeypatch):
     """How many heads were followed one by one, each time."""
-    calls, plain = [], InRowBalls.mixed
+    calls, plain = [], InRowBalls.attend
 
     def counted(self, block, query, *rest):
         calls.append(query.radius.shape[1])
         return plain(self, block, query, *rest)
 
-    monkeypatch.setattr(InRowBalls, "mixed", counted)
+    monkeypatch.setattr(InRowBalls, "attend", counted)
     return calls
 
 
@@ -158,9 +158,9 @@ def test_a_query_that_is_not_exactly_zero_is_not_idle(tiny, monkeypatch):
 def test_entries_that_cancel_to_zero_here_may_not_elsewhere_and_count_as_known_nothing_of():
     network, _ = random_network("one-hot", 3, sizes=(2, 1, 4, 3, 2, 2, 2))
     tensors = dict(dana_tensors(network)) | {"W_E": 0.1 * np.eye(2, 4), "W_pos": -0.1 * np.eye(1, 4)}
-    walk = InRowBalls(Norms(dana_network(**tensors)))
-    rows = walk.embedded(tensors["W_E"], tensors["W_pos"][[0, 0]])
-    assert rows.value[0, 0] == 0.0 and walk.nonzero(rows)[0].tolist() == [True, False, False, False]
+    arithmetic = InRowBalls(Norms(dana_network(**tensors)))
+    rows = arithmetic.embed(tensors["W_E"], tensors["W_pos"][[0, 0]])
+    assert rows.value[0, 0] == 0.0 and arithmetic.nonzero(rows)[0].tolist() == [True, False, False, False]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -421,7 +421,7 @@ def test_rows_of_which_a_norm_sees_nothing_give_entries_of_at_most_the_root_of_t
 def test_rows_of_which_nothing_is_known_give_balls_around_all_that_a_norm_or_a_softmax_can_return():
     unknown = arb_mat([[arb(math.nan), arb(0, math.inf), arb(1)]])
     for kind in ("layer", "rms"):
-        for ball in InBalls(one_row(row=[0.0])).normalized(unknown, Normalization(kind, np.ones(3))).entries():
+        for ball in InBalls(one_row(row=[0.0])).normalize(unknown, Normalization(kind, np.ones(3))).entries():
             assert ball.is_finite() and ball.contains(2) and ball.contains(-2)
     for scores in ([math.nan, 1.0], [1.0, math.nan], [math.inf, 0.0], [0.0, math.inf], [math.nan, math.inf]):
         for ball in forward_balls._softmax([arb(score) for score in scores]):

@@ -29,7 +29,7 @@ def points() -> np.ndarray:
 def test_an_activation_is_off_by_no_more_than_its_units(rows: Any, activation: Any) -> None:
     x = points()
     with np.errstate(all="ignore"):
-        y = rows.activated(rows.exact(x), activation)
+        y = rows.activate(rows.exact(x), activation)
     high, low = (y.high, y.low) if isinstance(y, DoubleDouble) else (y, np.zeros_like(y))
     units, worst = rows.activation_units(activation), 0.0
     with ctx.workprec(600):
@@ -44,7 +44,7 @@ def test_an_activation_is_off_by_no_more_than_its_units(rows: Any, activation: A
 @pytest.mark.parametrize("rows", [InFloat64(), InDoubleDouble()])
 def test_what_is_no_number_has_no_activation(rows: Any, activation: Any) -> None:
     with np.errstate(all="ignore"):
-        found = rows.high(rows.activated(rows.exact(np.array([np.nan, np.inf])), activation))
+        found = rows.high(rows.activate(rows.exact(np.array([np.nan, np.inf])), activation))
     assert not np.isfinite(found).any()
 
 
@@ -65,19 +65,19 @@ def test_growth_in_a_coarse_unit_lies_above_gamma(count: int) -> None:
 def test_scores_far_below_the_largest_have_no_numerator_and_a_nan_spoils_its_row(rows: Any) -> None:
     scores = rows.exact(np.array([[0.0, -599.0, -601.0, -1e300], [np.nan, 0.0, 0.0, 0.0]]))
     with np.errstate(all="ignore"):
-        powers = rows.high(rows.numerators(rows.below_largest(scores, np.ones((2, 4), dtype=bool))))
+        powers = rows.high(rows.exponentials(rows.subtract_max(scores, np.ones((2, 4), dtype=bool))))
     assert powers[0, 0] == 1.0 and 0.0 < powers[0, 1] < 1e-259 and not powers[0, 2:].any()
     assert np.isnan(powers[1]).any()
 
 
 def test_the_largest_of_large_scores_is_taken_away_with_its_low_word() -> None:
     scores = DoubleDouble(np.array([[1e30, 1e30, 1e30]]), np.array([[-1e13, 1e13, 0.0]]))
-    found = InDoubleDouble().below_largest(scores, np.ones((1, 3), dtype=bool))
+    found = InDoubleDouble().subtract_max(scores, np.ones((1, 3), dtype=bool))
     assert found.high.tolist() == [[-2e13, 0.0, -1e13]] and not found.low.any()
 
 
 @pytest.mark.parametrize("rows", [InFloat64(), InDoubleDouble()])
 def test_a_masked_score_has_weight_zero_however_large_it_is(rows: Any) -> None:
     scores = rows.exact(np.array([[1e300, 1.0]]))
-    powers = rows.high(rows.numerators(rows.below_largest(scores, np.array([[False, True]]))))
+    powers = rows.high(rows.exponentials(rows.subtract_max(scores, np.array([[False, True]]))))
     assert powers.tolist() == [[0.0, 1.0]]

@@ -221,7 +221,7 @@ def walked(model: Model, x: np.ndarray, radius: float, places: list[int] | None 
 
 def read(model: Model, x: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
     stream = walked(model, x, radius)
-    return InRowBalls(Norms(model)).read_out(stream.rows.taken(stream.cells[:, -1]), model.W_U, model.b_U)
+    return InRowBalls(Norms(model)).unembed(stream.rows.gather(stream.cells[:, -1]), model.W_U, model.b_U)
 
 
 def moved_rows(kind: str) -> tuple[Any, np.ndarray, np.ndarray]:
@@ -322,12 +322,12 @@ def test_the_centre_of_a_row_far_from_zero_is_known_only_as_well_as_its_rounding
     x = 1e8 + rng.normal(size=(1, 64, 7))
     norm = Normalization("layer", w=np.ones(7), epsilon=1e-9)
     model = Model((norm,), W_U=np.eye(7), W_E=np.eye(7), W_pos=np.eye(7))
-    walk = InRowBalls(Norms(model))
-    ball = walk.normalized(RowBalls(x[0], np.zeros(64)), norm)
-    pairs = InDoubleDouble().normalized(InDoubleDouble().exact(x[0]), norm)[0].high
+    arithmetic = InRowBalls(Norms(model))
+    ball = arithmetic.normalize(RowBalls(x[0], np.zeros(64)), norm)
+    pairs = InDoubleDouble().normalize(InDoubleDouble().exact(x[0]), norm)[0].high
     assert (np.linalg.norm(ball.value - pairs, axis=-1) <= ball.whole()).all()
     assert np.linalg.norm(ball.value - pairs, axis=-1).max() > 1e-10
-    value, radius = walk.read_out(ball, model.W_U, None)
+    value, radius = arithmetic.unembed(ball, model.W_U, None)
     assert (np.abs(value - pairs) <= radius).all() and np.abs(value - pairs).max() > 1e-10
 
 
@@ -393,7 +393,7 @@ def test_a_product_of_rows_is_as_uncertain_as_its_factors(seed: int, which: int)
     arithmetic = InRowBalls(Norms(model))
     values, radius = rng.normal(size=(2, 4, 3)), np.zeros((2, 4))
     radius[which] = 0.5
-    found = arithmetic.multiplied(*(RowBalls(value, r) for value, r in zip(values, radius, strict=True)))
+    found = arithmetic.multiply(*(RowBalls(value, r) for value, r in zip(values, radius, strict=True)))
     far = np.eye(3)[np.abs(values[1 - which]).argmax(axis=1)] * 0.5
     moved = [value + far * (place == which) for place, value in enumerate(values)]
     assert (np.linalg.norm(moved[0] * moved[1] - found.value, axis=1) <= found.whole() * (1 + 1e-12)).all()

@@ -107,8 +107,8 @@ def test_normalized_rows_are_held(kind: Any, size: float) -> None:
     rng = np.random.default_rng(1)
     norm = Normalization(kind, w=rng.normal(1, 0.3, WIDTH), b=rng.normal(size=WIDTH), epsilon=1e-3)
     a, x = arithmetic(norm), spread(rng, ROWS, WIDTH, size=size)
-    worst(x, lambda x: a.normalized(x, norm), lambda x: EXACT.normalized(x, norm)[0])
-    sharp = worst(bare(x), lambda x: a.normalized(x, norm), lambda x: EXACT.normalized(x, norm)[0])
+    worst(x, lambda x: a.normalize(x, norm), lambda x: EXACT.normalize(x, norm)[0])
+    sharp = worst(bare(x), lambda x: a.normalize(x, norm), lambda x: EXACT.normalize(x, norm)[0])
     assert sharp > 0.2 or size < 1e-3
 
 
@@ -117,10 +117,10 @@ def test_a_row_too_near_to_zero_is_a_ball(kind: Any) -> None:
     """Which is small without centring: a centred row may be divided by a root that knows another mean."""
     rng, norm = np.random.default_rng(2), Normalization(kind, w=np.ones(WIDTH), epsilon=1e-10)
     a, x = arithmetic(norm), spread(rng, ROWS, WIDTH, size=3.0)
-    out = a.normalized(x, norm)
+    out = a.normalize(x, norm)
     assert not out.linear.any() and np.isfinite(out.rest).all()
     assert (out.rest < 7 * np.sqrt(WIDTH)).all() == (kind == "rms")
-    worst(x, lambda x: a.normalized(x, norm), lambda x: EXACT.normalized(x, norm)[0])
+    worst(x, lambda x: a.normalize(x, norm), lambda x: EXACT.normalize(x, norm)[0])
 
 
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh", "silu"])
@@ -128,19 +128,19 @@ def test_a_row_too_near_to_zero_is_a_ball(kind: Any) -> None:
 def test_activated_rows_are_held(activation: Any, size: float) -> None:
     rng, a = np.random.default_rng(3), arithmetic()
     x = spread(rng, 40, WIDTH, size=size)
-    share = worst(x, lambda x: a.activated(x, activation), lambda x: EXACT.activated(x, activation))
+    share = worst(x, lambda x: a.activate(x, activation), lambda x: EXACT.activate(x, activation))
     assert share > 0.05 or size < 1e-3
     # One symbol alone: the second derivative is met in full at 0, a kink in full anywhere.
     one = Spread(np.zeros((1, 1)), np.full((1, 1, 1), size), np.zeros(1), np.zeros(1, int), 0, 1)
     assert (
-        worst(one, lambda x: a.activated(x, activation), lambda x: EXACT.activated(x, activation)) > 0.4 or size != 0.05
+        worst(one, lambda x: a.activate(x, activation), lambda x: EXACT.activate(x, activation)) > 0.4 or size != 0.05
     )
 
 
 def test_products_of_entries_are_held() -> None:
     rng, a = np.random.default_rng(4), arithmetic()
     x, y = (spread(rng, ROWS, WIDTH, size=0.3) for _ in range(2))
-    out, shares = a.multiplied(x, y), []
+    out, shares = a.multiply(x, y), []
     for _ in range(60):
         s = symbols_of(rng, x)
         shares.append(share_of_rest(member(rng, x, s) * member(rng, y, s), out, s))
@@ -157,19 +157,19 @@ def test_what_is_known_of_each_entry_counts(activation: Any) -> None:
     x = replace(spread(rng, 30, WIDTH, size=1e-3), rest=np.full(30, 1e-2))
 
     def neurons(x: Spread) -> Spread:
-        return a.activated(a.mapped(x, W, b), activation)
+        return a.activate(a.linear(x, W, b), activation)
 
     off = neurons(x)
     assert off.each is not None and (off.each[:, 0] < 0.02).all()
-    share = worst(x, neurons, lambda x: EXACT.activated(x @ W + b, activation))
+    share = worst(x, neurons, lambda x: EXACT.activate(x @ W + b, activation))
     assert share > 0.1
     # Gates: both factors know their entries.
-    gated = lambda x: a.multiplied(neurons(x), a.mapped(x, W, b))  # noqa: E731
-    worst(x, gated, lambda x: EXACT.activated(x @ W + b, activation) * (x @ W + b))
+    gated = lambda x: a.multiply(neurons(x), a.linear(x, W, b))  # noqa: E731
+    worst(x, gated, lambda x: EXACT.activate(x @ W + b, activation) * (x @ W + b))
     s = symbols_of(rng, x)
     for _ in range(20):
         y = member(rng, x, s)
-        beyond = np.abs(EXACT.activated(y @ W + b, activation) - at(off, s))
+        beyond = np.abs(EXACT.activate(y @ W + b, activation) - at(off, s))
         assert (beyond <= off.each).all()
 
 
@@ -180,9 +180,9 @@ def test_the_second_derivative_far_from_zero() -> None:
         h = 2.0**-10
         for t in (x, -x):
             second = (
-                EXACT.activated(t + h, activation)
-                - 2 * EXACT.activated(t, activation)
-                + EXACT.activated(t - h, activation)
+                EXACT.activate(t + h, activation)
+                - 2 * EXACT.activate(t, activation)
+                + EXACT.activate(t - h, activation)
             ) / h**2
             assert (np.abs(second) <= bounds + 1e-7).all()
         assert (np.diff(bounds) <= 0).all() and bounds[-1] < 1e-15 and bounds[0] >= 0.5
@@ -195,8 +195,8 @@ def test_a_product_of_entries_keeps_the_rest_of_each_factor(which: int) -> None:
     x, y = (bare(spread(rng, ROWS, WIDTH, size=1e-9)) for _ in range(2))
     x, y = (replace(z, rest=np.full(ROWS, 0.1 * (i == which))) for i, z in enumerate((x, y)))
     for together in (
-        a.multiplied(x, y),
-        a.multiplied(replace(x, each=np.broadcast_to(x.rest[:, None], x.value.shape)), y),
+        a.multiply(x, y),
+        a.multiply(replace(x, each=np.broadcast_to(x.rest[:, None], x.value.shape)), y),
     ):
         s = symbols_of(rng, x)
         shares = [share_of_rest(member(rng, x, s) * member(rng, y, s), together, s) for _ in range(100)]
@@ -214,12 +214,12 @@ def test_maps_and_heads_hold_rows_and_their_roundings() -> None:
     neurons = FeedForward(W, W.T, b_in=b, activation="relu")
     attention = Attention(maps, maps, maps, maps.transpose(0, 2, 1), attends="causal")
     a, x = arithmetic(neurons, attention), spread(rng, ROWS, WIDTH, size=0.1)
-    assert worst(x, lambda x: a.mapped(x, W, b), lambda x: x @ W + b) > 0.5
-    worst(x, lambda x: a.heads(x, maps, shifts), lambda x: np.einsum("pd,hdn->phn", x, maps) + shifts)
-    assert worst(x, lambda x: a.shifted(x, np.ones(WIDTH)), lambda x: x + 1.0) > 0.9
+    assert worst(x, lambda x: a.linear(x, W, b), lambda x: x @ W + b) > 0.5
+    worst(x, lambda x: a.project_heads(x, maps, shifts), lambda x: np.einsum("pd,hdn->phn", x, maps) + shifts)
+    assert worst(x, lambda x: a.add_bias(x, np.ones(WIDTH)), lambda x: x + 1.0) > 0.9
     h = spread(rng, ROWS, 3, 2, size=0.1, blocks=2)
     exact = lambda h: np.einsum("phn,hnd->pd", h, attention.W_O)  # noqa: E731
-    assert worst(h, lambda h: a.written(h, attention), exact) > 0.3
+    assert worst(h, lambda h: a.project_output(h, attention), exact) > 0.3
 
 
 def worst_sum(terms: np.ndarray, u: float, towards: float) -> float:
@@ -239,7 +239,7 @@ def test_a_product_rounds_by_less_than_is_said_in_the_worst_order(terms: int, sh
     W, b = rng.normal(size=(terms, 4)), rng.normal(size=4) if shifted else None
     x = Spread(rng.normal(size=(5, terms)), np.zeros((5, 0, terms)), np.zeros(5), np.arange(5), -1, 1)
     a = arithmetic(width=terms)
-    out = a.mapped(x, W, b)
+    out = a.linear(x, W, b)
     y, shares = out.value, []
     assert out.sum is not None
     for (p, j), bound in np.ndenumerate(out.sum.rounded):
@@ -254,14 +254,14 @@ def test_sums_share_symbols_only_of_one_age_and_owner() -> None:
     rng, a = np.random.default_rng(7), arithmetic()
     x = spread(rng, ROWS, WIDTH, size=0.1)
     opposite = replace(x, value=x.value + 1.0, linear=-x.linear, rest=np.zeros(ROWS))
-    together = a.added(replace(x, rest=np.zeros(ROWS)), opposite)
+    together = a.add(replace(x, rest=np.zeros(ROWS)), opposite)
     assert np.abs(together.linear).max() < 1e-4
     for other in (
         replace(opposite, age=8),
         replace(opposite, own=np.arange(ROWS)[::-1].copy()),
         replace(opposite, age=-1),
     ):
-        apart = a.added(replace(x, age=other.age if other.age < 0 else x.age), other)
+        apart = a.add(replace(x, age=other.age if other.age < 0 else x.age), other)
         # Symbols that are not the same ones may be opposite.
         for direction in rng.normal(size=(30, WIDTH)):
             reach = 2.0 * np.linalg.norm(x.linear @ direction, axis=1)
@@ -309,7 +309,7 @@ def test_what_heads_mix_is_held(attends: Any, options: Any, size: float) -> None
 
 def mixed_share(rng: Any, a: Any, block: Attention, pairs: Any, q: Spread, k: Spread, v: Spread) -> float:
     """How much of the rest rows of one draw of symbols take behind the heads."""
-    out, asked, positions = a.mixed(block, q, k, v, pairs), pairs.asked, pairs.asking.shape[1]
+    out, asked, positions = a.attend(block, q, k, v, pairs), pairs.asked, pairs.asking.shape[1]
     s = symbols_of(rng, q)
     asks, has, gives = (member(rng, x, s) for x in (q, k, v))
     y, symbols = np.empty_like(out.value), np.empty((len(asked), (1 + pairs.read.shape[1]) * s.shape[1]))
@@ -359,7 +359,7 @@ def test_scores_that_may_be_anywhere_leave_the_hull() -> None:
     block = Attention(one, one, one, np.ones((1, 2, WIDTH)), attends="last")
     a, pairs = arithmetic(block), pairs_of(block, np.array([[0, 1, 2]]), only_last=True)
     q, k, v = spread(rng, 3, 1, 2, size=9.0), spread(rng, 3, 1, 2, size=9.0), spread(rng, 3, 1, 2, size=1e-9)
-    out = a.mixed(block, q, k, v, pairs)
+    out = a.attend(block, q, k, v, pairs)
     assert np.abs(out.linear).max() < 2.0**-190
     assert (np.linalg.norm(v.value[:, 0] - out.value[0, 0], axis=1) <= out.rest[0, 0]).all() and out.rest[0, 0] < 9.0
 
@@ -374,20 +374,20 @@ def test_heads_of_hosts_are_held(together: bool) -> None:
 
     def normalized(x: np.ndarray) -> np.ndarray:
         rows = x.reshape(ROWS, 12) if together else x
-        return EXACT.normalized(rows, norm)[0].reshape(x.shape)
+        return EXACT.normalize(rows, norm)[0].reshape(x.shape)
 
     # The rests of all heads side by side are one; each head alone is held by it.
-    worst(x, lambda x: a.normalized_heads(x, norm, together), normalized)
-    assert worst(x, lambda x: a.turned(x, block, places), lambda x: EXACT.turned(x, block, places)) > 0.9
-    worst(x, lambda x: a.clipped(x, 0.5), lambda x: np.clip(x, -0.5, 0.5))
-    assert a.chosen_heads(x, [2, 0]).linear[0, 0, 0, 0] == x.linear[0, 0, 2, 0]
-    assert not a.clipped(x, 50.0).rest.max() > x.rest.max() * 2 + 1e-4
+    worst(x, lambda x: a.normalize_heads(x, norm, together), normalized)
+    assert worst(x, lambda x: a.rope(x, block, places), lambda x: EXACT.rope(x, block, places)) > 0.9
+    worst(x, lambda x: a.clip(x, 0.5), lambda x: np.clip(x, -0.5, 0.5))
+    assert a.select_heads(x, [2, 0]).linear[0, 0, 0, 0] == x.linear[0, 0, 2, 0]
+    assert not a.clip(x, 50.0).rest.max() > x.rest.max() * 2 + 1e-4
 
 
 def test_outputs_are_held_one_by_one_and_against_the_largest() -> None:
     rng, W, b = np.random.default_rng(12), np.random.default_rng(13).normal(size=(WIDTH, 4)), np.arange(4.0)
     a, x = arithmetic(), spread(rng, ROWS, WIDTH, size=0.2)
-    out = a.read_out(x, W, b)
+    out = a.unembed(x, W, b)
     top = out.value.argmax(axis=1)
     singles, pairs = [], []
     for _ in range(200):
@@ -398,11 +398,11 @@ def test_outputs_are_held_one_by_one_and_against_the_largest() -> None:
     assert 0.4 < np.max(singles) <= 1.0 and 0.4 < np.max(pairs) <= 1.0
     # Rounded outputs differ by the roundings of both.
     still = replace(x, linear=np.zeros_like(x.linear), rest=np.zeros(ROWS))
-    alone, moved, sums = a.read_out(still, W, b), a.mapped(x, W, b).sum, a.mapped(still, W, b).sum
+    alone, moved, sums = a.unembed(still, W, b), a.linear(x, W, b).sum, a.linear(still, W, b).sum
     assert sums is not None and moved is not None and (moved.rounded >= sums.rounded).all()
     assert (alone.apart >= sums.rounded + np.take_along_axis(sums.rounded, top[:, None], 1)).all()
-    assert a.bent(out, None, None) is out
-    bent = a.bent(out, 2.0, 1.5)
+    assert a.softcap(out, None, None) is out
+    bent = a.softcap(out, 2.0, 1.5)
     for _ in range(50):
         y = 1.5 * np.tanh((member(rng, x, symbols_of(rng, x)) @ W + b) / 2.0 / 1.5)
         assert (np.abs(y - bent.value) <= bent.radius).all()
@@ -413,7 +413,7 @@ def test_what_has_no_direction_is_a_ball() -> None:
     rng, a = np.random.default_rng(14), arithmetic()
     x, y = (spread(rng, 4, WIDTH, size=0.1) for _ in range(2))
     read = np.array([[0, 1], [2, 3]])
-    exact = a.mean(x, read), a.less(x, y), a.joined([x, y]), a.given(x.value), a.embedded(x.value, y.value)
+    exact = a.mean(x, read), a.subtract(x, y), a.concat([x, y]), a.exact(x.value), a.embed(x.value, y.value)
     values = (
         x.value[read].mean(axis=1),
         x.value - y.value,
@@ -426,7 +426,11 @@ def test_what_has_no_direction_is_a_ball() -> None:
     assert (exact[0].rest >= x.whole()[read].mean(axis=1)).all()
     assert (exact[1].rest >= x.whole() + y.whole()).all() and a.nonzero(x).all()
     heads = spread(rng, 4, 2, 3, size=0.1)
-    assert (a.at_rest(heads, 3).rest >= heads.whole()).all() and a.repeated(x, 2).value.shape == (4, 2, WIDTH)
+    assert (a.uniform_attention(heads, 3).rest >= heads.whole()).all() and a.repeat_heads(x, 2).value.shape == (
+        4,
+        2,
+        WIDTH,
+    )
 
 
 def test_an_overflow_is_noticed() -> None:
@@ -434,14 +438,14 @@ def test_an_overflow_is_noticed() -> None:
     x = spread(rng, ROWS, WIDTH, size=0.1)
     assert a.fits
     for spoil in (
-        lambda a: a.shifted(x, np.full(WIDTH, 1e38)),
-        lambda a: a.mapped(x, np.full((WIDTH, 2), 1e38), None),
-        lambda a: a.mapped(x, np.ones((WIDTH, 2)), np.full(2, 1e38)),
-        lambda a: a.multiplied(
+        lambda a: a.add_bias(x, np.full(WIDTH, 1e38)),
+        lambda a: a.linear(x, np.full((WIDTH, 2), 1e38), None),
+        lambda a: a.linear(x, np.ones((WIDTH, 2)), np.full(2, 1e38)),
+        lambda a: a.multiply(
             replace(x, value=np.full_like(x.value, 1e20)), replace(x, value=np.full_like(x.value, 1e20))
         ),
-        lambda a: a.added(replace(x, value=np.full_like(x.value, 3e37)), replace(x, value=np.full_like(x.value, 3e37))),
-        lambda a: a.activated(replace(x, value=np.full_like(x.value, 1e38)), "gelu"),
+        lambda a: a.add(replace(x, value=np.full_like(x.value, 3e37)), replace(x, value=np.full_like(x.value, 3e37))),
+        lambda a: a.activate(replace(x, value=np.full_like(x.value, 1e38)), "gelu"),
     ):
         other = arithmetic()
         spoil(other)
@@ -458,7 +462,7 @@ def test_scores_below_the_lowest_count_unless_nobody_knows_them(certain: bool) -
         return Spread(np.array(x)[:, None, None], np.zeros((2, 0, 1, 1)), np.array(rest)[:, None], np.arange(2), -1, 1)
 
     doubt = 1e-9 if certain else 750.0
-    out = a.mixed(block, fixed([0, 1], [0, 0]), fixed([-700, 0], [doubt, 0]), fixed([1, -1], [0, 0]), pairs)
+    out = a.attend(block, fixed([0, 1], [0, 0]), fixed([-700, 0], [doubt, 0]), fixed([1, -1], [0, 0]), pairs)
     assert out.value[0, 0, 0] == -1.0
     # A score that may be 50 above the other one brings the other value.
     assert (out.rest[0, 0] < 1e-5) == certain and (out.rest[0, 0] >= 2.0) != certain
@@ -468,7 +472,7 @@ def test_weights_that_are_taken_for_zero_count_however_large_the_rows() -> None:
     """A run may read what is not normal as 0."""
     W = np.full((WIDTH, 2), 0.9 * FLOAT32.smallest_normal)
     x = Spread(np.full((1, WIDTH), 1e20), np.zeros((1, 0, WIDTH)), np.zeros(1), np.arange(1), -1, 1)
-    y = arithmetic().mapped(x, W, None)
+    y = arithmetic().linear(x, W, None)
     assert y.sum is not None and (y.sum.rounded >= np.abs(y.value)).all() and (y.rest >= np.linalg.norm(y.value)).all()
 
 

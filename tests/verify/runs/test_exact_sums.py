@@ -31,10 +31,10 @@ def test_a_unit_is_the_largest_power_of_two_that_divides_a_column(numbers, expon
 def test_what_a_row_is_off_by_is_absorbed_by_any_number_but_0():
     arithmetic, one = EveryRun(FLOAT32), np.ones((1, 1))
     near = Rows(np.array([[0.0], [3.0]]), np.full((1, 1), 2.0**-70))
-    assert arithmetic.mapped(near, one, None).off[0, 0] >= 2.0**-70
-    assert arithmetic.mapped(near, one, np.array([1.0])).off[0, 0] == 0.0
+    assert arithmetic.linear(near, one, None).off[0, 0] >= 2.0**-70
+    assert arithmetic.linear(near, one, np.array([1.0])).off[0, 0] == 0.0
     far = Rows(np.array([[0.0], [3.0]]), np.full((1, 1), 2.0**-60))  # what a number of 64 bits does not absorb
-    assert (arithmetic.mapped(far, one, np.array([1.0])).off >= 2.0**-60).all()
+    assert (arithmetic.linear(far, one, np.array([1.0])).off >= 2.0**-60).all()
 
 
 def test_what_is_off_beside_0_is_rounded_in_each_term_too():
@@ -43,29 +43,29 @@ def test_what_is_off_beside_0_is_rounded_in_each_term_too():
     run = sequential([(least, half)] * 100, np.float16, np.random.default_rng(0))
     off = np.full((1, 100), float(least))
     matrix, skipped = np.full((100, 1), float(half)), Rows(np.zeros((1, 1)), off[:, :1])
-    each = EveryRun(FLOAT16).mapped(Rows(np.zeros((1, 100)), off), matrix, None)
-    beside = EveryRun(FLOAT16).mapped(Rows(np.zeros((1, 100)), off), matrix, None, skip=skipped)
+    each = EveryRun(FLOAT16).linear(Rows(np.zeros((1, 100)), off), matrix, None)
+    beside = EveryRun(FLOAT16).linear(Rows(np.zeros((1, 100)), off), matrix, None, skip=skipped)
     assert each.value == beside.value == 0.0 and float(run) == 100.0 * least <= each.off < beside.off - 1.5 * least
 
 
 def test_what_overflows_in_no_row_is_exact_whatever_all_columns_have_together():
     weights = np.full((8, 1), 2.0**11)  # the largest number of float16 is 65504
     each, together = (Rows(x, np.zeros((1, 8))) for x in (np.eye(8), np.ones((1, 8))))
-    assert (EveryRun(FLOAT16).mapped(each, weights, None).off == 0.0).all()
-    assert np.isinf(EveryRun(FLOAT16).mapped(together, weights, None).off).all()
+    assert (EveryRun(FLOAT16).linear(each, weights, None).off == 0.0).all()
+    assert np.isinf(EveryRun(FLOAT16).linear(together, weights, None).off).all()
 
 
 def test_a_neuron_that_is_surely_silent_needs_no_bits():
     # 2^26 x + 1 - 2^27 needs 27 bits, and is far below 0 where x is 1.
     x = Rows(np.array([[1.0, 1.0], [3.0, 1.0]]), np.zeros((1, 2)))
     arithmetic = EveryRun(FLOAT32)
-    fired = arithmetic.mapped(x, np.array([[2.0**26], [1.0]]), np.array([-(2.0**27)]), fires=True)
+    fired = arithmetic.linear(x, np.array([[2.0**26], [1.0]]), np.array([-(2.0**27)]), fires=True)
     assert (fired.value[0, 0], fired.off[0, 0]) == (0.0, 0.0) and fired.off[1, 0] > 0.0
-    plain = arithmetic.mapped(x, np.array([[2.0**26], [1.0]]), np.array([-(2.0**27)]))
+    plain = arithmetic.linear(x, np.array([[2.0**26], [1.0]]), np.array([-(2.0**27)]))
     assert (plain.off > 0.0).all()
     # 2^26 + 5 - 2^26 - 6 is -1, and 2 when it is summed from the left.
     four = Rows(np.ones((1, 4)), np.zeros((1, 4)))
-    near = arithmetic.mapped(four, np.array([[2.0**26], [5.0], [-(2.0**26)], [-6.0]]), None, fires=True)
+    near = arithmetic.linear(four, np.array([[2.0**26], [5.0], [-(2.0**26)], [-6.0]]), None, fires=True)
     assert near.value[0, 0] == 0.0 and near.off[0, 0] >= 2.0
 
 
@@ -90,17 +90,17 @@ def test_equal_scores_that_may_differ_move_an_average():
 def test_an_average_is_of_numbers_whose_sum_fits():
     rows = Rows(np.array([[2.0**23 - 1.0], [2.0**23]]), np.zeros((1, 1)))
     both, one = np.array([[0, 1]]), np.array([[0], [1]])
-    assert EveryRun(FLOAT32).averaged(rows, both, np.zeros(1), 2).off[0, 0] == 0.0
+    assert EveryRun(FLOAT32).weighted_mean(rows, both, np.zeros(1), 2).off[0, 0] == 0.0
     longer = Rows(rows.value + 2.0**23, rows.off)
-    assert EveryRun(FLOAT32).averaged(longer, both, np.zeros(1), 2).off[0, 0] > 0.0
-    assert EveryRun(FLOAT32).averaged(longer, one, np.zeros(1), 2).off[0, 0] == 0.0
+    assert EveryRun(FLOAT32).weighted_mean(longer, both, np.zeros(1), 2).off[0, 0] > 0.0
+    assert EveryRun(FLOAT32).weighted_mean(longer, one, np.zeros(1), 2).off[0, 0] == 0.0
     half = Rows(np.array([[1.0], [2.0]]), np.zeros((1, 1)))  # 1.5 is a multiple of 1/2 alone
     for dust, absorbed in ((2.0**-69, True), (2.0**-67.5, False)):
-        assert (EveryRun(FLOAT32).averaged(half, both, np.array([dust]), 3).off[0, 0] == 0.0) == absorbed
+        assert (EveryRun(FLOAT32).weighted_mean(half, both, np.array([dust]), 3).off[0, 0] == 0.0) == absorbed
     tenths = Rows(np.array([[0.1], [0.7]]), np.zeros((1, 1)))
-    assert InReals().averaged(tenths, both, np.zeros(1), 2).off[0, 0] > 0.0
-    assert InReals().averaged(half, both, np.zeros(1), 2).off[0, 0] == 0.0
-    assert EveryRun(FLOAT32).averaged(rows, one, np.zeros(1), 2).value.tolist() == rows.value.tolist()
+    assert InReals().weighted_mean(tenths, both, np.zeros(1), 2).off[0, 0] > 0.0
+    assert InReals().weighted_mean(half, both, np.zeros(1), 2).off[0, 0] == 0.0
+    assert EveryRun(FLOAT32).weighted_mean(rows, one, np.zeros(1), 2).value.tolist() == rows.value.tolist()
 
 
 def test_a_weight_that_the_format_does_not_hold_is_not_exact():
@@ -142,7 +142,7 @@ def test_partial_sums_lie_between_all_negative_and_all_positive_terms(terms, exa
     row = Rows(np.vstack([np.ones(len(terms)), np.zeros(len(terms))]), np.full((1, len(terms)), 0.0))
     if apart:  # beside a row of a smaller unit, so that the row is judged in units of its own
         row = Rows(np.vstack([row.value, np.full(len(terms), apart)]), row.off)
-    assert (EveryRun(FLOAT32).mapped(row, matrix, None).off[0, 0] == 0.0) == exact
+    assert (EveryRun(FLOAT32).linear(row, matrix, None).off[0, 0] == 0.0) == exact
     sums = {float(np.add.accumulate(np.array(order, np.float32))[-1]) for order in itertools.permutations(terms)}
     assert len(sums) == 1 or not exact
 
@@ -209,8 +209,8 @@ def test_what_a_column_moves_is_what_it_moves_in_the_row_where_that_is_most():
 @pytest.mark.parametrize("weight", [1e39, 1.0 + 2.0**-30])
 def test_a_weight_that_the_format_does_not_hold_is_not_exact_where_it_meets_0(weight):
     nothing = Rows(np.zeros((1, 1)), np.zeros((1, 1)))
-    assert EveryRun(FLOAT32).mapped(nothing, np.array([[weight]]), None).off[0, 0] > 0.0
-    assert EveryRun(FLOAT32).mapped(nothing, np.array([[1.0]]), None).off[0, 0] == 0.0
+    assert EveryRun(FLOAT32).linear(nothing, np.array([[weight]]), None).off[0, 0] > 0.0
+    assert EveryRun(FLOAT32).linear(nothing, np.array([[1.0]]), None).off[0, 0] == 0.0
 
 
 def test_neurons_in_groups_are_exact_or_nothing_is_said():

@@ -438,6 +438,6 @@ def test_weights_of_idle_heads_that_are_not_quite_equal_are_within_the_bound(nam
     u, length = FORMATS[name].unit_roundoff, 4
     arithmetic = InRowBalls(Norms(with_idle_heads()[0]), InFormat(FORMATS[name], EXP_ULPS))
     value = HeadBalls(np.ones((1, 1, 1)), np.ones((1, 1)), np.zeros((1, 1)))
-    moved = arithmetic.at_rest(value, length).radius[0, 0]
+    moved = arithmetic.uniform_attention(value, length).radius[0, 0]
     # Numerators within 2 u EXP_ULPS, their sum, the quotient, a product and a sum.
     assert (4.0 * EXP_ULPS + 2.0 * length) * u <= moved <= 3.0 * (4.0 * EXP_ULPS + 2.0 * length + 8.0) * u
