@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from byheart.folds.proved_fold import load_fold as load_fold
     from byheart.hosts.certify import certify as certify
     from byheart.hosts.export import export as export
-    from byheart.job import build_claim as build_claim
-    from byheart.job import build_named as build_named
-    from byheart.job import capacity_summary as capacity_summary
     from byheart.job import hold as hold
     from byheart.measured import require_made_again as require_made_again
     from byheart.memory import Answer as Answer
@@ -45,10 +42,13 @@ if TYPE_CHECKING:
     from byheart.reciting import recite as recite
     from byheart.report.page import report_html as report_html
     from byheart.report.page import write_report as write_report
+    from byheart.theorems.audit import audit_claims as audit_claims
+    from byheart.theorems.building import build_claim as build_claim
+    from byheart.theorems.building import build_named as build_named
+    from byheart.theorems.capacity import capacity_summary as capacity_summary
     from verify.kernel.check import check_folder as check_folder
     from verify.provers.memorization import certify_memorization as certify_memorization
     from verify.provers.memorization import check_memorization as check_memorization
-    from verify.theorems.audit import audit_claims as audit_claims
     from verify.torch.run import run_all as run_all
 
     __version__: str
@@ -59,13 +59,15 @@ else:
         "byheart.figures": ("Figures",),
         "byheart.hosts.certify": ("certify",),
         "byheart.hosts.export": ("export",),
-        "byheart.job": ("build_claim", "build_named", "capacity_summary", "hold"),
+        "byheart.job": ("hold",),
         "byheart.measured": ("require_made_again",),
         "byheart.memory": ("Answer", "Memory", "NewMemory", "load"),
         "byheart.folds.proved_fold": ("FoldAnswer", "ProvedFold", "load_fold"),
         "byheart.reciting": ("recite",),
         "byheart.report.page": ("report_html", "write_report"),
-        "verify.theorems.audit": ("audit_claims",),
+        "byheart.theorems.audit": ("audit_claims",),
+        "byheart.theorems.building": ("build_claim", "build_named"),
+        "byheart.theorems.capacity": ("capacity_summary",),
         "verify.kernel.check": ("check_folder",),
         "verify.provers.memorization": ("certify_memorization", "check_memorization"),
         "verify.torch.run": ("run_all",),

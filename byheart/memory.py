@@ -16,10 +16,10 @@ from byheart.explanation import Explanation, criterion_of_fact, explain, fate
 from byheart.figures import Figures
 from byheart.measured import Measured, page, summary_json
 from byheart.report.page import Details, drawn_numbers
-from constructions.attention.capacity.head_counts import Capacity
 from constructions.errors import InputError
 from constructions.formats.files import new_folder, write_atomically
 from constructions.model.model import Model
+from constructions.numeric.arrays import Int64Array
 from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.rule import RuleTask
@@ -177,6 +177,10 @@ class Memory:
         )  # fmt: skip
 
 
+Ranks = tuple[Int64Array, Int64Array]
+"""Certified bounds of a rank, from below and from above, with 0, 1, ... heads."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class NewMemory(Memory):
     """A memory that was just built, with all that is known of it.
@@ -186,14 +190,14 @@ class NewMemory(Memory):
         model: The weights.
         certificate: What is proved.
         proved: The certificate with the bounds of each context.
-        needed: What the contexts need, where it was found out.
+        ranks: What rank the features can have with 0, 1, ... heads, where it was found out.
         figures: The figures.
         source: What the task was made from, in a few words.
     """
 
     task: AnyTask
     proved: Proved[Answers]
-    needed: Capacity | None
+    ranks: Ranks | None
     figures: Figures
     source: str
 
@@ -226,8 +230,8 @@ class NewMemory(Memory):
                 divergence_upper=self.proved.answers.loss_upper,
                 margin_lower=self.proved.answers.margin_lower,
                 empirical_divergence=empirical.midpoint,
-                ranks_lower=None if self.needed is None else self.needed.heads.ranks,
-                ranks_upper=None if self.needed is None else self.needed.ranks_upper,
+                ranks_lower=None if self.ranks is None else self.ranks[0],
+                ranks_upper=None if self.ranks is None else self.ranks[1],
             )
             drawn = drawn_numbers(self.model, task, details)
         measured = Measured.of(self.figures.json(), self.certificate, source=self.source, drawn=drawn)

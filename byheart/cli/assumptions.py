@@ -32,29 +32,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from dataclasses import asdict
-
-    from constructions.attention.capacity.promised_ranks import promised_ranks
+    from byheart.theorems.assumptions import assumptions_summary
     from constructions.errors import FileFormatError
-    from constructions.named.context_arrays import read_contexts
-    from verify.theorems.saturated_heads.assumptions import assess_assumptions
 
     try:
-        contexts, queries = read_contexts(options.data)
+        with progress_lines(options) as progress:
+            summary = assumptions_summary(
+                options.data,
+                n_heads=options.heads,
+                d_head=options.head_dim,
+                samples=options.samples,
+                seed=options.seed,
+                progress=progress,
+            )
     except FileFormatError as error:  # no file that byheart wrote: bad input, and nothing is refuted
         return fail(options, error, BAD_USAGE)
-    with progress_lines(options) as progress:
-        found = assess_assumptions(
-            contexts, queries, n_heads=options.heads, samples=options.samples, seed=options.seed, progress=progress
-        )
-    promised = promised_ranks(
-        n_examples=found.n_examples,
-        n_ctx=found.n_ctx,
-        d_model=found.d_model,
-        n_heads=found.n_heads,
-        d_head=found.d_model if options.head_dim is None else options.head_dim,
-    )
-    summary = {**found.summary(), "heads": found.n_heads, "promised": asdict(promised)}
     print_summary(options, {"headline": _headline(summary), **summary}, _assumptions_tables)
     return worst({EXIT_CODES[summary[f"assumption_{i}"]["verdict"]] for i in (1, 2, 3)})
 

@@ -38,9 +38,9 @@ def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
     # Its matrices are small: threads of the BLAS, which is loaded now, would wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from byheart.theorems.audit import audit_outcome, audit_summaries
+    from byheart.theorems.register import claims
     from constructions.errors import InputError
-    from verify.theorems.audit import audit_outcome, audit_summaries
-    from verify.theorems.claims import claims
 
     page = options.html
     if page is not None and (page.is_dir() or not page.absolute().parent.is_dir()):  # before minutes of work, not after

@@ -15,8 +15,7 @@ from constructions.errors import InputError
 
 if TYPE_CHECKING:
     from byheart.figures import Figures
-    from constructions.named.folds import HandcraftedFold
-    from constructions.named.registry import NamedConstruction, Parameter
+    from byheart.theorems.building import HandcraftedFold, NamedConstruction, Parameter
 
 HELP = "build the construction of a theorem for your own data, and certify it"
 EXAMPLE = "byheart build parity --param bits=64"
@@ -54,8 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from constructions.named.folds import FOLDS
-    from constructions.named.registry import NAMED, names
+    from byheart.theorems.building import FOLDS, NAMED, names
 
     if options.name is None:
         listed = [(each.name, _line(each)) for each in NAMED]
@@ -116,7 +114,7 @@ def _built_fold(
 
 def _beside(name: str) -> "NamedConstruction | None":
     """Return the construction that takes data of one's own where a claim builds weights without."""
-    from constructions.named.registry import NAMED
+    from byheart.theorems.building import NAMED
 
     return next((each for each in NAMED if each.beside == name), None)
 
@@ -124,8 +122,8 @@ def _beside(name: str) -> "NamedConstruction | None":
 def _built_by_name(
     options: argparse.Namespace, construction: "NamedConstruction", given: dict[str, Path], out: Path
 ) -> "Figures":
-    from byheart.job import build_named
-    from verify.theorems.claims import claim
+    from byheart.theorems.building import build_named
+    from byheart.theorems.register import claim
 
     file = given.pop(construction.data.name, None)
     for name, other in given.items():
@@ -144,9 +142,8 @@ def _built_by_name(
 
 
 def _built_for_claim(options: argparse.Namespace, given: dict[str, Path], out: Path) -> "Figures":
-    from byheart.job import build_claim
-    from constructions.named.registry import named
-    from verify.theorems.claims import claim
+    from byheart.theorems.building import build_claim, named
+    from byheart.theorems.register import claim
 
     if "." not in options.name:
         named(options.name)  # names the nearest construction, or all of them

@@ -15,8 +15,8 @@ from constructions.counted import counted
 
 if TYPE_CHECKING:
     from byheart.figures import CapacityFigures
-    from constructions.attention.capacity.rank_profile import RankCell, RankProfile
-    from constructions.named.context_rows import ContextRows
+    from byheart.theorems.capacity import ContextRows
+    from byheart.theorems.rank_profile import RankCell, RankProfile
     from constructions.progress import Progress
     from constructions.tasks.task import Task
 
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from byheart.job import capacity_profile, capacity_summary
+    from byheart.theorems.capacity import capacity_profile, capacity_summary
 
     _require_suffixes(options.profile_to)
     with progress_lines(options) as progress:
@@ -81,9 +81,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _read(options: argparse.Namespace, progress: "Progress") -> "tuple[Task | ContextRows, str, str]":
     """Return the task or the contexts, how they were read, and what was left out."""
+    from byheart.theorems.capacity import contexts_alone
     from constructions.errors import InputError
-    from constructions.named.context_rows import read_context_rows
-    from constructions.named.labelled_contexts import require_distinct
 
     if not options.contexts:
         try:
@@ -103,8 +102,7 @@ def _read(options: argparse.Namespace, progress: "Progress") -> "tuple[Task | Co
     if source is None or (options.source is not None and options.table is not None):
         raise InputError("--contexts", "is given without a file of contexts, or with two", "FILE or --table CSV")
     form = table_options(options)
-    found = read_context_rows(source, delimiter=form["delimiter"], header=bool(form["header"]))
-    require_distinct(found, theorem="Independence of the features")
+    found = contexts_alone(source, delimiter=form["delimiter"], header=bool(form["header"]))
     return found, f"contexts alone, without answers: {counted(len(found.tokens), 'row')}", ""
 
 

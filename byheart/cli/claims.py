@@ -15,7 +15,6 @@ from byheart.terminal.tables import Rows, print_list, print_tables
 from byheart.theorems.claims_table import csv_table, latex_table, parameters, verdict
 from constructions.counted import counted
 from constructions.errors import InputError
-from constructions.named.names import leading_from
 
 HELP = "list the claims of the literature, with verdicts"
 EXAMPLE = "byheart claims dana.lemma-2"
@@ -23,7 +22,7 @@ EXAMPLE = "byheart claims dana.lemma-2"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the words and options of the command."""
-    from verify.theorems.claim import Judgement, Kind
+    from byheart.theorems.register import Judgement, Kind
 
     parser.add_argument(
         "claim",
@@ -72,8 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _named(words: list[str]) -> list[dict[str, Any]]:
     """Return the claims that some word selects, in the order of the register; of no words all."""
-    from verify.theorems.claim import Judgement
-    from verify.theorems.claims import listing, no_claim, register
+    from byheart.theorems.register import Judgement, listing, no_claim, register
 
     if set(words) <= set(register()):
         return listing(words or None)
@@ -156,6 +154,8 @@ def _claims_tables(listed: list[dict[str, Any]]) -> Rows:
 
 def _built(claim: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what `byheart build` makes of a claim, and for what; or where the truth holds, if it makes nothing."""
+    from byheart.theorems.register import leading_from
+
     if (named := leading_from(claim["id"])) is not None:
         return [("builds", f"{named.name}: {named.line}; `byheart build {named.name} --{named.data} FILE`")]
     if claim["parameters"] is None:

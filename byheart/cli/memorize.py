@@ -136,15 +136,14 @@ def _beside(parameters: int, task: "Task") -> str:
     """Return what the reference takes in other forms, and how to have less of it."""
     import lzma
 
+    from byheart.theory import theorems
     from constructions.tasks.text import default_text
-    from constructions.theorem_1.parameters import printed_count
 
-    text = default_text().encode()
-    count = printed_count(d_vocab=task.d_vocab, n_ctx=task.n_ctx, d_model=2, facts=task.n_contexts)
+    text, memorized = default_text().encode(), theorems("memorized")
+    counts = "" if memorized is None else f"{memorized.counted_by_theorem_1(task)}; "
     return (
-        f"Beside it: Theorem 1 of Dana et al. counts {count:,} parameters for labels of these contexts (d = 2); the "
-        f"text has\n{len(text):,} bytes, xz makes {len(lzma.compress(text)):,} of them, and a dense float32 file of "
-        f"these parameters takes {4 * parameters:,}.\n"
+        f"Beside it: {counts}the text has\n{len(text):,} bytes, xz makes {len(lzma.compress(text)):,} of them, and a "
+        f"dense float32 file of these parameters takes {4 * parameters:,}.\n"
         "The next-token distributions of its 1,024 most frequent contexts: byheart memorize --facts 1024\n"
     )
 

@@ -6,7 +6,7 @@ Pages: docs/memories.md, docs/contributing.md
 """
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from constructions.errors import ResourceError
 from constructions.model.precision import Precision
@@ -56,6 +56,7 @@ class Memory(ABC):
         exact: The precisions in which no sum of its runs is rounded: of such memories the one of fewest parameters is
             built first. No others are tried in 16 bits, and one that is exact in these alone is tried there alone.
         turn: When it is tried, of those whose runs are rounded: the fastest first.
+        rests_on_rank: Whether it holds any facts because the features of their contexts are independent.
 
     Example:
         >>> from constructions.memories.knots import knots_memory
@@ -75,6 +76,7 @@ class Memory(ABC):
     attention_only: ClassVar[bool] = False
     exact: ClassVar[tuple[Precision, ...]] = ()
     turn: ClassVar[int] = 0
+    rests_on_rank: ClassVar[bool] = False
 
     @abstractmethod
     def build(self, task: "Task", limits: Limits) -> "Construction[Task]":
@@ -86,6 +88,17 @@ class Memory(ABC):
             HypothesisError, InputError: It does not hold such a task; says why.
             ResourceError: It would take more time or memory than there is.
         """
+
+    def sized(self, d_model: int | None, d_head: int | None, **sizes: Any) -> "Memory":
+        """Return the same memory of sizes that are given; of most memories the task alone decides them.
+
+        Args:
+            d_model: Dimensions of the stream.
+            d_head: Dimensions of a head.
+            sizes: Others, that this memory alone has.
+        """
+        del d_model, d_head, sizes
+        return self
 
     def fewest(self, task: "Task", dtype: Precision) -> int:
         """Parameters that it takes at least for a task in a precision, known before it is built; 0 if nothing is known.

@@ -6,23 +6,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from byheart import job, memory
+from byheart import certified, job, memory
 from byheart.choice import trial
 from byheart.figures import Tried
-from byheart.job import capacity_summary, ever_smaller, hold, run_summary
+from byheart.job import ever_smaller, hold
 from byheart.memory import load
+from byheart.running import run_summary
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
-from constructions.memories.information_limit import information_limit
 from constructions.model.model import Model
-from constructions.tasks.criterion import Criterion
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Counts, Task, make_task
-from constructions.tasks.text import default_text, text_task
 from constructions.theorem_1 import memory as heads
-from tests.exports import MODELS, task_of
-from verify.certificates.certificate import MODEL_FILE, TASK_FILE, Certificate
-from verify.forward.logits import enclose_logits
-from verify.provers.memorization import certify_memorization, check_memorization
+from tests.small_texts import memorize_into, small_text
+from verify.provers.memorization import check_memorization
 from verify.verdict import Verdict
 
 FIELDS = {
@@ -31,14 +27,6 @@ FIELDS = {
     "held", "wrong", "headline", "asked", "origin", "guess_kl_lower", "text_kl",
     "encoder_kl", "unavoidable_kl", "torch", "seconds", "files",
 }  # fmt: skip
-
-
-def small_text(length=6000, **options):
-    return text_task(default_text()[:length], **({"vocabulary": 12, "context": 3, "facts": 60} | options))
-
-
-def memorize_into(out, task, **options):
-    return hold(task, **options).save(out)
 
 
 def test_the_folder_holds_what_the_figures_say(tmp_path):
@@ -96,35 +84,6 @@ def test_labels_of_a_table_are_held_in_any_dimension(tmp_path, d_model):
     assert figures.torch["bfloat16"].within_bound is None
 
 
-def test_the_fewest_heads_suffice_and_one_fewer_is_refused_with_their_number(tmp_path):
-    task = small_text(facts=40)
-    fewest = capacity_summary(task, d_model=11, d_head=4).fewest_heads
-    figures = memorize_into(tmp_path / "out", task, d_model=11, d_head=4, n_heads=fewest)
-    assert figures.verdict == "PROVED" and figures.rank_lower == figures.rank_upper == 40
-    with pytest.raises(CapacityError, match=f"{fewest} heads suffice") as error:
-        memorize_into(tmp_path / "less", task, d_model=11, d_head=4, n_heads=fewest - 1)
-    assert error.value.fewest_heads == fewest
-    assert not (tmp_path / "less").exists()
-
-
-def test_heads_whose_rank_is_proved_suffice_without_an_elimination(monkeypatch):
-    task = small_text(facts=40)
-    exact = hold(task, d_model=11, d_head=4).figures
-    monkeypatch.setattr(heads, "QUICK_ELIMINATION", 0)
-    quick = hold(task, d_model=11, d_head=4).figures
-    assert quick.rank_proved and quick.rank_lower == exact.rank_lower == 40
-    assert quick.fewest_heads == quick.heads_alone == quick.heads == exact.heads > exact.fewest_heads
-    assert quick.necessary_heads == exact.necessary_heads == exact.fewest_heads
-
-
-def test_the_paper_counts_more_than_there_is_on_one_last_token():
-    xor = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]])
-    task = make_task(xor, Counts.from_rows([{0: 1}] * 4), vocabulary=("0", "1"), target="labels")
-    figures = capacity_summary(task, d_model=4, d_head=4, n_heads=1)
-    assert (figures.paper_rank, figures.rank_lower, figures.rank_upper) == (4, 3, 3)
-    assert (figures.paper_heads, figures.fewest_heads) == (0, 2)
-
-
 def test_one_context_of_one_token_is_a_task(tmp_path):
     counts = Counts.from_rows([{0: 2, 1: 1}])
     for target in ("laws", "labels"):
@@ -177,56 +136,10 @@ def test_an_interruption_leaves_nothing_behind(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_where_laws_do_not_fit_it_is_said_how_much_is_unavoidable(tmp_path):
-    figures = memorize_into(tmp_path / "out", small_text(), d_model=5, d_head=2, tail="none")
-    (lower, upper), (_, reached) = figures.unavoidable_kl, figures.encoder_kl
-    assert 1e-4 < lower < upper == reached < 0.1
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert "A stream of 5 dimensions cannot hold every law over 12 tokens" in page
-    certificate = Certificate.load(tmp_path / "out")
-    assert certificate.answers.values["held"] == figures.held < 60
-    assert figures.headline.startswith("NOT MEMORIZED") and f"{figures.held} of 60" in figures.headline
-    assert check_memorization(tmp_path / "out", Criterion.at_most(figures.mean_loss_upper)).verdict is Verdict.PROVED
-    # The weighted divergence lies below the largest one, by the bounds of the certificate too.
-    assert reached <= figures.max_loss_upper
-    assert figures.verdict == "REFUTED"
-
-
-def test_laws_that_fit_have_nothing_unavoidable_and_labels_have_no_laws(tmp_path):
-    laws = memorize_into(tmp_path / "laws", small_text(), d_model=11, tail="none")
-    assert laws.unavoidable_kl == [0.0, 0.0] and 0 <= laws.encoder_kl[0] <= laws.encoder_kl[1] < 1e-18
-    assert "cannot hold every law" not in (tmp_path / "laws" / "report.html").read_text()
-    labels = memorize_into(tmp_path / "labels", small_text(target="labels"), memory="knots")
-    assert labels.unavoidable_kl is None and labels.encoder_kl is None
-
-
-def test_a_stored_folder_runs_within_its_bound(tmp_path):
-    memorize_into(tmp_path / "out", small_text(), tail="none")
-    result = run_summary(tmp_path / "out", device="cpu", dtype="float32")
-    assert result["within_bound"] is True and result["accuracy"] == 1.0 and result["dtype"] == "float32"
-    again = run_summary(tmp_path / "out", device="cpu", dtype="float32", threads=1)
-    assert again["max_output_error"] <= again["largest_bound"] and again["within_bound"] is True
-    with pytest.raises(InputError, match="threads = 0"):
-        run_summary(tmp_path / "out", device="cpu", dtype="float32", threads=0)
-
-
 def test_progress_tells_every_stage_in_order(tmp_path):
     seen = []
     memorize_into(tmp_path / "out", small_text(), tail="none", progress=lambda stage, *_: seen.append(stage))
     assert list(dict.fromkeys(seen)) == ["weights", "certificate", "every run", "encoder", "torch"]
-
-
-def test_what_laws_leave_unavoidable_depends_on_the_number_of_answers():
-    rng = np.random.default_rng(0)
-    contexts = np.array([[i, j] for i in range(2) for j in range(2)])
-    rows = [{k: int(rng.integers(1, 40)) for k in range(7)} for _ in contexts]
-    few = make_task(contexts, Counts.from_rows(rows), vocabulary=("a", "b"), answers=tuple("tuvwxyz"))
-    lower, upper = hold(few, d_model=2).figures.unavoidable_kl
-    assert 0.0 < lower <= upper
-    rows = [{k: int(rng.integers(1, 40)) for k in range(3)} for _ in range(9)]
-    contexts = np.arange(9)[:, None]
-    many = make_task(contexts, Counts.from_rows(rows), vocabulary=tuple("abcdefghi"), answers=tuple("xyz"))
-    assert hold(many, d_model=2).figures.unavoidable_kl == [0.0, 0.0]
 
 
 def facts_of_three_columns() -> Task:
@@ -236,12 +149,12 @@ def facts_of_three_columns() -> Task:
 
 def run_instead(monkeypatch, runs) -> None:
     """Let runs in torch show something else."""
-    for module in (job, trial):
+    for module in (certified, trial):
         monkeypatch.setattr(module, "runs_in_torch", runs)
 
 
 def test_the_rank_of_very_many_contexts_is_stated_only_where_a_memory_rests_on_it(monkeypatch):
-    monkeypatch.setattr(job, "_LARGEST_WITNESS", 8)
+    monkeypatch.setattr(certified, "_LARGEST_WITNESS", 8)
     run_instead(monkeypatch, lambda *_, **__: None)
     for name, stated in (("last-token-heads", False), ("theorem-1", True)):
         figures = hold(facts_of_three_columns(), memory=name).figures
@@ -393,37 +306,3 @@ def test_without_torch_the_smallest_is_taken_and_nothing_is_said_of_runs(monkeyp
     figures = hold(small_text()).figures
     assert figures.memory == "one-hot-laws" and figures.torch is None
     assert figures.memories[0].smallest_dtype is None and figures.memories[0].least_margin is None
-
-
-def test_the_bounds_of_any_architecture_are_met_from_both_sides():
-    task = small_text(target="labels")
-    figures = capacity_summary(task)
-    (fewest, most), (below, above) = figures.any_labels, figures.any_laws
-    assert fewest == information_limit(task, 64)
-    built = hold(task, memory="knots", dtype="float64").model
-    neurons = built.blocks[1].W_in.shape[1]
-    assert most == built.parameters + 3 * (59 - neurons)  # what some labels take: a neuron for each context but one
-    assert (below, above) == (60 * 11, 60 * 11 + 59 + 12 + 3) and 0 < fewest < most
-
-
-def values_off_by_their_number(folder):
-    """The layer of values for targets that its outputs are off by 0, 1, 2, ... from."""
-    layer, task = MODELS["layer of values"], task_of("layer of values")
-    shift = np.arange(task.n_examples, dtype=float)
-    outputs = enclose_logits(layer, task).midpoint
-    shifted = replace(task, labels=outputs + shift[:, np.newaxis])
-    asked = Criterion.at_most(float(task.n_examples))
-    proved = certify_memorization(layer, shifted, asked)
-    folder.mkdir()
-    layer.save(folder / MODEL_FILE)
-    shifted.save(folder / TASK_FILE)
-    proved.save(folder)
-    return shift
-
-
-def test_a_run_of_values_says_their_mean_and_their_largest_distance(tmp_path):
-    pytest.importorskip("torch")
-    shift = values_off_by_their_number(tmp_path / "out")
-    found = run_summary(tmp_path / "out", device="cpu", dtype="float64")
-    assert found["mean_label_error"] == pytest.approx(shift.mean())
-    assert f"distance worst = {shift.max():.4g}, mean = {shift.mean():.4g}, measured" in found["headline"]

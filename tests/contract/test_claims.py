@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from byheart.job import build_claim
+from byheart.theorems.building import build_claim
 from constructions.errors import HypothesisError, InputError
 from tests.audits import audited
 from tests.by_kernel import check_by_kernel

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.cli.main import main
-from byheart.job import build_named
+from byheart.theorems.building import build_named
 from byheart.theorems.findings import findings
 from constructions.errors import InputError
 from constructions.model.shapes import is_dana_network

@@ -15,7 +15,7 @@ certify = of("byheart/hosts/certify.py", "tests/byheart/hosts/test_handshake.py"
 reading = of("byheart/hosts/reading.py", "tests/byheart/hosts/test_handshake.py")
 export = of("byheart/hosts/export.py", "tests/byheart/hosts/test_export.py")
 computed = of("verify/divergence/computed.py", "tests/byheart/hosts/test_parity.py")
-job = of("byheart/job.py", "tests/falsify/test_words.py")
+running = of("byheart/running.py", "tests/falsify/test_words.py")
 stated_answers = of("verify/provers/answers.py", "tests/falsify/test_tampering.py")
 
 MUTANTS = [
@@ -70,7 +70,7 @@ MUTANTS = [
     reading("if np.ma.isMaskedArray(tensor):", "if False:", "hidden entries count"),
     export("if refuse and found.verdict is not Verdict.PROVED:", "if False:", "what loses is written"),
     computed('right if task.target == "labels" else right & near', "right", "an argmax is a law"),
-    job(
+    running(
         "if found.verdict is Verdict.PROVED and judged.outcome.verdict is not Verdict.PROVED:",
         "if False:",
         "what is measured is held though the weights do not hold it",

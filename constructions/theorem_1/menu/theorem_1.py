@@ -4,7 +4,7 @@ Page: docs/claims/theorem_1.md
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from constructions.memories.memory import Limits, Memory
 from constructions.model.precision import Precision
@@ -30,12 +30,25 @@ class Theorem1(Memory):
     page = "docs/claims/theorem_1.md"
     attention_only = True
     turn = 12
+    rests_on_rank = True
 
     d_model: int | None = None
     d_head: int | None = None
     n_heads: int | None = None
     front_end: "Recipe | None" = None
     tail: str | None = None
+
+    def sized(self, d_model: int | None, d_head: int | None, **sizes: Any) -> "Theorem1":
+        """Return these heads with the sizes that are given, the front end by its name.
+
+        Raises:
+            InputError: There is no such front end.
+        """
+        from constructions.attention.families import named_recipe
+
+        front_end = sizes.pop("front_end", None)
+        recipe = None if front_end is None else named_recipe(front_end)
+        return Theorem1(d_model, d_head, front_end=recipe, **sizes)
 
     def build(self, task: "Task", limits: Limits) -> "HeadsOfTheorem1":
         from constructions.attention.families import fitting_attention

@@ -55,7 +55,7 @@ def layer_claim(kind="regression"):
 
 @pytest.fixture
 def layer_folder(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("verify.theorems.claims.claim", lambda id: layer_claim())
+    monkeypatch.setattr("byheart.theorems.register.claim", lambda id: layer_claim())
     assert main(["build", "x.model", "--verbose", "--out", str(tmp_path / "layer")]) == 0
     shown = capsys.readouterr().out
     for phrase in (
@@ -83,7 +83,7 @@ def test_a_layer_is_built_checked_and_run_like_a_network(layer_folder, capsys):
 
 
 def test_a_layer_of_classes_shows_its_margin_and_its_accuracy(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("verify.theorems.claims.claim", lambda id: layer_claim("classification"))
+    monkeypatch.setattr("byheart.theorems.register.claim", lambda id: layer_claim("classification"))
     assert main(["build", "x.model", "--verbose", "--out", str(tmp_path / "layer")]) == 0
     shown = capsys.readouterr().out
     assert "least margin" in shown and "accuracy 1;" in shown

@@ -1,0 +1,132 @@
+"""What the theorems say beside weights that hold a task: how many heads they need, and what no encoder avoids.
+
+Pages: docs/claims/capacity.md, docs/claims/theorem_1.md
+"""
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from byheart.clock import Clock, within
+from byheart.figures import Ends
+from byheart.memory import Ranks
+from constructions.attention.capacity.head_counts import Capacity, capacity
+from constructions.model.construction import Construction
+from constructions.model.model import Model
+from constructions.model.shapes import is_dana_network
+from constructions.progress import Progress
+from constructions.tasks.task import Task
+from constructions.theorem_1.memory import QUICK_ELIMINATION, HeadsOfTheorem1
+from constructions.theorem_1.parameters import printed_count
+from verify.certificates.certificate import FEATURE_RANK, Certificate
+from verify.provers.answer_bounds import Answers
+from verify.provers.proved import Proved
+from verify.theorems.encoders.encoder_ceiling import network_divergence
+from verify.theorems.encoders.encoder_floor import encoder_floor
+
+if TYPE_CHECKING:
+    from verify.arithmetic.enclosure import Enclosure
+
+_COVERED, _COVERED_ENTRIES = 4000, 1024  # cones of directions, of laws with so many entries: some seconds
+_COVERED_WORK = 2**25  # entries of laws times squared moves of a context, for all cones: some seconds too
+
+
+class Beside(NamedTuple):
+    """What the theorems say of weights.
+
+    Args:
+        figures: Fields of `byheart.figures.Figures`.
+        ranks: Certified bounds of the rank of the features with 0, 1, ... heads, from below and from above.
+    """
+
+    figures: dict[str, Any]
+    ranks: Ranks | None
+
+
+def beside(built: Construction[Any], task: Task, proved: Proved[Answers], clock: Clock) -> Beside:
+    """Return what the theorems say of weights, and how the heads of Theorem 1' were found.
+
+    Args:
+        built: What was built.
+        task: What it holds, tokens.
+        proved: Its certificate.
+        clock: Times both stages.
+    """
+    model, found = built.model, dict[str, Any]()
+    if isinstance(built, HeadsOfTheorem1):
+        needed = built.needed
+        found = {"front_end": built.built.front_end, "route": built.built.route, "tail": built.tail}
+    elif is_dana_network(model) and model.n_heads:
+        with clock.stage("capacity"):
+            needed = _capacity(task, model, progress=clock.progress)
+    else:
+        needed = None
+    if is_dana_network(model):  # the stream of others is no encoder of a rank
+        with clock.stage("encoder"):
+            found |= _encoder_figures(model, task, proved.answers.outputs, within(clock.progress, "encoder"))
+    if needed is None:
+        return Beside(found, None)
+    counts = capacity_figures(needed, model.n_heads, proved.certificate)
+    return Beside(found | counts, (needed.heads.ranks, needed.ranks_upper))
+
+
+def _capacity(task: Task, model: Model, *, progress: Progress) -> Capacity:
+    return capacity(
+        task.contexts,
+        d_model=model.d_model,
+        d_head=min(model.d_head, model.d_model),
+        n_heads=model.n_heads,
+        eliminate=task.n_contexts <= QUICK_ELIMINATION,
+        progress=lambda detail: progress("capacity", None, detail),
+    )
+
+
+def counted_by_theorem_1(task: Task) -> str:
+    """Say how many parameters the printed Theorem 1 counts for labels of these contexts."""
+    count = printed_count(d_vocab=task.d_vocab, n_ctx=task.n_ctx, d_model=2, facts=task.n_contexts)
+    return f"Theorem 1 of Dana et al. counts {count:,} parameters for labels of these contexts (d = 2)"
+
+
+def capacity_figures(needed: Capacity, heads: int, certificate: Certificate | None) -> dict[str, Any]:
+    """Return the paper's counts and the certified ones, for this number of heads; of weights that are there too."""
+    lower, upper = needed.rank_lower, needed.rank_upper
+    if heads != needed.n_heads:
+        ranks, limits = needed.heads.ranks, needed.ranks_upper
+        lower = int(ranks[min(heads, len(ranks) - 1)])
+        upper = int(limits[heads]) if heads < len(limits) else needed.n_contexts
+    fewest, alone = needed.fewest_heads, needed.fewest_heads_alone
+    proved = None if certificate is None else certificate.statement(FEATURE_RANK)
+    if proved is not None:  # the weights are there
+        lower = needed.n_contexts
+        fewest = heads if fewest is None else fewest
+        if alone is None and proved.values["columns"] == heads * needed.d_head:
+            alone = heads
+    return {
+        "rank_heads": heads,
+        "paper_rank": min(needed.n_contexts, heads * needed.d_head + needed.d_model),
+        "rank_lower": lower,
+        "rank_upper": upper,
+        "paper_heads": needed.paper_heads,
+        "fewest_heads": fewest,
+        "necessary_heads": needed.necessary_heads,
+        "heads_alone": alone,
+        "necessary_heads_alone": needed.heads_alone.necessary,
+    }
+
+
+def _encoder_figures(network: Model, task: Task, logits: "Enclosure | None", progress: Progress) -> dict[str, Ends]:
+    """Return what no encoder of rank d avoids, between proved bounds, and what these weights have; nats, by the
+    prior.
+    """
+    if task.laws is None:
+        return {}
+    lower, upper = network_divergence(network, task, logits=logits, progress=progress)
+    reached = upper if upper < math.inf else None
+    if network.d_model >= task.n_answers - 1:
+        return {"unavoidable_kl": [0.0, 0.0], "encoder_kl": [lower, reached]}  # Proposition 2
+    spare = task.n_answers - 1 - network.d_model
+    moves = spare * (spare * network.d_model + 1) if spare > 1 else 1
+    cones = min(_COVERED, _COVERED_WORK // (task.laws.size * moves**2)) if task.laws.size <= _COVERED_ENTRIES else 0
+    at_most = f", {cones} cones of directions at most" if cones else ""
+    progress("lower bound", None, f"all encoders of rank {network.d_model}{at_most}")
+    floor = encoder_floor(task.laws, network.d_model, prior=task.prior, cones=cones).lower
+    return {"unavoidable_kl": [floor, reached], "encoder_kl": [max(lower, floor), reached]}
