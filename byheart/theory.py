@@ -7,6 +7,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
+from constructions.errors import InputError
+
 FOLDERS = (
     "constructions.attention",
     "constructions.encoders",
@@ -31,23 +33,19 @@ def missing_folders() -> list[str]:
     return [folder for folder in FOLDERS if find_spec(folder) is None]
 
 
-def without(missing: str | None) -> str:
-    """Say which folder of the theorems a module that is not there lies in; empty where it lies in none.
-
-    Args:
-        missing: The name of the module.
+def lost(module: str | None) -> InputError | None:
+    """Return what is said where a module of one of `FOLDERS` is not there; nothing of other modules.
 
     Example:
-        >>> without("constructions.attention.families")
-        'constructions/attention is not there: what speaks of the theorems needs it, and a whole copy of byheart has it'
-        >>> without("json")
-        ''
+        >>> print(lost("constructions.attention.families"))
+        constructions/attention is not there, expected a whole copy of byheart: this speaks of the theorems
+        >>> lost("json")
     """
     for folder in FOLDERS:
-        if f"{missing}.".startswith(f"{folder}."):
-            place = folder.replace(".", "/")
-            return f"{place} is not there: what speaks of the theorems needs it, and a whole copy of byheart has it"
-    return ""
+        if f"{module}.".startswith(f"{folder}."):
+            expected = "a whole copy of byheart: this speaks of the theorems"
+            return InputError(folder.replace(".", "/"), "is not there", expected)
+    return None
 
 
 def theorems(module: str) -> ModuleType | None:

@@ -13,7 +13,7 @@ from typing import NoReturn
 from byheart.terminal.exit_codes import BAD_USAGE, INTERRUPTED
 from byheart.terminal.failures import fail, meant
 from byheart.terminal.streams import abandon, complain, standard_streams
-from byheart.theory import without
+from byheart.theory import lost
 
 COMMANDS = (
     "memorize", "recite", "ask", "explain", "memories", "capacity", "check", "convert", "run", "export", "certify",
@@ -176,6 +176,6 @@ def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
         try:
             _describe(words, name)
         except ModuleNotFoundError as error:
-            if not without(error.name):  # without the theorems, their commands say so where they are called
+            if lost(error.name) is None:  # without the theorems, their commands say so where they are called
                 raise
     return parser

@@ -30,11 +30,11 @@ def meant(options: argparse.Namespace, error: BaseException) -> tuple[BaseExcept
     1 is only for what is proved to be otherwise, and for a file that is another one than was certified. A file that
     cannot be read refutes nothing.
     """
-    from byheart.theory import without
+    from byheart.theory import lost
     from constructions.errors import ByheartError, LossError, TamperedError
 
-    if isinstance(error, ModuleNotFoundError) and (said := without(error.name)):
-        return ModuleNotFoundError(said), BAD_USAGE
+    if isinstance(error, ModuleNotFoundError) and (part := lost(error.name)):
+        return part, BAD_USAGE
     if isinstance(error, OSError) and error.errno in _WRITING:
         # Of standard output Python names no file, and a folder may be finished by then.
         where = (
