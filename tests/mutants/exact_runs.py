@@ -79,7 +79,6 @@ MUTANTS = [
         "silent = open_[value[open_, j] <= 0.0]",
         "any negative sum is silent",
     ),
-    sums("if skip is not None and self.skip_last:", "if skip is not None:", "the skip row is always added last"),
     sums("exact &= need <= self.most\n            self._note(need)", "self._note(need)", "any average is exact"),
     sums(
         "unit = units(x.value) / count", "unit = units(x.value) * count", "an average is a multiple of what is averaged"

@@ -43,8 +43,6 @@ def exact_runs(
     contexts: Int64Array,
     labels: Int64Array,
     number_format: FloatFormat = FLOAT32,
-    *,
-    skip_last: bool = False,
 ) -> ExactRuns:
     r"""Judge the labels of contexts in every run that keeps hypothesis H5, by Theorem R12.
 
@@ -53,7 +51,6 @@ def exact_runs(
         contexts: Tokens, `[T, S]`.
         labels: `[T]`.
         number_format: The number type of the runs.
-        skip_last: Whether the host is known to add the skip row to the finished product, in one addition.
 
     Returns:
         The labels that are held, and what stopped the others.
@@ -73,7 +70,7 @@ def exact_runs(
         raise InputError("labels", f"have the shape {labels.shape}", f"({len(contexts)},), one of each context")
     if labels.size and not 0 <= labels.min() <= labels.max() < model.d_vocab_out:
         raise InputError("labels", f"are in {labels.min()} .. {labels.max()}", f"0 .. {model.d_vocab_out - 1}")
-    arithmetic = EveryRun(number_format, skip_last=skip_last)
+    arithmetic = EveryRun(number_format)
     held, least = np.zeros(len(labels), dtype=bool), math.inf
     for part in integer_logits(model, contexts, arithmetic):
         for rows, like, logits in part.judged(labels):

@@ -156,13 +156,12 @@ class EveryRun:
 
     Args:
         number_format: The format; its significand has p bits.
-        skip_last: Whether hypothesis H5 (d) is used: the skip row is added to the finished product in one addition.
 
     By Theorem R12.
     """
 
-    def __init__(self, number_format: FloatFormat, *, skip_last: bool = False) -> None:
-        self.format, self.skip_last = number_format, skip_last
+    def __init__(self, number_format: FloatFormat) -> None:
+        self.format = number_format
         self.unit = number_format.unit_roundoff
         self.most = min(1.0 / self.unit, LARGEST_EXACT)
         self.need = 1.0  # the largest number of units that an exact sum needed
@@ -240,8 +239,6 @@ class EveryRun:
     def _mapped(
         self, x: Rows, matrix: Floats, shift: Floats | None, skip: Rows | None, fires: bool, where: str
     ) -> Rows:
-        if skip is not None and self.skip_last:
-            return self._added(self._mapped(x, matrix, shift, None, fires, where), skip, where)
         value, size = (matrix.T @ x.value.T).T, np.abs(matrix)
         value += 0.0 if shift is None else shift
         value += 0.0 if skip is None else skip.value
@@ -384,28 +381,6 @@ class EveryRun:
 
     def _least(self) -> float:
         return max(2.0**-173, 2.0 * self.unit * self.format.smallest_normal)  # 2^-173 > e^-120
-
-    def _added(self, x: Rows, skip: Rows, where: str) -> Rows:
-        """One addition of two finished rows (H5 d)."""
-        value, drift = x.value + skip.value, (x.off + skip.off) * _SLACK
-        unit = np.minimum(units(x.value), units(skip.value))
-        size = np.abs(x.value).max(axis=0, initial=0.0) + np.abs(skip.value).max(axis=0, initial=0.0)
-        terms = np.full(len(size), 2)
-        exact = self._absorbs(unit, drift, terms) & self._in_range(unit, size)
-        for j in np.flatnonzero(exact.any(axis=0)):
-            need = np.abs(value[:, j]) / _finite(unit)[j]
-            if need.max(initial=0.0) > self.most:
-                both = np.minimum(low(x.value[:, j]), low(skip.value[:, j]))
-                need = np.abs(value[:, j]) / _finite(both)
-            fit = need <= self.most
-            self._note(need[fit])
-            if not fit.all():
-                exact = np.broadcast_to(exact, value.shape).copy()
-                exact[:, j] &= fit
-                self.stop(f"{where}: a sum needs more than {math.log2(1.0 / self.unit):.0f} bits")
-        zero = (value == 0.0).any(axis=0) if len(exact) == 1 else value == 0.0
-        dust = np.where(zero, self._dust(drift, terms), 0.0)
-        return Rows(value, np.where(exact, dust, drift + self._rounded(size + drift, terms)))
 
     def _fits(self, matrix: Floats) -> BoolArray:
         """Of which columns the entries are numbers of the format, `[m]`."""
