@@ -18,7 +18,18 @@ from byheart.bars import shown
 from byheart.job import hold
 from byheart.memory import NewMemory
 from byheart.reciting import whole_text
-from byheart.rows import JSON_FILES, Frame, Series, cell_text, rows_of, rows_of_json, say_weights
+from byheart.rows import (
+    JSON_FILES,
+    TABLE_FILES,
+    Frame,
+    Series,
+    cell_text,
+    holds_json,
+    is_in_json,
+    rows_of,
+    rows_of_json,
+    say_weights,
+)
 from constructions.counted import counted, inflected
 from constructions.errors import FileFormatError, InputError
 from constructions.model.precision import Precision
@@ -52,9 +63,8 @@ from constructions.tasks.vocabulary import OTHER
 DEFAULT_CONTEXT = 4
 DEFAULT_FACTS = 1024
 
-_TABLES = (".csv", ".tsv")
 _TEXTS = (".txt", ".md", ".rst")
-_FILES = (*_TABLES, ".txt", ".md", ".npz")
+_FILES = (*TABLE_FILES, ".txt", ".md", ".npz")
 _NAMED = 8  # other files of a folder
 _LIKE_A_PATH = re.compile(r"\S*[^\s.]\.[A-Za-z]\w{0,4}|(~|\.{0,2})/\S+|[A-Za-z]:\\\S+")
 
@@ -191,7 +201,11 @@ def learns_whole(facts: Any, options: Mapping[str, Any]) -> bool:
     if path is None:
         of_text = facts is None or isinstance(facts, str | bytes)
     else:
-        of_table = options.get("table") or path.suffix.lower() in (*_TABLES, ".npz") or _is_in_json(path, options)
+        of_table = (
+            options.get("table")
+            or path.suffix.lower() in (*TABLE_FILES, ".npz")
+            or _is_in_json(path, options, table=None)
+        )
         of_text = path.is_dir() or not of_table or (options.get("table") is None and _holds_texts(path))
     given = [options.get(name) for name in _OF_FREQUENT_CONTEXTS]  # 0 is given, and refused later
     return of_text and all(value is None or value is False for value in given)
@@ -266,11 +280,11 @@ def read_facts(
         return _whole(facts, path, unit)
     if path is not None and path.is_dir():
         raise InputError("facts", f"is the folder {path}", "a file, or texts to be learned whole")
-    if path is not None and table is not False and _is_in_json(path, of_text):
+    if path is not None and _is_in_json(path, of_text, table=table):
         _refuse_options({"delimiter": delimiter, "header": header}, "only a table in CSV has such")
         form = {"weights": weights, "skip_empty": skip_empty}
         return _json(path, form, target or "labels", amount)
-    if path is not None and (table if table is not None else path.suffix.lower() in _TABLES):
+    if path is not None and (table if table is not None else path.suffix.lower() in TABLE_FILES):
         _refuse_options(of_text, "only a text can be cut that way")
         form = {"delimiter": delimiter, "header": header, "weights": weights, "skip_empty": skip_empty}
         return _table(path, form, target or "labels", amount)
@@ -300,7 +314,7 @@ def read_facts(
 def _whole(facts: Any, path: Path | None, unit: Unit | None) -> Given:
     """Texts that are learned whole: Python's reference by words, others by characters unless said otherwise."""
     left_out = ""
-    if path is not None and path.suffix.lower() in _TABLES:
+    if path is not None and path.suffix.lower() in TABLE_FILES:
         texts, name = _texts_of_table(path), path.stem
     elif path is not None and path.is_dir():
         (texts, left_out), name = _texts_of_folder(path, unit), path.name
@@ -354,7 +368,7 @@ def _texts_of_folder(folder: Path, unit: Unit | None) -> tuple[dict[str, str | b
 
 def _holds_texts(path: Path) -> bool:
     """Whether the header of a table says that it holds texts by title."""
-    return path.suffix.lower() in _TABLES and _titled_texts(path) is not None
+    return path.suffix.lower() in TABLE_FILES and _titled_texts(path) is not None
 
 
 def _titled_texts(path: Path) -> list[tuple[str, str]] | None:
@@ -382,7 +396,11 @@ def _unchanged(texts: Iterable[str | bytes]) -> str:
 
 def _table_instead(path: Path | None, text: str | bytes) -> str:
     """Return what to do if a file is meant as a table, where every line of it looks like a row of one."""
-    delimiter = looks_like_a_table(text) if path is not None and isinstance(text, str) else None
+    if path is None or not isinstance(text, str):
+        return ""
+    if path.suffix.lower() not in JSON_FILES and holds_json(text):
+        return f"; it is JSON: --table {path} reads it as a table of facts"
+    delimiter = looks_like_a_table(text)
     if delimiter is None:
         return ""
     return f"; each line has as many {DELIMITERS[delimiter]}s as the first: --table {path} reads it as a table of facts"
@@ -428,10 +446,14 @@ def _table(path: Path, form: dict[str, Any], target: Target, amount: dict[str, A
     return Given(task, path.stem, "; ".join(said), found.left_out)
 
 
-def _is_in_json(path: Path, options: Mapping[str, Any]) -> bool:
-    """Whether a file holds rows in JSON, and nothing says how it is cut as a text."""
+def _is_in_json(path: Path, options: Mapping[str, Any], *, table: bool | None) -> bool:
+    """Whether a file holds rows in JSON, by its name or, where it is called a table, by what is in it; and nothing says
+    how it is cut as a text.
+    """
     asked = [options.get(name) for name in ("unit", "context", "vocabulary")]
-    return path.suffix.lower() in JSON_FILES and path.is_file() and all(each is None for each in asked)
+    if table is False or not path.is_file() or any(each is not None for each in asked):
+        return False
+    return is_in_json(path) if table else path.suffix.lower() in JSON_FILES
 
 
 def _json(path: Path, form: dict[str, Any], target: Target, amount: dict[str, Any]) -> Given:

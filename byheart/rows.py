@@ -15,6 +15,11 @@ from constructions.tasks.table import read_table
 JSON_FILES = (".json", ".jsonl")
 """The endings of files that hold rows in JSON."""
 
+TABLE_FILES = (".csv", ".tsv")
+"""Those of files that hold rows in CSV."""
+
+_LINE_END = re.compile(r"[\r\n]+")  # no string of JSON holds one of these as it stands
+
 
 @runtime_checkable
 class Frame(Protocol):
@@ -74,7 +79,7 @@ def rows_of(facts: Any) -> list[tuple[Any, ...]]:
 
 
 def rows_of_json(path: Path) -> Any:
-    """Rows, records or a mapping in a file of JSON: one value, or of ``.jsonl`` one on each line.
+    """Rows, records or a mapping in a file of JSON: one value, or of ``.jsonl`` one on each line; else whichever it is.
 
     Args:
         path: The file, in UTF-8, with or without a byte order mark.
@@ -91,14 +96,56 @@ def rows_of_json(path: Path) -> Any:
         ...     rows_of_json(path)
         [{'prompt': 'Peru', 'answer': 'Lima'}, ['Mali', 'Bamako']]
     """
-    text = read_table(path)
+    text, ending = read_table(path), path.suffix.lower()
+    by_line = ending == ".jsonl" or (ending != ".json" and _is_by_line(text))
     try:
-        if path.suffix.lower() != ".jsonl":
-            return json.loads(text, object_pairs_hook=_each_once)
-        lines = re.split(r"[\r\n]+", text)  # no string of JSON holds one of these as it stands
-        return [json.loads(line, object_pairs_hook=_each_once) for line in lines if line.strip()]
+        return _json_lines(text) if by_line else _json_value(text)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{path} is not readable JSON: {error}") from error
+
+
+def is_in_json(path: Path) -> bool:
+    """Whether a file holds rows in JSON: by its name, or where that says nothing by what is in it.
+
+    Raises:
+        InputError: It is missing, a folder, unreadable, or not UTF-8.
+    """
+    ending = path.suffix.lower()
+    return ending in JSON_FILES or (ending not in TABLE_FILES and holds_json(read_table(path)))
+
+
+def holds_json(text: str) -> bool:
+    """Whether a text is rows, records or a mapping in JSON, all of it or on each line, two of them at least.
+
+    Example:
+        >>> holds_json('["Peru", "Lima"]\\n["Mali", "Bamako"]\\n'), holds_json("[1] a footnote"), holds_json("{}")
+        (True, False, False)
+    """
+    if text.lstrip()[:1] not in ("[", "{"):
+        return False
+    try:
+        found = _json_lines(text) if _is_by_line(text) else _json_value(text)
+        return len(rows_of(found)) > 1
+    except (ValueError, RecursionError, InputError):
+        return False
+
+
+def _is_by_line(text: str) -> bool:
+    """Whether the first line that is not empty is a value of JSON by itself, and not the last such line."""
+    first, *more = [line for line in _LINE_END.split(text) if line.strip()] or [""]
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return bool(more)
+
+
+def _json_value(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_each_once)
+
+
+def _json_lines(text: str) -> list[Any]:
+    return [_json_value(line) for line in _LINE_END.split(text) if line.strip()]
 
 
 def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:

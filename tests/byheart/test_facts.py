@@ -242,6 +242,34 @@ def test_rows_in_json_are_the_rows_that_python_gives(rows: list, byte_order_mark
                     read_facts(path)
 
 
+WORDS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=4)
+
+
+@given(rows=st.lists(st.tuples(WORDS, WORDS, WORDS), min_size=2, max_size=5), indent=st.sampled_from([None, 2]))
+def test_json_under_another_name_is_a_text_that_says_so_and_a_table_if_it_is_called_one(rows: list, indent) -> None:
+    records = [dict(zip("sro", row, strict=True)) for row in rows]
+    expected = named(read_facts(rows, target="laws").task)
+    with tempfile.TemporaryDirectory() as folder:
+        for written in (
+            json.dumps(rows, indent=indent), json.dumps(records, indent=indent), "\n".join(map(json.dumps, records))
+        ):  # fmt: skip
+            path = Path(folder) / "facts.txt"
+            path.write_text(written, encoding="utf-8")
+            assert named(read_facts(path, table=True, target="laws").task) == expected
+            assert learns_whole(path, {}) and not learns_whole(path, {"table": True})
+            said = f"it is JSON: --table {path} reads it as a table of facts"
+            assert said in read_facts(path, whole=True).reading and said in read_facts(path, context=1).reading
+
+
+@pytest.mark.parametrize(
+    "text", ["[1] a note\n[2] another\n", '{"alone": "x"}\n', "[]\n", '["a", "b"\n', "[1]\n2\n[3]\n"]
+)
+def test_a_text_that_begins_like_json_is_a_text(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text(text)
+    assert "JSON" not in read_facts(path, whole=True).reading
+
+
 @pytest.mark.parametrize(
     ("written", "message"),
     [

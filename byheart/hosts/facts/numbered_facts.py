@@ -22,7 +22,7 @@ from byheart.hosts.facts.host_tokenizer import (
 from byheart.hosts.facts.prompt_texts import cutting_tokenizer, prompts_of_texts
 from byheart.hosts.host import CONFIG_FILE
 from byheart.hosts.tokenizer import ANSWERS_FILE, TOKENIZER_FILE
-from byheart.rows import JSON_FILES, cell_text, rows_of, rows_of_json, say_weights
+from byheart.rows import cell_text, is_in_json, rows_of, rows_of_json, say_weights
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError, require_one_of
 from constructions.model.model import Model
@@ -119,7 +119,7 @@ def read_facts(
         arrays = read_arrays(path)
         target = "laws" if "laws" in arrays else "labels"
         return array_task(**{**_sizes(model), **arrays}, target=target), "", ""
-    if suffix in JSON_FILES:
+    if is_in_json(path):
         return facts_of_rows(rows_of_json(path), model, folder, how)
     table, names = read_table(path), _Names.beside(model, folder, how)
     delimiter = named_delimiter(path) if how.delimiter is None else how.delimiter
