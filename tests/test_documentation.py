@@ -397,6 +397,15 @@ def test_every_chapter_of_the_core_path_asks_shows_and_lets_the_reader_try(conte
         assert exercises.count("<summary>Solution</summary>") >= 3, f"{entry.page} has fewer than three exercises"
 
 
+def test_every_chapter_of_the_core_path_has_a_box_of_its_letters_at_its_head(contents: ModuleType) -> None:
+    for entry in contents.entries(INDEX):
+        if entry.part == "The core path" and entry.page != "conventions.md":  # which has the letters of all chapters
+            text = (DOCS / entry.page).read_text(encoding="utf-8")
+            box = contents.LETTERS.search(text)
+            assert box and box.start() < text.index("\n## "), f"{entry.page} has no letters at its head"
+            assert len(re.findall(r"^> - \$", box[0], re.MULTILINE)) >= 2, entry.page
+
+
 EXERCISE = re.compile(r"^\*\*(?:\d+\.)?(\d+)\*\*(.*?)<details>", re.MULTILINE | re.DOTALL)
 JUDGED = re.compile(r"^`byheart exercise (\S+) '(.*)'` judges your answer", re.MULTILINE)
 
