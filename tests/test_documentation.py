@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
-from byheart.exercises import EXERCISES
+from byheart.theorems.exercises import EXERCISES
 from constructions.menu import MEMORIES
 from tests import browser
 from verify.theorems.audit import NEEDED, REFUTING

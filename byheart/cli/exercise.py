@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from byheart.exercises import EXERCISES, found, judged
+    from byheart.theorems.exercises import EXERCISES, found, judged
 
     answer = " ".join(options.answer)
     if not answer:

@@ -5,8 +5,8 @@
     python -m tests.operator_mutants --room kernel --function _softmax    all of one function
     python -m tests.operator_mutants --room kernel --narrow               only the tests of the source itself
 
-Each mutant is tried with the tests of its source; what survives them is tried with all tests of the room and its attacks.
-What came out is noted in `out/operator_mutants/ROOM.jsonl`, and is not tried again while the source and its tests are
+Each mutant is tried with the tests of its source; what survives them is tried with all tests of the room and its
+attacks. What came out is noted in `out/operator_mutants/ROOM.jsonl`, and is not tried again while the source and its tests are
 the same; the survivors are written to `out/operator_mutants/ROOM.csv`. The exit status is 1 if there is one.
 """
 
@@ -119,7 +119,8 @@ def with_tests(mutants: Iterable[Mutant], tests: str) -> list[Mutant]:
 
 
 def main(words: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.operator_mutants", description=(__doc__ or "").split("\n")[0])
+    what_it_does = (__doc__ or "").split("\n")[0]
+    parser = argparse.ArgumentParser(prog="python -m tests.operator_mutants", description=what_it_does)
     parser.add_argument("--room", required=True, choices=ROOMS, help="the folder of verify whose sources are changed")
     parser.add_argument("--file", default="", metavar="TEXT", help="only sources with TEXT in their name")
     parser.add_argument("--function", default="", metavar="TEXT", help="only functions with TEXT in their name")

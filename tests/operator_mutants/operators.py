@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 # What a call with one of these names says is a little more or less than its first argument.

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from byheart.cli.main import main
-from byheart.exercises import EXERCISES
+from byheart.theorems.exercises import EXERCISES
 
 
 @pytest.mark.parametrize("answer", [["3"], ["3", "heads"]])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from byheart.exercises import EXERCISES, judged, number, numbers
+from byheart.theorems.exercises import EXERCISES, judged, number, numbers
 from constructions.errors import InputError
 
 RIGHT = {
@@ -103,7 +103,7 @@ def test_the_rank_of_two_contexts_is_judged_exactly(y_1: Fraction, y_S: Fraction
 
 @given(st.floats(0.01, 1000), st.integers(3, 6))
 def test_a_decimal_is_right_if_it_is_the_number_rounded(value: float, places: int) -> None:
-    from byheart.exercises import _agrees
+    from byheart.theorems.exercises import _agrees
 
     text = f"{value:.{places}f}"
     assert _agrees(number(text), text, value)
