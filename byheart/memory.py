@@ -158,6 +158,7 @@ class Memory:
         out: Path | str,
         dtype: str | None = None,
         allow_loss: bool = False,
+        all_contexts: bool = False,
         overwrite: bool = False,
     ) -> dict[str, Any]:
         """Write the weights for another program, load them there, and compare; see `byheart.hosts.export.export`.
@@ -173,7 +174,7 @@ class Memory:
         dtype = dtype or (self.figures.dtype if isinstance(self, NewMemory) else None) or own_dtype(self.model)
         return export(
             self.model, task=listing, criterion=asked, to=to, out=out, dtype=dtype, allow_loss=allow_loss,
-            overwrite=overwrite,
+            all_contexts=all_contexts, overwrite=overwrite,
         )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ Page: docs/hosts.md
 
 import importlib.util
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from byheart.hosts.exported_folder import Exported, Measured
 from byheart.hosts.fold_export import export_fold
 from byheart.hosts.host import host_named
 from byheart.hosts.number_types import NARROWEST, require_dtype
-from byheart.hosts.parity import parity
+from byheart.hosts.parity import drawn, parity
 from byheart.hosts.tokenizer import TOKENIZER_FILE
+from constructions.counted import counted
 from constructions.errors import InputError, LossError
 from constructions.formats.files import new_folder, refuse_existing
 from constructions.model.blocks import Attention
@@ -46,6 +48,7 @@ def export(
     task: AnyTask | None = None,
     criterion: Criterion | None = None,
     allow_loss: bool = False,
+    all_contexts: bool = False,
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> dict[str, Any]:
@@ -67,6 +70,7 @@ def export(
         criterion: What has to be so of what is written; by default what the certificate of the folder asks, and of a
             model nothing.
         allow_loss: Write it also where it is not so any more.
+        all_contexts: Run the host on every context, also where that takes long (`byheart.hosts.parity.drawn`).
         overwrite: Replace a folder that byheart wrote.
         progress: Called with the stage, its finished share, and a detail.
 
@@ -132,12 +136,18 @@ def export(
     _require_no_loss(made.proved, refuse=refuse)
     with new_folder(out, overwrite=overwrite) as folder:
         made.write_for_host(folder)
-        progress("host", None, f"{to} {versions[host.packages[0]]}")
-        runs = host.run(folder, listed, dtype)
+        sampled = _sampled(narrow, listed, asked)
+        progress("host", None, f"{to} {versions[host.packages[0]]}, {counted(sampled.n_contexts, 'context')}")
+        begun = time.monotonic()
+        runs = host.run(folder, sampled, dtype)
+        if all_contexts and sampled is not listed:
+            seconds = (time.monotonic() - begun) * (listed.n_contexts / sampled.n_contexts)
+            progress("host", None, f"{listed.n_contexts} contexts, about {seconds / 60.0:.0f} minutes")
+            sampled, runs = listed, host.run(folder, listed, dtype)
         progress("parity", None, "")
         found = parity(
             model,
-            listed,
+            sampled,
             runs,
             dtype="float64" if dtype == NARROWEST else dtype,
             exact=exact,
@@ -231,6 +241,11 @@ def _scales_exactly(before: Model, after: Model) -> bool:
     roots = {block.score_root for block in after.blocks if isinstance(block, Attention)}
     old = {block.score_root for block in before.blocks if isinstance(block, Attention)}
     return all(scales_exactly(before, root) for root in roots) if roots != old or len(old) > 1 else True
+
+
+def _sampled(model: Model, task: ListedTask, asked: Criterion) -> ListedTask:
+    """Return the contexts that the host is run on; all where something is asked of all of them together."""
+    return drawn(model, task.facts) if task.facts is not None and asked.asked == "held" else task
 
 
 def _typed_and_read_back(folder: Path, task: Task) -> int | None:

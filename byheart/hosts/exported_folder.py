@@ -118,8 +118,9 @@ def _run_of(name: str, data: Any) -> Parity:
             found[each] = math.inf
         if found[each] is not None and (type(found[each]) is not float or not found[each] >= 0):
             raise FileFormatError(f"{where}.{each} is {found[each]!r}, expected a float of at least 0")
-    if type(found["held"]) is not int or found["held"] < 0:
-        raise FileFormatError(f"{where}.held is {found['held']!r}, expected a number of contexts")
+    for each in ("contexts", "held"):
+        if type(found[each]) is not int or found[each] < 0:
+            raise FileFormatError(f"{where}.{each} is {found[each]!r}, expected a number of contexts")
     if found["agrees"] not in (True, False, None):
         raise FileFormatError(f"{where}.agrees is {found['agrees']!r}, expected true, false or null")
     return Parity(**found)
@@ -194,9 +195,10 @@ class Exported:
         """Return what is proved of what is written, unless the host computes something that holds less."""
         shown, asked = self.proved, self.certificate.criterion
         for run in measured.runs.values():
+            if run.held == run.contexts < self.facts.n_contexts:  # of some contexts no guess says anything
+                continue
             values = {name: value for name, value in self.certificate.answers.values.items() if "guess" in name}
-            size = self.facts.n_contexts
-            values |= {"contexts": size, "held": run.held, "wrong": size - run.held}
+            values |= {"contexts": run.contexts, "held": run.held, "wrong": run.contexts - run.held}
             if math.isfinite(run.mean_loss):
                 values |= {"mean_upper": run.mean_loss, "mean_lower": run.mean_loss}
             found = outcome(values, asked, target=self.facts.target, origin=self.facts.origin, by="MEASURED")
@@ -230,9 +232,13 @@ class Exported:
     def _said(self, run: Parity, asked: Criterion) -> str:
         """Return what was measured of what is asked: where that is a mean, no single context has to be held."""
         if asked.asked != "at-most":
-            return f"{run.held} of {self.facts.n_contexts}"
+            return f"{run.held} of {run.contexts}{self._of_all(run)}"
         mean = _shown(run.mean_loss)
         return f"mean distance {mean}" if self.facts.target == "values" else f"mean KL {mean} nats"
+
+    def _of_all(self, run: Parity) -> str:
+        """Return of how many the contexts that were run were drawn; nothing where they are all."""
+        return "" if run.contexts == self.facts.n_contexts else f" drawn of {self.facts.n_contexts}"
 
     @classmethod
     def load(cls, folder: Path) -> tuple["Exported", Measured]:

@@ -21,6 +21,7 @@ from constructions.model.shapes import is_dana_network, is_mahdavi_layer
 from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.any_task import ListedTask
 from constructions.tasks.criterion import TOLERANCE
+from constructions.tasks.task import Task
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import expect
 from verify.arithmetic.rounding import down, up
@@ -47,6 +48,12 @@ EXP_ULPS = 20.0
 LARGEST_FLOAT64_DIFFERENCE = 1e-12
 """Of the largest logit: what a host may be off by in float64 where no rounding bound is known."""
 
+MOST_PRODUCTS = 2**29
+"""Of a host, parameters times tokens, up to which all contexts are run; beyond, so many as that allows."""
+
+_LEAST_DRAWN = 256
+_SEED = 0  # of the contexts that are drawn
+
 _AFFORDABLE, _BITS = 2**25, 128  # products of balls, about as many seconds as there are millions; and their precision
 _FORMATS = {"float64": FLOAT64, "float32": FLOAT32}
 
@@ -61,8 +68,9 @@ class Parity:
         largest_logit: Largest absolute value of an exact logit, as a figure.
         largest_difference: Upper bound of |logit of the host - exact logit|.
         relative_difference: Their quotient.
-        held: How many contexts are held (`constructions.tasks.criterion.Criterion`) by what the host computes.
-        mean_loss: Mean over the contexts of KL(target || softmax(logits of the host)), nats, or of the largest distance
+        contexts: How many contexts were run: all, or so many that were drawn.
+        held: How many of these are held (`constructions.tasks.criterion.Criterion`) by what the host computes.
+        mean_loss: Mean over these of KL(target || softmax(logits of the host)), nats, or of the largest distance
             from a value; infinite if a logit is not finite.
         largest_bound: Largest difference that rounding explains by the a-priori bound; none where no bound is known.
         agrees: Whether every difference is within that bound; without one, in float64, whether the relative difference
@@ -72,6 +80,7 @@ class Parity:
     largest_logit: float
     largest_difference: float
     relative_difference: float
+    contexts: int
     held: int
     mean_loss: float
     largest_bound: float | None
@@ -83,6 +92,26 @@ class Parity:
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in vars(self).items()
         }
+
+
+def drawn(model: Model, task: Task) -> Task:
+    """Return the contexts that a host is run on: all, or of very much some that are drawn, always the same ones.
+
+    Args:
+        model: The weights.
+        task: The contexts.
+
+    Example:
+        >>> from constructions.tasks.arrays import enumerated_task
+        >>> task, one = enumerated_task(10, 2), np.ones((1, 1))
+        >>> model = Model(blocks=(), W_U=one, W_E=one, W_pos=np.ones((2, 1)))
+        >>> drawn(model, task) is task
+        True
+    """
+    number = max(_LEAST_DRAWN, MOST_PRODUCTS // (task.n_ctx * model.parameters))
+    if number >= task.n_contexts:
+        return task
+    return task.taken(np.sort(np.random.default_rng(_SEED).choice(task.n_contexts, number, replace=False)))
 
 
 def parity(
@@ -98,7 +127,7 @@ def parity(
 
     Args:
         model: The original weights, in float64.
-        task: The contexts and their targets.
+        task: The contexts that were run, and their targets.
         runs: Logits of the host, `[T, d_vocab_out]`, by what ran them.
         dtype: The type that the host computes in.
         exact: Whether the scores of the host are the original ones but for powers of two: otherwise no a-priori bound
@@ -143,6 +172,7 @@ def parity(
             largest_logit=largest,
             largest_difference=differences[name],
             relative_difference=relative,
+            contexts=size,
             held=int(np.count_nonzero(computed_held(logits, task, slice(size), tolerance))),
             mean_loss=float(np.mean(computed_losses(logits, task, slice(size)))),
             largest_bound=limit if judged else None,

@@ -94,9 +94,14 @@ def _proved(report: dict[str, Any], task: ListedTask, asked: Criterion) -> str:
         runs = [f"{name} {'not finite' if mean is None else f'{mean:.4g}{unit}'}" for name, mean in means.items()]
     else:
         found = f"{report['proved']['held']} of {report['facts']} are right, {report['proved']['wrong']} wrong"
-        runs = [f"{name} {each['held']}" for name, each in measured.items()]
+        runs = [f"{name} {each['held']}{_of_drawn(each, report)}" for name, each in measured.items()]
     once = f" Measured, in one run each: {', '.join(runs)}." if runs else ""
     return f"Proved, in real arithmetic on the {report['dtype']} numbers of the file: {found}.{once}"
+
+
+def _of_drawn(run: dict[str, Any], report: dict[str, Any]) -> str:
+    """Return of how many contexts those are that a run held, where some were drawn for it."""
+    return "" if run["contexts"] == report["facts"] else f" of {run['contexts']} contexts drawn of {report['facts']}"
 
 
 def _options(asked: Criterion) -> str:

@@ -1,14 +1,16 @@
 """Exports of folders, of models, and what is refused; the battery of all hosts is in tests/contract/test_hosts.py."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from byheart import export
+from byheart import export, memorize
 from byheart.hosts.certify import certify
+from byheart.hosts.exported_folder import require_export_made_again
 from byheart.hosts.host import host_named
-from constructions.errors import InputError, LossError, TamperedError
+from constructions.errors import FileFormatError, InputError, LossError, TamperedError
 from constructions.named.registry import named
 from constructions.tasks.criterion import Criterion
 from tests.exports import MODELS, TASKS, attention, of_tokens, task_of
@@ -130,3 +132,50 @@ def test_a_rational_model_is_rounded_first(tmp_path):
     task = random_task(vocabulary=2, n_ctx=1, facts=2, tail=0, target="labels")
     report = export(model, task=task, to="safetensors", out=tmp_path / "out")
     assert report["measured"]["original"] == rounded(model).sha256()
+
+
+@pytest.fixture
+def text_of_many_windows(tmp_path, monkeypatch):
+    monkeypatch.setattr("byheart.hosts.parity.MOST_PRODUCTS", 1)
+    text = "".join(f"{i} times {i + 1} is {i * (i + 1)}. " for i in range(30))
+    memorize(text, quick=True, out=tmp_path / "in")
+    return tmp_path
+
+
+def test_of_very_much_contexts_some_are_run_and_every_file_says_of_how_many(text_of_many_windows):
+    folder = text_of_many_windows
+    report = export(folder / "in", to="safetensors", out=folder / "out")
+    (run,) = report["measured"]["runs"].values()
+    assert run["held"] == run["contexts"] == 256 < report["facts"] == report["proved"]["held"]
+    said = f"256 of 256 drawn of {report['facts']} measured"
+    assert said in report["headline"] and report["verdict"] == "PROVED"
+    assert f" 256 of 256 contexts drawn of {report['facts']}." in (folder / "out" / "README.md").read_text()
+    assert "not what was measured" in require_export_made_again(folder / "out")
+    every = export(folder / "in", to="safetensors", out=folder / "every", all_contexts=True)
+    (run,) = every["measured"]["runs"].values()
+    assert run["held"] == run["contexts"] == every["facts"] and "drawn" not in every["headline"]
+
+
+def test_a_drawn_context_that_the_host_loses_is_in_the_first_line(text_of_many_windows, monkeypatch):
+    folder, host = text_of_many_windows, host_named("safetensors")
+
+    def wrong(folder, task, dtype):
+        ((name, logits),) = host.run(folder, task, dtype).items()
+        logits[7] = -logits[7]
+        return {name: logits}
+
+    monkeypatch.setattr("byheart.hosts.export.host_named", lambda name: replace(host, run=wrong))
+    with pytest.raises(LossError, match=r"1 of 256"):
+        export(folder / "in", to="safetensors", out=folder / "out")
+
+
+def test_a_count_of_drawn_contexts_that_is_none_is_refused(text_of_many_windows):
+    folder = text_of_many_windows / "out"
+    export(text_of_many_windows / "in", to="safetensors", out=folder)
+    path = folder / "parity.json"
+    data = json.loads(path.read_text())
+    for run in data["measured"]["runs"].values():
+        run["contexts"] = -1
+    path.write_text(json.dumps(data))
+    with pytest.raises(FileFormatError, match=r"contexts is -1, expected a number of contexts"):
+        require_export_made_again(folder)
