@@ -1,6 +1,6 @@
 r"""Labels that need more heads than their threshold degree: three cyclic orders, and the rank of a matrix of signs.
 
-Page: docs/claims/heads_of_any_width.md
+Page: docs/claims/threshold_degree.md
 """
 
 from fractions import Fraction
@@ -22,7 +22,7 @@ def forbids_one_head_by_orders(contexts: Int64Array, labels: Int64Array) -> Verd
     Two contexts with the labels 1 and 0 that differ at one position s only, in the tokens a and b, say
     $\varphi_s(a) > \varphi_s(b)$ for the sum of functions of positions that one head makes of its logits. The orders
     $0 > 1 > 2$, $1 > 2 > 0$ and $2 > 0 > 1$ (or all of them reversed) at three positions before the last contradict
-    each other: Theorem H5. It is about vectors $x = W_E + W_{pos}$.
+    each other: Theorem TD2. It is about vectors $x = W_E + W_{pos}$.
 
     Args:
         contexts: Tokens 0, 1, 2 with one last token, `[T, S]`.

@@ -1,6 +1,6 @@
 r"""This project: the threshold degree of labels, and the number of heads of any widths that hold them.
 
-Page: docs/claims/heads_of_any_width.md
+Page: docs/claims/threshold_degree.md
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ CLAIM = Claim(
         "As printed. The least number of bits with fewer than the heads that are needed is open, and so is whether "
         "some given labels need more than [[positions: S - 1]] heads."
     ),
-    page="docs/claims/heads_of_any_width.md",
+    page="docs/claims/threshold_degree.md",
 )
 
 _SEVEN = {"0020": 1, "1020": 0, "1100": 1, "1110": 0, "1200": 0, "1220": 1, "2100": 0}

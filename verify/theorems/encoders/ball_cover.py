@@ -1,6 +1,6 @@
 r"""Covers of all directions, read a second time: cones from their definition in fractions, entropies in balls.
 
-Page: docs/claims/sequence_encoder.md
+Page: docs/claims/encoder_covers.md
 """
 
 from collections.abc import Iterator, Sequence

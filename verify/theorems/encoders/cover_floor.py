@@ -5,7 +5,7 @@ of a matrix. On a simplicial cone of matrices moves of the laws, one for each ve
 cut until the bound is good everywhere. The cuts are integers, so the cover is exact, and what was found for each cone
 is a certificate that is judged without the search.
 
-Page: docs/claims/sequence_encoder.md
+Page: docs/claims/encoder_covers.md
 """
 
 import itertools
@@ -190,7 +190,7 @@ def _full(laws: ArrayLike, prior: ArrayLike | None) -> tuple[Float64Array, Float
         raise InputError("laws", f"has {weights.shape[1]} tokens", "at least 3")
     weights, shares = weights[shares > 0.0], shares[shares > 0.0]
     if not (weights > 0.0).all():
-        raise HypothesisError("Theorem SE2 of encoders", "laws of full support", f"one has the entry {weights.min()}")
+        raise HypothesisError("Theorem EC1 of encoders", "laws of full support", f"one has the entry {weights.min()}")
     return weights, shares
 
 

@@ -53,12 +53,12 @@ ONE_HEAD_LABELS = _verdict_of_weights(
 """Labels that a number of heads do not memorize: one, unless said otherwise."""
 
 CYCLIC_ORDERS = _verdict_of_weights(
-    "Theorem H5 of three cyclic orders", "docs/claims/heads_of_any_width.md", "Theorem H5", forbids_one_head_by_orders
+    "Theorem TD2 of three cyclic orders", "docs/claims/threshold_degree.md", "Theorem TD2", forbids_one_head_by_orders
 )
 """Labels of threshold degree 1 that one head does not hold."""
 
 MAJORITY_HEADS = _floor_of_weights(
-    "Theorem H5 of the majority", "docs/claims/heads_of_any_width.md", "Theorem H5", majority_heads
+    "Theorem TD2 of the majority", "docs/claims/threshold_degree.md", "Theorem TD2", majority_heads
 )
 """How many heads hold the majority of exclusive ors."""
 
