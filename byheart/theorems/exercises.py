@@ -394,6 +394,19 @@ def _weighted_floor(p: float) -> float:
     return 0.5 * _entropy((0.4 * p + 0.1 * (1 - p)) / 0.5) - 0.5 * _entropy(p)
 
 
+# Chapter 12
+
+
+def _least_divergence() -> float:
+    """Return the divergence of the law (.8, .1, .1) from the best prediction with the logits (x, -x, 0)."""
+    # The means of (1, -1, 0) are equal: .7 = (y - 1/y) / (y + 1/y + 1) with y = e^x, or .3 y^2 - .7 y - 1.7 = 0.
+    y = (0.7 + math.sqrt(0.49 + 4 * 0.3 * 1.7)) / 0.6
+    total = y + 1 / y + 1
+    return sum(p * math.log(p * total / q) for p, q in ((0.8, y), (0.1, 1 / y), (0.1, 1.0)))
+
+
+_numbers_of("12.3", ["the divergence"], "0.0523 nats", lambda: [_least_divergence()])
+
 # Chapters 13 to 16
 
 _numbers_of(
