@@ -63,7 +63,14 @@ def test_weights_run_without_the_theorems(copy):
 
 @pytest.mark.parametrize(
     "words",
-    [("capacity", "facts.csv", "--header"), ("claims",), ("audit",), ("build",), ("assumptions", "examples.npz")],
+    [
+        ("capacity", "facts.csv", "--header"),
+        ("claims",),
+        ("audit",),
+        ("build",),
+        ("assumptions", "examples.npz"),
+        ("exercise",),
+    ],
     ids=lambda words: words[0],
 )
 def test_a_command_of_the_theorems_says_in_one_sentence_what_is_missing(copy, words):
