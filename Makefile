@@ -94,7 +94,7 @@ experiments: $(VENV)/installed
 
 clean:
 	@rm -rf $(VENV) build dist out site .hypothesis .import_linter_cache .pytest_cache .ruff_cache
-	@find benchmarks byheart constructions docs formal tests verify -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find benchmarks byheart constructions docs experiments formal tests verify -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # torch comes first and alone, at the version of constraints.txt, so that nothing else decides which build of it to take.
 $(VENV)/installed: pyproject.toml constraints.txt

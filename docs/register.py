@@ -23,9 +23,9 @@ sys.path[:0] = [path for path in (str(DOCS), str(ROOT)) if path not in sys.path]
 from coq_theorems import CoqTheorem, files, library  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
 
-from byheart.experiments.figures import FIGURES  # noqa: E402
 from byheart.report.formulas import with_formulas  # noqa: E402
 from constructions.named.names import leading_from  # noqa: E402
+from experiments.figures import FIGURES  # noqa: E402
 from verify.theorems.claim import Claim  # noqa: E402
 from verify.theorems.claims import REGISTER, claim, module_of  # noqa: E402
 from verify.theorems.evidence import Evidence  # noqa: E402

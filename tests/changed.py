@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-WINGS = ("byheart", "constructions", "verify")
+WINGS = ("byheart", "constructions", "experiments", "verify")
 ALWAYS = ["tests/test_repository.py", "tests/test_public_names.py", "tests/test_mutants.py"]
 BATTERY = ("test_a_claim_is_complete", "test_the_verdict_is_confirmed")
 

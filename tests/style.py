@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("byheart", "constructions", "verify")
+ROOMS = ("byheart", "constructions", "experiments", "verify")
 LONGEST = 25
 """Words of a sentence, at most."""
 

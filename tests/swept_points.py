@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from byheart.experiments.points import Point
+from experiments.points import Point
 
 BASE = Point(tokens=3, d_model=2, d_head=1, heads=1, steps=60)
 SHAPES = (

@@ -34,7 +34,9 @@ PAGES = sorted(DOCS.rglob("*.md"))
 TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CHANGELOG.md"]
 CLAIMS = [page for page in PAGES if page.parent.name == "claims"]
 RIGOUR = [page for page in PAGES if page.parent.name == "rigour"]
-SOURCES = sorted(path for room in ("byheart", "constructions", "verify") for path in (ROOT / room).rglob("*.py"))
+SOURCES = sorted(
+    path for room in ("byheart", "constructions", "experiments", "verify") for path in (ROOT / room).rglob("*.py")
+)
 CLAIM_HEADINGS = ["Statement", "Derivation", "Construction", "Certificate", "Erratum", "Run it"]
 TEACHING_HEADINGS = ["By hand", "Exercises"]
 
@@ -42,9 +44,9 @@ FENCE = re.compile(r"^ *(```|~~~).*?^ *\1\s*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
 FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$]+\$", re.DOTALL)
 FILE_PLACE = re.compile(
-    r"`((?:byheart|constructions|verify|tests|benchmarks|docs|formal)/[\w./-]+)(?:::?([\w.]+))?(?:\(\))?`"
+    r"`((?:byheart|constructions|experiments|verify|tests|benchmarks|docs|formal)/[\w./-]+)(?:::?([\w.]+))?(?:\(\))?`"
 )
-DOTTED_PLACE = re.compile(r"`((?:byheart|constructions|verify)(?:\.\w+)+)(?:\(\))?`")
+DOTTED_PLACE = re.compile(r"`((?:byheart|constructions|experiments|verify)(?:\.\w+)+)(?:\(\))?`")
 
 
 def name_of(path: Path) -> str:

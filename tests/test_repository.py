@@ -11,8 +11,8 @@ import pytest
 from byheart.hosts.families import FAMILIES
 
 ROOT = Path(__file__).parents[1]
-WINGS = ("byheart", "constructions", "verify")
-ROOMS = (".ci", "benchmarks", "byheart", "constructions", "docs", "formal", "tests", "verify")
+WINGS = ("byheart", "constructions", "experiments", "verify")
+ROOMS = (".ci", "benchmarks", "byheart", "constructions", "docs", "experiments", "formal", "tests", "verify")
 FILES = sorted(
     path
     for path in [*ROOT.iterdir(), *(path for room in ROOMS for path in (ROOT / room).rglob("*"))]
@@ -84,7 +84,7 @@ def test_a_module_has_its_tests_under_the_same_name() -> None:
     # What lies there shares one.
     batteries = (
         "verify/theorems/claims/",
-        "byheart/experiments/figures/",
+        "experiments/figures/",
         "constructions/memories/menu/",
         "constructions/theorem_1/menu/",
     )

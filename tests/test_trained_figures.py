@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from byheart.experiments.checking import Checked, differences
-from byheart.experiments.figures import FIGURES
-from byheart.experiments.kept import Kept
-from byheart.experiments.page import Drawn, write_page
-from byheart.experiments.sweep import FINDINGS, agreeing, read_table, sweep, write_rows, write_table
+from experiments.checking import Checked, differences
+from experiments.figures import FIGURES
+from experiments.kept import Kept
+from experiments.page import Drawn, write_page
+from experiments.sweep import FINDINGS, agreeing, read_table, sweep, write_rows, write_table
 
 TRAINED = Path(__file__).parents[1] / "docs" / "trained"
 FULL = {name for name in FIGURES if name.startswith("dana.")}

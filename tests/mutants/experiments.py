@@ -2,21 +2,21 @@
 
 from tests.mutants import of
 
-limits = of("byheart/experiments/limits.py", "tests/byheart/experiments/test_limits.py")
-points = of("byheart/experiments/points.py", "tests/byheart/experiments/test_points.py")
-points_by_stacked_heads = of("byheart/experiments/points.py", "tests/byheart/experiments/test_stacked_heads.py")
-stacked_heads = of("byheart/experiments/stacked_heads.py", "tests/byheart/experiments/test_stacked_heads.py")
-stacked_heads_by_training = of("byheart/experiments/stacked_heads.py", "tests/byheart/experiments/test_training.py")
-sweep = of("byheart/experiments/sweep.py", "tests/byheart/experiments/test_sweep.py")
-checking = of("byheart/experiments/checking.py", "tests/byheart/experiments/test_checking.py")
-page = of("byheart/experiments/page.py", "tests/byheart/experiments/test_page.py")
-dana_4 = of("byheart/experiments/figures/dana_4.py", "tests/byheart/experiments/test_page.py")
-figure = of("byheart/experiments/figure.py", "tests/byheart/experiments/test_figure.py")
-points_by_figure = of("byheart/experiments/points.py", "tests/byheart/experiments/test_figure.py")
-layers = of("byheart/experiments/layers.py", "tests/byheart/experiments/test_layers.py")
-layers_by_stacked_layers = of("byheart/experiments/layers.py", "tests/byheart/experiments/test_stacked_layers.py")
-stacked_layers = of("byheart/experiments/stacked_layers.py", "tests/byheart/experiments/test_stacked_layers.py")
-limits_by_stacked_layers = of("byheart/experiments/limits.py", "tests/byheart/experiments/test_stacked_layers.py")
+limits = of("experiments/limits.py", "tests/experiments/test_limits.py")
+points = of("experiments/points.py", "tests/experiments/test_points.py")
+points_by_stacked_heads = of("experiments/points.py", "tests/experiments/test_stacked_heads.py")
+stacked_heads = of("experiments/stacked_heads.py", "tests/experiments/test_stacked_heads.py")
+stacked_heads_by_training = of("experiments/stacked_heads.py", "tests/experiments/test_training.py")
+sweep = of("experiments/sweep.py", "tests/experiments/test_sweep.py")
+checking = of("experiments/checking.py", "tests/experiments/test_checking.py")
+page = of("experiments/page.py", "tests/experiments/test_page.py")
+dana_4 = of("experiments/figures/dana_4.py", "tests/experiments/test_page.py")
+figure = of("experiments/figure.py", "tests/experiments/test_figure.py")
+points_by_figure = of("experiments/points.py", "tests/experiments/test_figure.py")
+layers = of("experiments/layers.py", "tests/experiments/test_layers.py")
+layers_by_stacked_layers = of("experiments/layers.py", "tests/experiments/test_stacked_layers.py")
+stacked_layers = of("experiments/stacked_layers.py", "tests/experiments/test_stacked_layers.py")
+limits_by_stacked_layers = of("experiments/limits.py", "tests/experiments/test_stacked_layers.py")
 
 MUTANTS = [
     limits(

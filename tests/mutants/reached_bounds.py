@@ -24,10 +24,10 @@ ask = of(
     "tests/byheart/cli/test_ask.py::test_a_fact_that_is_not_proved_to_be_memorized_exits_3_and_says_so",
 )
 checking = of(
-    "byheart/experiments/checking.py",
-    "tests/byheart/experiments/test_checking.py::test_a_model_with_one_weight_at_the_next_number_is_another_one",
+    "experiments/checking.py",
+    "tests/experiments/test_checking.py::test_a_model_with_one_weight_at_the_next_number_is_another_one",
 )
-sweep = of("byheart/experiments/sweep.py", "tests/byheart/experiments/test_sweep.py::test_a_tie_is_not_held")
+sweep = of("experiments/sweep.py", "tests/experiments/test_sweep.py::test_a_tie_is_not_held")
 hardly_fires_by_judge = of("verify/edits/judge.py", HARDLY)
 nearby = of("verify/divergence/kullback_leibler.py", "tests/verify/divergence/test_kullback_leibler.py")
 leak = of("verify/edits/leak.py", "tests/verify/edits/test_leak.py")
