@@ -6,8 +6,9 @@
     python -m tests.operator_mutants --room kernel --narrow               only the tests of the source itself
 
 Each mutant is tried with the tests of its source; what survives them is tried with all tests of the room and its
-attacks. What came out is noted in `out/operator_mutants/ROOM.jsonl`, and is not tried again while the source and its tests are
-the same; the survivors are written to `out/operator_mutants/ROOM.csv`. The exit status is 1 if there is one.
+attacks. What came out is noted in `out/operator_mutants/ROOM.jsonl`, and is not tried again while the source and its
+tests are the same; the survivors are written to `out/operator_mutants/ROOM.csv`. The exit status is 1 if there is
+one.
 """
 
 import argparse
