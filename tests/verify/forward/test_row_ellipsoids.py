@@ -10,6 +10,7 @@ import pytest
 from constructions.model.blocks import Attention, FeedForward, Normalization
 from constructions.model.model import Model
 from verify.forward.attention_pairs import pairs_of
+from verify.forward.ellipsoids import Ellipsoids
 from verify.forward.in_float64 import InFloat64
 from verify.forward.map_norms import Norms
 from verify.forward.row_ellipsoids import InRowEllipsoids, Spread, _curvature
@@ -103,10 +104,12 @@ def bare(x: Spread) -> Spread:
 
 @pytest.mark.parametrize("kind", ["layer", "rms"])
 @pytest.mark.parametrize("size", [1e-6, 1e-2, 0.15])
-def test_normalized_rows_are_held(kind: Any, size: float) -> None:
+@pytest.mark.parametrize("symbols", [3, WIDTH])
+def test_normalized_rows_are_held(kind: Any, size: float, symbols: int) -> None:
+    """With as many symbols as entries what is beyond has generators too."""
     rng = np.random.default_rng(1)
     norm = Normalization(kind, w=rng.normal(1, 0.3, WIDTH), b=rng.normal(size=WIDTH), epsilon=1e-3)
-    a, x = arithmetic(norm), spread(rng, ROWS, WIDTH, size=size)
+    a, x = arithmetic(norm), spread(rng, ROWS, WIDTH, size=size, symbols=symbols)
     worst(x, lambda x: a.normalize(x, norm), lambda x: EXACT.normalize(x, norm)[0])
     sharp = worst(bare(x), lambda x: a.normalize(x, norm), lambda x: EXACT.normalize(x, norm)[0])
     assert sharp > 0.2 or size < 1e-3
@@ -116,9 +119,9 @@ def test_normalized_rows_are_held(kind: Any, size: float) -> None:
 def test_a_row_too_near_to_zero_is_a_ball(kind: Any) -> None:
     """Which is small without centring: a centred row may be divided by a root that knows another mean."""
     rng, norm = np.random.default_rng(2), Normalization(kind, w=np.ones(WIDTH), epsilon=1e-10)
-    a, x = arithmetic(norm), spread(rng, ROWS, WIDTH, size=3.0)
+    a, x = arithmetic(norm), spread(rng, ROWS, WIDTH, size=3.0, symbols=WIDTH)
     out = a.normalize(x, norm)
-    assert not out.linear.any() and np.isfinite(out.rest).all()
+    assert np.abs(out.linear).max() < 2.0**-190 and np.isfinite(out.rest).all()
     assert (out.rest < 7 * np.sqrt(WIDTH)).all() == (kind == "rms")
     worst(x, lambda x: a.normalize(x, norm), lambda x: EXACT.normalize(x, norm)[0])
 
@@ -220,6 +223,55 @@ def test_maps_and_heads_hold_rows_and_their_roundings() -> None:
     h = spread(rng, ROWS, 3, 2, size=0.1, blocks=2)
     exact = lambda h: np.einsum("phn,hnd->pd", h, attention.W_O)  # noqa: E731
     assert worst(h, lambda h: a.project_output(h, attention), exact) > 0.3
+
+
+def share_of_ellipsoid(beyond: np.ndarray, out: Spread) -> float:
+    """How much of the ellipsoid about what is beyond the worst row takes; at most 1 where the row is held."""
+    about = out.about()
+    gram = np.broadcast_to(about.gram, (len(beyond), *about.gram.shape[-2:]))
+    squares = (beyond * np.linalg.solve(gram, beyond[..., None])[..., 0]).sum(axis=-1)
+    return float((np.sqrt(squares) / about.size).max())
+
+
+def test_what_is_beyond_neurons_and_heads_keeps_its_directions() -> None:
+    rng, shift = np.random.default_rng(19), 1e3 * np.ones(WIDTH)
+    W, W_out = rng.normal(size=(WIDTH, 7)), rng.normal(size=(7, WIDTH))
+    maps = rng.normal(size=(3, 2, WIDTH))
+    block = Attention(*(np.ones((3, WIDTH, 2)) for _ in range(3)), maps, attends="causal")
+    a, x = arithmetic(FeedForward(W, W_out, activation="gelu"), block), spread(rng, ROWS, WIDTH, size=0.05)
+    heads = spread(rng, ROWS, 3, 2, size=0.1)
+    heads = replace(heads, rest=np.full((ROWS, 3), 0.1))
+    behind, written = a.linear(a.activate(a.linear(x, W, None), "gelu"), W_out, None), a.project_output(heads, block)
+    shares = []
+    for _ in range(300):
+        s, t = symbols_of(rng, x), symbols_of(rng, heads)
+        y = EXACT.activate(member(rng, x, s) @ W, "gelu") @ W_out
+        z = np.einsum("phn,hnd->pd", member(rng, heads, t), maps)
+        shares.append((share_of_ellipsoid(y - at(behind, s), behind), share_of_ellipsoid(z - at(written, t), written)))
+    assert (np.max(shares, axis=0) <= 1.0).all() and (np.max(shares, axis=0) > (0.1, 0.5)).all()
+    # A shift is one more term, that may be added first; and what is beyond the skip row is beyond the sum.
+    shifted = a.add_bias(written, shift)
+    assert share_of_ellipsoid(np.full((ROWS, WIDTH), 2.0 * FLOAT32.unit_roundoff * 1e3), shifted) < 1.0
+    still = replace(
+        written, linear=np.zeros_like(written.linear), ellipsoids=Ellipsoids.of_balls(np.zeros(ROWS), WIDTH)
+    )
+    total = a.add(x, replace(still, rest=np.zeros(ROWS)))
+    for direction in rng.normal(size=(50, WIDTH)):
+        reach = np.linalg.norm(x.linear @ direction, axis=1) + x.rest * np.linalg.norm(direction)
+        assert (np.linalg.norm(total.linear @ direction, axis=1) >= reach).all()
+
+
+@pytest.mark.parametrize("kind", ["layer", "rms"])
+def test_roundings_behind_a_root_are_of_each_entry(kind: Any) -> None:
+    """Five behind the root and two of the gain, whatever their signs."""
+    rng = np.random.default_rng(20)
+    norm = Normalization(kind, w=rng.normal(1.0, 0.2, WIDTH), epsilon=1e-3)
+    a, x = arithmetic(norm), rng.normal(size=(ROWS, WIDTH))
+    out = a.normalize(Spread(x, np.zeros((ROWS, 0, WIDTH)), np.zeros(ROWS), np.arange(ROWS), -1, 1), norm)
+    off, shares = 7.0 * FLOAT32.unit_roundoff * out.value, []
+    for _ in range(100):
+        shares.append(share_of_rest(out.value + off * rng.choice([-1.0, 1.0], off.shape), out, np.zeros((ROWS, 0))))
+    assert 0.1 < max(shares) <= 1.0
 
 
 def worst_sum(terms: np.ndarray, u: float, towards: float) -> float:
