@@ -250,7 +250,7 @@ def test_what_is_beyond_neurons_and_heads_keeps_its_directions() -> None:
         shares.append((share_of_ellipsoid(y - at(behind, s), behind), share_of_ellipsoid(z - at(written, t), written)))
     assert (np.max(shares, axis=0) <= 1.0).all() and (np.max(shares, axis=0) > (0.1, 0.5)).all()
     # A shift is one more term, that may be added first; and what is beyond the skip row is beyond the sum.
-    shifted = a.add_bias(written, shift)
+    shifted = a.add_bias(a.project_output(bare(heads), block), shift)
     assert share_of_ellipsoid(np.full((ROWS, WIDTH), 2.0 * FLOAT32.unit_roundoff * 1e3), shifted) < 1.0
     still = replace(
         written, linear=np.zeros_like(written.linear), ellipsoids=Ellipsoids.of_balls(np.zeros(ROWS), WIDTH)
@@ -272,6 +272,18 @@ def test_roundings_behind_a_root_are_of_each_entry(kind: Any) -> None:
     for _ in range(100):
         shares.append(share_of_rest(out.value + off * rng.choice([-1.0, 1.0], off.shape), out, np.zeros((ROWS, 0))))
     assert 0.1 < max(shares) <= 1.0
+
+
+def test_the_roundings_of_a_root_are_a_factor_of_the_row() -> None:
+    """Half of those of a sum of 200 squares, and two of the root."""
+    rng, width = np.random.default_rng(21), 200
+    norm, x = Normalization("rms", w=rng.normal(1.0, 0.2, width), epsilon=1e-3), rng.normal(size=(ROWS, width))
+    a = arithmetic(norm, width=width)
+    out = a.normalize(Spread(x, np.zeros((ROWS, 0, width)), np.zeros(ROWS), np.arange(ROWS), -1, 1), norm)
+    off = (0.5 * width + 2.0) * FLOAT32.unit_roundoff * out.value
+    assert 0.5 < share_of_rest(out.value + off, out, np.zeros((ROWS, 0))) < 1.0
+    across = off * rng.choice([-1.0, 1.0], off.shape)
+    assert share_of_rest(out.value + across, out, np.zeros((ROWS, 0))) > 1.0, "the root is off in all directions"
 
 
 def worst_sum(terms: np.ndarray, u: float, towards: float) -> float:
