@@ -83,16 +83,21 @@ def host_config(source: Path) -> dict[str, Any]:
     return config
 
 
-def read_editable(source: Path, config: Mapping[str, Any] | Path | str | None = None) -> Model:
+def read_editable(source: Path, config: Mapping[str, Any] | Path | str | None = None, key: str | None = None) -> Model:
     """Read a model in the form that its edit is stored in: the same function, with the shifts that gates need.
+
+    Args:
+        source: The folder of a host.
+        config: As for `byheart.hosts.reading.read_model`.
+        key: Likewise.
 
     Raises:
         InputError: As `byheart.hosts.reading.read_model` and `host_config`; or a model whose form with shifts is
             another one.
     """
     if config is not None:
-        return read_model(source, config=config)
-    model, stored = read_model(source), _stored(source)
+        return read_model(source, config=config, key=key)
+    model, stored = read_model(source, key=key), _stored(source, key)
     if stored is None:
         return model
     with_shifts = model_of(*stored)
@@ -105,7 +110,7 @@ def read_editable(source: Path, config: Mapping[str, Any] | Path | str | None = 
     return with_shifts
 
 
-def _stored(source: Path) -> tuple[dict[str, Float64Array], dict[str, Any]] | None:
+def _stored(source: Path, key: str | None = None) -> tuple[dict[str, Float64Array], dict[str, Any]] | None:
     """Return the tensors and the configuration of a model of gates with shifts of zero where it has none; none
     otherwise.
     """
@@ -113,7 +118,7 @@ def _stored(source: Path) -> tuple[dict[str, Float64Array], dict[str, Any]] | No
     kind = config["model_type"]
     if _FAMILIES.get(kind, _GATED) is not _GATED or (kind in _FAMILIES and config.get("mlp_bias")):
         return None
-    tensors = tensors_of(source)
+    tensors = tensors_of(source, key)
     if kind in _AS_LLAMA:
         if config.get("use_sliding_window", kind == "mistral") and config.get("sliding_window") is not None:
             raise InputError(source, "has a sliding window", "none: Llama, which has shifts, has no windows")
@@ -152,7 +157,14 @@ def rounded_weights(model: Model, dtype: str) -> Model:
 
 
 def write_edited(
-    source: Path, folder: Path, edited: Model, edits: int, dtype: str, *, layer: int | None = None
+    source: Path,
+    folder: Path,
+    edited: Model,
+    edits: int,
+    dtype: str,
+    *,
+    layer: int | None = None,
+    key: str | None = None,
 ) -> None:
     """Write the host's folder with the new neurons, and read it back.
 
@@ -163,12 +175,13 @@ def write_edited(
         edits: How many neurons were added.
         dtype: The type of the weights, which the host is told to load.
         layer: Which layer they are in; the last one by default.
+        key: As for `byheart.hosts.reading.read_model`, of the source.
 
     Raises:
         InputError: The host would not load the edited model.
     """
-    stored = _stored(source)
-    tensors, config = (tensors_of(source), host_config(source)) if stored is None else stored
+    stored = _stored(source, key)
+    tensors, config = (tensors_of(source, key), host_config(source)) if stored is None else stored
     family, block = _FAMILIES[config["model_type"]], editable(edited, layer).neurons
     own = appended(edited, edits, layer)
     written = {name: rounded_to(name, tensor, dtype) for name, tensor in tensors.items()}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from byheart.edited_folder import (
 from byheart.edited_page import Noted, Proved, write_edit_page
 from byheart.hosts.decoding import Asked, code_not_run, require_greedy
 from byheart.hosts.facts.numbered_facts import Reading, read_facts
+from byheart.hosts.facts.prompt_texts import Vocabularies
 from byheart.hosts.number_types import require_dtype, rounded_to
 from constructions.counted import counted
 from constructions.edits.answer_direction import answer_direction
@@ -40,6 +41,7 @@ from constructions.model.precision import SIGNIFICAND
 from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
+from constructions.tasks.prompts import PromptTask
 from constructions.tasks.rule import rule_task
 from constructions.tasks.task import Task
 from verify.edits.certificate import FLAT, EditCertificate
@@ -111,9 +113,13 @@ def edit(
     delimiter: str | None = None,
     header: bool | None = None,
     weights: bool | None = None,
+    tokenizer: Any = None,
+    between: str = " ",
+    cells: str | None = None,
     layer: int | None = None,
     dtype: str | None = None,
     config: Mapping[str, Any] | Path | str | None = None,
+    key: str | None = None,
     plain_argmax: bool = False,
     every_run: str | None = None,
     out: Path | str | None = None,
@@ -136,10 +142,14 @@ def edit(
         delimiter: What separates the cells of the tables, as for `byheart.certify`.
         header: Whether their first rows hold names, likewise.
         weights: Whether their last columns hold weights, likewise.
+        tokenizer: What cuts texts, likewise. Prompts have to be cut into as many tokens each, answers into one.
+        between: What is put between a prompt and its answer, likewise.
+        cells: What the cells of the tables are, likewise.
         layer: As for `edit_model`.
         dtype: The type in which the weights are stored; by default the one in which the host loads them, of a `Model`
             float64, which rounds nothing.
         config: As for `byheart.certify`.
+        key: As for `byheart.certify`.
         plain_argmax: As for `byheart.certify`.
         every_run: A number format: also prove and state which of the contexts every run answers so.
         out: A folder to write: the edited model in the format of its host, and the proof in its folder ``proof``.
@@ -167,19 +177,22 @@ def edit(
     if keep_length is not None and keep_rule is None:
         raise InputError("keep_length", f"= {keep_length} is given, but no rule is kept")
     host = None if folder is None else host_config(folder)
-    model = source if isinstance(source, Model) else read_editable(Path(source), config)
     chosen = dtype or ("float64" if host is None else stored_dtype(host))
     require_dtype(chosen)
     if sum(each is not None for each in (keep, keep_domain, keep_rule)) > 1:
         raise InputError("keep, keep_domain and keep_rule", "are given together", "at most one of them")
     if keep_rule is not None:
         require_at_least(1, keep_length=keep_length)
-        keep = _inputs(keep_rule, keep_length, model)
-    how = Reading(delimiter, header, weights, cells="tokens")
-    new, old, same = (
-        None if each is None else _labelled(name, each, model, folder, how)
-        for name, each in (("facts", facts), ("delete", delete), ("keep", keep))
-    )
+    how = Reading(delimiter, header, weights, tokenizer, between, cells)
+    given = {"facts": facts, "delete": delete, "keep": keep}
+    sizes = source if isinstance(source, Model) else _sizes_said(host)
+    # Tables are refused before the model is read, which takes much longer.
+    tables = {} if sizes is None else _tables(given, sizes, folder, how)
+    model = source if isinstance(source, Model) else read_editable(Path(source), config, key)
+    tables = _tables(given, model, folder, how) if sizes is None else tables
+    if keep_rule is not None:
+        tables["keep"] = _Table(_inputs(keep_rule, keep_length, model))
+    new, old, same = (_fitting(name, tables.get(name), model) for name in ("facts", "delete", "keep"))
     contexts, answers = _edits(model, new, old, RUNNER_UP if to is None else to)
     named = old if new is None else new
     assert named is not None
@@ -197,6 +210,7 @@ def edit(
     if folder is not None and host is not None:
         asked = Asked([(len(row), (0,)) for row in (contexts[0], *kept[:1])], {int(token) for token in read})
         said = [require_greedy(folder, host, asked, plain_argmax=plain_argmax), code_not_run(folder, host)]
+        said += dict.fromkeys(table.aside for table in tables.values())
         decoding = "; ".join(filter(None, said))
     done = edit_model(
         model,
@@ -218,7 +232,7 @@ def edit(
     if out is not None and folder is not None:
         progress("writing", None, str(out))
         with new_folder(Path(out), overwrite=overwrite) as written:
-            write_edited(folder, written, done.model, len(answers), chosen, layer=done.certificate.layer)
+            write_edited(folder, written, done.model, len(answers), chosen, layer=done.certificate.layer, key=key)
             (written / PROOF_FOLDER).mkdir()
             before = done.original if done.is_rounded else None
             save_edit(written / PROOF_FOLDER, done.model, done.edit, done.certificate, original=before)
@@ -238,34 +252,89 @@ def _inputs(rule: str | Callable[..., Any], n_ctx: int | None, model: Model) -> 
     return task.facts(contexts, vocabulary=model.d_vocab, answers=model.d_vocab_out)
 
 
-def _labelled(name: str, given: Path | str | AnyTask, model: Model, folder: Path | None, how: Reading) -> Task:
-    given, said = _read(name, Path(given), model, folder, how) if isinstance(given, Path | str) else (given, "")
+class _Vocabularies(NamedTuple):
+    """What a configuration says of a host that answers with the tokens that it reads."""
+
+    d_vocab: int
+    d_vocab_out: int
+
+
+def _sizes_said(host: Mapping[str, Any] | None) -> _Vocabularies | None:
+    size = None if host is None else host.get("vocab_size")
+    return _Vocabularies(size, size) if isinstance(size, int) and size > 0 else None
+
+
+class _Table(NamedTuple):
+    """Facts, and what the first line has to say of how they were read."""
+
+    task: Task
+    aside: str = ""
+
+
+def _tables(
+    given: Mapping[str, Path | str | AnyTask | None], sizes: Vocabularies, folder: Path | None, how: Reading
+) -> dict[str, _Table]:
+    """Return the facts that are given, each context with one answer of one token."""
+    return {name: _labelled(name, each, sizes, folder, how) for name, each in given.items() if each is not None}
+
+
+def _labelled(name: str, given: Path | str | AnyTask, sizes: Vocabularies, folder: Path | None, how: Reading) -> _Table:
+    said = aside = ""
+    if isinstance(given, Path | str):
+        given, said, aside = _read(name, Path(given), sizes, folder, how)
     if "left out" in said:
         raise InputError(name, f"is read so: {said}", "one answer for each context")
+    if isinstance(given, PromptTask):
+        given = _of_one_length(name, given)
     task = given.facts
     if task is None:
-        raise InputError(name, "brings vectors, or prompts of several lengths", "contexts of tokens, all of one length")
-    try:
-        require_fit(model, task)
-    except InputError as error:
-        raise InputError(name, error.value, error.expected) from None
+        raise InputError(name, "brings vectors", "contexts of tokens, all of one length")
     for place in np.flatnonzero(task.counts.totals()[: task.n_contexts] != 1)[:1].tolist():
         raise InputError(
             name,
             f"has the context {_words(task, task.contexts[place].tolist())} more than once",
             "each once, no weights",
         )
-    return task
+    return _Table(task, aside)
 
 
-def _read(name: str, path: Path, model: Model, folder: Path | None, how: Reading) -> tuple[AnyTask, str]:
+def _of_one_length(name: str, prompts: PromptTask) -> Task:
+    """Return prompts as contexts of one length with an answer of one token; refuses others, and names one."""
+    lengths = Counter(map(len, prompts.prompts))
+    usual = lengths.most_common(1)[0][0]
+    for text, prompt, said in zip(prompts.texts, prompts.prompts, prompts.completions, strict=True):
+        if len(prompt) != usual:
+            raise InputError(
+                name,
+                f"has the prompt {text[0]!r} of {len(prompt)} tokens, beside {lengths[usual]} of {usual}",
+                "prompts of one length: an edit of each length by itself",
+            )
+        if len(said) > 1:
+            pieces = [prompts.answers[token] for token in said]
+            raise InputError(name, f"has the answer {text[1]!r}, which is cut into {pieces}", "answers of one token")
+    [part] = prompts.parts
+    return part.task
+
+
+def _fitting(name: str, table: _Table | None, model: Model) -> Task | None:
+    """Return the facts of a table, or an `InputError` where the model cannot read them."""
+    if table is None:
+        return None
+    try:
+        require_fit(model, table.task)
+    except InputError as error:
+        raise InputError(name, error.value, error.expected) from None
+    return table.task
+
+
+def _read(name: str, path: Path, sizes: Vocabularies, folder: Path | None, how: Reading) -> tuple[AnyTask, str, str]:
     """Return the facts of a file, and what is said of them; refuses a line that is there twice."""
-    task, said, *_ = read_facts(path, model, folder, how)
+    task, said, aside = read_facts(path, sizes, folder, how)
     if path.is_file() and path.suffix.lower() not in _ARRAYS:
         lines = Counter(line.strip() for line in path.read_text(encoding="utf-8", errors="replace").split("\n"))
         for line in [line for line, times in lines.items() if line and times > 1][:1]:
             raise InputError(name, f"has the line {line!r} {lines[line]} times", "each fact once")
-    return task, said
+    return task, said, aside
 
 
 def _edits(model: Model, facts: Task | None, delete: Task | None, to: str) -> tuple[Int64Array, Int64Array]:

@@ -42,6 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--keep-length", type=count, metavar="S", help="with --keep-rule: how many tokens it reads")
     add_table_options(parser)
+    parser.add_argument("--cells", choices=("tokens", "texts"), help="what the cells of the tables are (default: auto)")
+    parser.add_argument(
+        "--tokenizer", type=path, metavar="FILE", help="what cuts texts (default: tokenizer.json beside the model)"
+    )
+    parser.add_argument(
+        "--between", metavar="TEXT", help="between prompt and answer, if neither has white space there (default: ' ')"
+    )
+    parser.add_argument(
+        "--key", metavar="NAME", help="where the tensors are in a file of torch that holds a dictionary"
+    )
     parser.add_argument(
         "--layer", type=count, metavar="L", help="which layer gets the neurons, counted from 0 (default: the last)"
     )
@@ -73,6 +83,10 @@ def run(options: argparse.Namespace) -> int:
             keep_rule=None if options.keep_rule is None else named_rule(options.keep_rule, "--keep-rule"),
             keep_length=options.keep_length,
             **table_options(options),
+            tokenizer=options.tokenizer,
+            between=" " if options.between is None else options.between,
+            cells=options.cells,
+            key=options.key,
             layer=options.layer,
             dtype=options.dtype,
             plain_argmax=options.plain_argmax,

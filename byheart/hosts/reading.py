@@ -154,19 +154,20 @@ def require_exact_in(path: Path, dtype: str, who: str, *, expected: str) -> None
             raise InputError(who, f"is {dtype}, and the file has numbers in {name} that it rounds", expected)
 
 
-def tensors_of(source: Mapping[str, Any] | Path | str) -> dict[str, Float64Array]:
+def tensors_of(source: Mapping[str, Any] | Path | str, key: str | None = None) -> dict[str, Float64Array]:
     """Return the numbers of a file, of a folder's, or of tensors by name, exactly; without masks and constants.
 
     Args:
         source: As for `read_model` or `model_of`.
+        key: As for `read_model`.
 
     Raises:
         FileFormatError: A file is missing or damaged.
-        InputError: A tensor of another type.
+        InputError: A tensor of another type, or a key of what is no dictionary of torch.
     """
     if isinstance(source, Mapping):
         return {name: as_float64(name, tensor) for name, tensor in source.items() if not _is_buffer(name)}
-    tensors, exact = _stored(Path(source))[1], dict[str, Float64Array]()
+    tensors, exact = _stored(Path(source), key)[1], dict[str, Float64Array]()
     for name in [each for each in tensors if not _is_buffer(each)]:
         exact[name] = as_float64(name, tensors.pop(name))  # one after the other: a language model is large
     return exact

@@ -146,6 +146,6 @@ def test_a_form_with_shifts_that_is_another_model_is_refused(
     else:
         name = "model.norm.weight" if changed == "a tensor" else "model.layers.0.mlp.up_proj.bias"
         tensors[name] = tensors[name] + 0.5
-    monkeypatch.setattr(edited_folder, "_stored", lambda _: (tensors, config))
+    monkeypatch.setattr(edited_folder, "_stored", lambda *_: (tensors, config))
     with pytest.raises(InputError, match="not the same model"):
         edited_folder.read_editable(source)

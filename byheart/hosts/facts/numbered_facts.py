@@ -19,13 +19,12 @@ from byheart.hosts.facts.host_tokenizer import (
     host_tokenizer,
     token_number,
 )
-from byheart.hosts.facts.prompt_texts import cutting_tokenizer, prompts_of_texts
+from byheart.hosts.facts.prompt_texts import Vocabularies, cutting_tokenizer, prompts_of_texts
 from byheart.hosts.host import CONFIG_FILE
 from byheart.hosts.tokenizer import ANSWERS_FILE, TOKENIZER_FILE
 from byheart.rows import cell_text, is_in_json, rows_of, rows_of_json, say_weights
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError, require_one_of
-from constructions.model.model import Model
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.arrays import array_task, read_arrays
 from constructions.tasks.prompts import PromptTask
@@ -80,7 +79,7 @@ Rows = list[tuple[tuple[str, ...], tuple[str, ...]]]
 
 
 def read_facts(
-    path: Path, model: Model, folder: Path | None = None, how: Reading | None = None
+    path: Path, model: Vocabularies, folder: Path | None = None, how: Reading | None = None
 ) -> tuple[AnyTask, str, str]:
     """Return the facts of a file, in the numbers of the tokens of a model.
 
@@ -137,7 +136,7 @@ def read_facts(
     return task, "; ".join(filter(None, [found_out, outweighed, cut])), aside
 
 
-def facts_of_rows(rows: Any, model: Model, folder: Path | None, how: Reading) -> tuple[AnyTask, str, str]:
+def facts_of_rows(rows: Any, model: Vocabularies, folder: Path | None, how: Reading) -> tuple[AnyTask, str, str]:
     """Rows of cells, the last of which follows the others, or prompts with their answers, as `read_facts` reads them.
 
     Args:
@@ -200,7 +199,7 @@ def _rows_of(task: Task, *, heaviest: bool) -> tuple[Rows, str]:
     return found, f"{counted(left, 'answer')} left out, outweighed by another to the same prompt" if left else ""
 
 
-def _sizes(model: Model) -> dict[str, Any]:
+def _sizes(model: Vocabularies) -> dict[str, Any]:
     if model.d_vocab in (0, model.d_vocab_out):
         return {"vocabulary": model.d_vocab_out}
     return {"vocabulary": model.d_vocab, "answers": model.d_vocab_out}
@@ -228,7 +227,7 @@ class _Names:
         return self.tokenizer is not None
 
     @classmethod
-    def beside(cls, model: Model, folder: Path | None, how: Reading) -> "_Names":
+    def beside(cls, model: Vocabularies, folder: Path | None, how: Reading) -> "_Names":
         """Return the names beside a model, or of the tokenizer that is given."""
         beside = None if folder is None else folder if folder.is_dir() else folder.parent
         if how.cells != "tokens" and (cutting := cutting_tokenizer(how.tokenizer, beside, wanted=how.cells == "texts")):
@@ -242,7 +241,7 @@ class _Names:
         return cls(beside, vocabulary, answers)
 
 
-def _in_numbers(place: str, rows: Rows, model: Model, names: _Names, how: Reading) -> tuple[AnyTask, str, str]:
+def _in_numbers(place: str, rows: Rows, model: Vocabularies, names: _Names, how: Reading) -> tuple[AnyTask, str, str]:
     """Return the task in the numbers of the tokens of a model: by the names beside it, or as they stand there."""
     if names.cuts:
         host, unasked = host_tokenizer(how.tokenizer, names.folder, names.tokenizer, ask=how.ask_host)

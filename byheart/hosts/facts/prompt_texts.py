@@ -9,7 +9,7 @@ Page: docs/hosts.md
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from byheart.hosts.facts.host_tokenizer import HostTokenizer
 from byheart.hosts.gguf_file import GGUFFile, tokenizer_json
@@ -17,8 +17,22 @@ from byheart.hosts.host import said_by
 from byheart.hosts.tokenizer import TOKENIZER_FILE
 from constructions.counted import counted
 from constructions.errors import FileFormatError, InputError
-from constructions.model.model import Model
 from constructions.tasks.prompts import PromptTask, Tokens
+
+
+class Vocabularies(Protocol):
+    """Whatever knows how many tokens are read and how many answers there are: a model, or its configuration alone."""
+
+    @property
+    def d_vocab(self) -> int:
+        """How many tokens are read."""
+        ...
+
+    @property
+    def d_vocab_out(self) -> int:
+        """How many answers there are."""
+        ...
+
 
 _PIECES = ("BPE", "Unigram", "WordPiece")
 """The models of `tokenizers` that cut words into pieces; others know whole words only."""
@@ -89,7 +103,7 @@ def _of_text(text: str, place: str) -> Any:
 def prompts_of_texts(
     place: str,
     rows: Any,
-    model: Model,
+    model: Vocabularies,
     tokenizer: Any,
     *,
     between: str,

@@ -7,6 +7,7 @@ from byheart.cli.main import main
 from byheart.editing import edit
 from byheart.hosts.number_types import write_tensors
 from byheart.hosts.reading import read_model, tensors_of
+from constructions.errors import FileFormatError
 from tests.edited_hosts import TOKENS, answer, facts, gpt2, recorded
 from verify.edits.certificate import EditCertificate
 
@@ -175,3 +176,63 @@ def test_an_edit_is_no_folder_of_facts_and_nothing_is_refuted(
     for folder in (out, out / "proof"):
         assert main([command, str(folder), *more]) == 2
         assert "is a model that was edited" in capsys.readouterr().err
+
+
+LETTERS = "abcdefg"
+
+
+def with_letters(source: Path) -> Path:
+    """The folder, with a tokenizer that cuts texts into letters, which are its tokens."""
+    tokenizers = pytest.importorskip("tokenizers", reason="needs `pip install 'byheart[huggingface]'`")
+    cutting = tokenizers.Tokenizer(tokenizers.models.BPE({letter: i for i, letter in enumerate(LETTERS)}, []))
+    cutting.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    cutting.save(str(source / "tokenizer.json"))
+    return source
+
+
+def test_texts_are_edited_as_certify_reads_them(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    source = with_letters(gpt2(tmp_path / "m"))
+    model = read_model(source)
+    new, same = (LETTERS[(answer(model, context) + moved) % TOKENS] for context, moved in (([1, 2], 1), ([3, 4], 0)))
+    (tmp_path / "new.csv").write_text(f"bc,{new}\n")
+    (tmp_path / "keep.csv").write_text(f"de,{same}\n")
+    words = ["edit", str(source), "--facts", str(tmp_path / "new.csv"), "--keep", str(tmp_path / "keep.csv")]
+    assert main([*words, "--no-header", "--between", "", "--out", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().out.startswith("EDITED, PROVED: 1 of 1 edit answered as asked; 1 of 1 kept")
+    assert LETTERS[answer(read_model(tmp_path / "out"), [1, 2])] == new
+    assert main(["check", str(tmp_path / "out")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("bc,a\nbcd,a\nde,a\n", "the prompt 'bcd' of 3 tokens, beside 2 of 2"),
+        ("bc,ad\n", "the answer 'ad', which is cut into ['a', 'd']"),
+        ("bc,a\nbc,a\n", "the line 'bc,a' 2 times"),
+        ("bz,a\n", "'bz'"),
+    ],
+)
+def test_tables_are_refused_before_the_model_is_read(
+    table: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    source = with_letters(gpt2(tmp_path / "m"))
+    (source / "model.safetensors").write_bytes(b"nobody reads this")
+    (tmp_path / "new.csv").write_text(table)
+    words = ["edit", str(source), "--facts", str(tmp_path / "new.csv"), "--no-header", "--between", ""]
+    assert main([*words, "--out", str(tmp_path / "out")]) == 2
+    assert said in " ".join(capsys.readouterr().err.split()) and not (tmp_path / "out").exists()
+
+
+def test_weights_in_a_box_are_edited_by_their_key(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="needs `pip install torch`")
+    source, boxed = gpt2(tmp_path / "m"), tmp_path / "boxed"
+    boxed.mkdir()
+    (boxed / "config.json").write_bytes((source / "config.json").read_bytes())
+    tensors = {name: torch.tensor(tensor).float() for name, tensor in tensors_of(source).items()}
+    torch.save({"model": tensors, "step": 3}, boxed / "pytorch_model.bin")
+    new = facts([[1, 2]], [(answer(read_model(source), [1, 2]) + 1) % TOKENS])
+    with pytest.raises(FileFormatError, match="--key model"):
+        edit(boxed, new)
+    done = edit(boxed, new, key="model", out=tmp_path / "out")
+    assert done.original.sha256() == read_model(source).sha256()
+    assert read_model(tmp_path / "out").sha256() == done.model.sha256()
