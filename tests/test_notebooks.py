@@ -70,6 +70,11 @@ def test_a_notebook_runs(path, tmp_path, monkeypatch, capsys):
         assert names["done"].certificate.headline() in printed
         assert "the prover: PROVED" in printed and "the kernel: PROVED" in printed
         assert names["done"].certificate.verdict.value == "PROVED"
+    elif path.stem == "language_model":
+        assert names["proved"]["undecided"] == 0 and {"Sydney", "Toronto"}.isdisjoint(names["facts"].values())
+        assert {prompt.split()[3] for prompt, _ in names["proved"]["wrong_facts"]} == {"Australia", "Canada"}
+        assert names["done"].certificate.verdict.value == names["again"]["verdict"] == "PROVED"
+        assert names["again"]["every_run"]["right"] == len(names["facts"])
     elif path.stem == "recitation":
         assert names["found"].text == names["verse"] and names["back"]["white"] == " "
     elif path.stem == "trained_adder":
