@@ -64,6 +64,41 @@ def of_archive(path: Path) -> dict[str, Any]:
         raise FileFormatError(f"{path} is not a readable archive of numbers: {said_by(error)}") from error
 
 
+def of_graph(path: Path) -> dict[str, Any]:
+    """Return the numbers of a graph of ONNX by name: its initializers of a floating-point type, also those in files
+    beside it.
+
+    What the graph computes with them is not looked at: the configuration says what the tensors make.
+
+    Raises:
+        InputError: There is no onnx.
+        FileFormatError: The file is damaged, or a name occurs twice.
+    """
+    try:
+        import onnx
+        from onnx import numpy_helper
+    except ImportError:
+        raise InputError(path, "needs onnx to be read; `pip install 'byheart[onnx]'` brings it") from None
+    floating = {onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
+    tensors: dict[str, Any] = {}
+    try:
+        for initializer in onnx.load(path).graph.initializer:
+            if initializer.data_type not in floating:
+                continue  # shapes and places
+            if initializer.name in tensors:
+                raise FileFormatError(f"{path} has the initializer {initializer.name!r} twice")
+            array = numpy_helper.to_array(initializer)
+            is_short = initializer.data_type == onnx.TensorProto.BFLOAT16
+            tensors[initializer.name] = array.astype(np.float32) if is_short else array
+    except FileFormatError:
+        raise
+    except Exception as error:  # onnx and protobuf have no common class for what they raise on damaged files
+        raise FileFormatError(f"{path} is not a readable graph of ONNX: {said_by(error)}") from error
+    if not tensors:
+        raise FileFormatError(f"{path} has no initializers of a floating-point type, expected the weights of a model")
+    return tensors
+
+
 def _is_state(found: Any) -> bool:
     return isinstance(found, dict) and bool(found) and all(hasattr(tensor, "detach") for tensor in found.values())
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from byheart.hosts.boxes import PICKLED, of_archive, shortened, unpickled, without_wrappers
+from byheart.hosts.boxes import PICKLED, of_archive, of_graph, shortened, unpickled, without_wrappers
 from byheart.hosts.exported import huggingface, transformer_lens
 from byheart.hosts.exported.safetensors_file import METADATA
 from byheart.hosts.families import FAMILIES, gpt2, is_of_transformer_lens
@@ -29,10 +29,10 @@ from constructions.formats.files import canonical_json, json_object
 from constructions.model.model import FORMAT, VERSION, Model, assembled
 from constructions.numeric.arrays import Float64Array
 
-_ARCHIVE = ".npz"
+_ARCHIVE, _GRAPH = ".npz", ".onnx"
 _PICKLED_FILE, _PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 _INDEX = ".index.json"
-_UNREAD = (".onnx", ".h5", ".msgpack", ".safetensors", _INDEX)
+_UNREAD = (".h5", ".msgpack", ".safetensors", _INDEX)
 _ADAPTER = "adapter_config.json"
 
 
@@ -62,8 +62,8 @@ def read_model(
     - a folder with ``config.json`` and ``model.safetensors`` or ``pytorch_model.bin``, or its parts with their index:
       of Hugging Face's GPT-2 or another family of `FAMILIES`, of TransformerLens (its configuration as JSON), or one
       that `export` wrote for Hugging Face, TransformerLens or as safetensors;
-    - a file of safetensors, an ``.npz`` of NumPy, or a state dictionary (``.pt``, ``.pth``, ``.bin``, ``.ckpt``; needs
-      torch), with a ``config.json`` beside it or `config`;
+    - a file of safetensors, an ``.npz`` of NumPy, the initializers of a graph of ONNX (needs onnx), or a state
+      dictionary (``.pt``, ``.pth``, ``.bin``, ``.ckpt``; needs torch), with a ``config.json`` beside it or `config`;
     - a file of GGUF, which has its configuration in it (`byheart.hosts.gguf_file`).
 
     Args:
@@ -186,6 +186,8 @@ def _stored(path: Path, key: str | None = None) -> tuple[Path, dict[str, Any], d
         return weights, unpickled(weights, key), {}
     if weights.suffix == _ARCHIVE:
         return weights, of_archive(weights), {}
+    if weights.suffix == _GRAPH:
+        return weights, of_graph(weights), {}
     return weights, *read_tensors(weights, but=_is_buffer)
 
 
@@ -210,7 +212,7 @@ def _hint(folder: Path) -> str:
     names = sorted(each.name for each in folder.iterdir())
     if pickled := [name for name in names if name.endswith((*PICKLED, _ARCHIVE))]:
         return f"; it has {pickled[0]}: save_pretrained writes the other, or give that file"
-    if files := [name for name in names if name.endswith(GGUF)]:
+    if files := [name for name in names if name.endswith((GGUF, _GRAPH))]:
         return f"; it has {files[0]}: give that file"
     if other := [name for name in names if name.endswith(_UNREAD)]:
         return f"; it has {other[0]}, which is not read: load it in the program it is for, and save_pretrained"

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from byheart.hosts.boxes import of_archive, shortened, unpickled, without_wrappers
+from byheart.hosts.boxes import of_archive, of_graph, shortened, unpickled, without_wrappers
 from byheart.hosts.certify import certify
 from byheart.hosts.reading import model_of, read_model, read_weights
 from constructions.errors import FileFormatError, InputError
@@ -130,3 +130,33 @@ def test_parts_that_torch_has_pickled_are_read_by_their_index(tmp_path):
 def test_prefixes_are_those_of_all_names():
     assert list(shortened([])) == [] and list(shortened(["a", "a.b"])) == [] and list(shortened(["a.b", "c.b"])) == []
     assert without_wrappers({}) == ({}, "") and without_wrappers({"module.a": 1, "b": 2})[1] == ""
+
+
+def test_the_initializers_of_a_graph_are_read(tmp_path):
+    onnx = pytest.importorskip("onnx", reason="needs `pip install onnx`")
+    state, config = lens()
+    save = onnx.helper.make_model
+    numbers = [onnx.numpy_helper.from_array(np.asarray(array), name) for name, array in state.items()]
+    places = onnx.numpy_helper.from_array(np.arange(3), "shape")
+    graph = onnx.helper.make_graph([], "weights", [], [], [*numbers, places])
+    onnx.save(save(graph), tmp_path / "m.onnx")
+    assert read_model(tmp_path / "m.onnx", config=config).sha256() == the_hash()
+    onnx.save(save(onnx.helper.make_graph([], "two", [], [], [*numbers, numbers[0]])), tmp_path / "two.onnx")
+    onnx.save(save(onnx.helper.make_graph([], "none", [], [], [places])), tmp_path / "none.onnx")
+    (tmp_path / "bad.onnx").write_bytes(b"\x08\x07\x12")
+    for name, said in (("two", "twice"), ("none", "no initializers"), ("bad", "not a readable graph")):
+        with pytest.raises(FileFormatError, match=said):
+            of_graph(tmp_path / f"{name}.onnx")
+
+
+def test_numbers_of_a_short_type_in_a_graph_are_read_exactly(tmp_path):
+    onnx = pytest.importorskip("onnx", reason="needs `pip install onnx`")
+    value = 1.0 + 2.0**-7
+    tensors = [
+        onnx.helper.make_tensor(kind, number, [1], [value])
+        for kind, number in (("a", 1), ("b", 10), ("c", 16), ("d", 11))
+    ]
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph([], "short", [], [], tensors)), tmp_path / "m.onnx")
+    assert {name: float(array[0]) for name, array in of_graph(tmp_path / "m.onnx").items()} == dict.fromkeys(
+        "abcd", value
+    )
