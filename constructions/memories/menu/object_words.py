@@ -17,7 +17,7 @@ class ObjectWords(Memory):
     """The memory `object-words`."""
 
     name = "object-words"
-    needs = "two tokens, a subject and a relation, or bigrams; any may be missing; in bfloat16 up to 128 labels"
+    needs = "a subject and a relation, or bigrams, or three tokens of columns of their own; any may be missing"
     cost = "0.25 to 1 a fact, beyond 2 K and some 100; every run is exact up to the readout; tens of layers"
     page = "docs/claims/object_words.md"
     exact = get_args(Precision)

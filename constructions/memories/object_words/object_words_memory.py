@@ -3,7 +3,7 @@ r"""Tables subject, relation, object in the fewest entries: which words, of how 
 Page: docs/claims/object_words.md
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from constructions.memories.object_words.readouts import OneColumn, Readout, Two
 from constructions.memories.object_words.words import Columns, Words
 from constructions.memories.object_words.words_of_pairs import BothWords, LastWords
 from constructions.memories.object_words.words_of_subjects import LongWords, OneDigitWords, ShortWords
+from constructions.memories.object_words.words_of_three import ThreeColumns, ThreeWords
 from constructions.model.construction import Construction
 from constructions.model.model import Model
 from constructions.model.precision import SIGNIFICAND, Precision, require_precision, rounded_model
@@ -31,10 +32,11 @@ def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construc
     folds $v - 2 (v - 2^k)_+$ take away what is above that digit, one neuron a bit, and a parabola names the object. Of
     the ways to do that which every run in `dtype` holds, the one of fewest entries is built; see
     `constructions.memories.object_words.words_of_subjects` and, for tokens that stand in both places or columns that
-    are both long, `constructions.memories.object_words.words_of_pairs`.
+    are both long, `constructions.memories.object_words.words_of_pairs`; for three columns
+    `constructions.memories.object_words.words_of_three`.
 
     Args:
-        task: Contexts of two tokens and labels; any pairs may be missing.
+        task: Contexts of two or three tokens and labels; any may be missing.
         dtype: The precision in which every run is exact up to the readout, in any order of summation.
 
     Returns:
@@ -42,7 +44,8 @@ def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construc
 
     Raises:
         InputError: A precision that is none.
-        HypothesisError: A task of laws, or contexts of another length than 2.
+        HypothesisError: A task of laws, or contexts of another length than 2 or 3; of three tokens one that stands in
+            two columns, one last token alone, or a type of 16 bits.
         CapacityError: More objects than the precision tells apart.
         ResourceError: The table does not fit into memory.
 
@@ -56,14 +59,22 @@ def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construc
         '1500 facts by 2 words for each of 300 subjects, of 3 objects of 6 bits, 15 blocks, 833 parameters'
     """
     require_precision(dtype)
-    if task.n_ctx != 2:
-        raise HypothesisError(_CLAIM, "contexts of two tokens", f"they have {task.n_ctx}")
+    if task.n_ctx not in (2, 3):
+        raise HypothesisError(_CLAIM, "contexts of two or three tokens", f"they have {task.n_ctx}")
     if task.target != "labels":
         raise HypothesisError(_CLAIM, "labels", f"the target is {task.target!r}")
-    columns = Columns.of(task)
-    fewest = _fewest(task, columns, SIGNIFICAND[dtype])
+    if task.n_ctx == 3:
+        columns = ThreeColumns.of(task, subject_first=True)
+        if not columns.are_disjoint:
+            raise HypothesisError(_CLAIM, "tokens of one column each", "some stand in two of three columns")
+        if len(columns.places) == 1:
+            raise HypothesisError(_CLAIM, "several last tokens of three", "all are the same")
+        if SIGNIFICAND[dtype] < SIGNIFICAND["float32"]:
+            raise HypothesisError(_CLAIM, "float32 or float64 for three columns", f"the type is {dtype}")
+    fewest = _fewest(task, dtype)
     if fewest is None:
-        raise CapacityError(_CLAIM, f"objects that runs in {dtype} tell apart", f"there are {len(columns.objects)}")
+        objects = len(np.unique(task.labels))
+        raise CapacityError(_CLAIM, f"objects that runs in {dtype} tell apart", f"there are {objects}")
     model, words = rounded_model(fewest.model(task), dtype), fewest.words
     return Construction(
         task,
@@ -81,9 +92,9 @@ def object_words_parameters(task: Task, *, dtype: Precision = "float32") -> int:
         >>> object_words_parameters(facts_task([(f"s{i}", f"r{j}", f"o{i * j}") for i in range(9) for j in range(4)]))
         139
     """
-    if task.n_ctx != 2 or task.target != "labels":
+    if task.n_ctx not in (2, 3) or task.target != "labels":
         return 0
-    fewest = _fewest(task, Columns.of(task), SIGNIFICAND[dtype])
+    fewest = _fewest(task, dtype)
     return 0 if fewest is None else fewest.entries(task)
 
 
@@ -101,31 +112,44 @@ class _Held(NamedTuple):
     def entries(self, task: Task) -> int:
         """Entries of all tensors of the model."""
         of_readout = self.readout.entries + (self.readout.columns + 1) * task.n_answers
-        return (task.d_vocab + 2) * self.words.width + self.words.entries() + of_readout
+        return (task.d_vocab + task.n_ctx) * self.words.width + self.words.entries() + of_readout
 
     def model(self, task: Task) -> Model:
         """Return it."""
         words = self.words
-        W_U, b_U = self.readout.unembedding(words.columns.objects, task.n_answers)
-        W_E = words.embedding(words.columns.table(task), task.d_vocab)
+        W_U, b_U = self.readout.unembedding(np.unique(task.labels), task.n_answers)
+        W_E = words.embedding(words.table(task), task.d_vocab)
         blocks = (*words.blocks(self.readout.shift), *self.readout.blocks())
-        return Model(blocks=blocks, W_U=W_U, b_U=b_U, W_E=W_E, W_pos=np.zeros((2, words.width)))
+        return Model(blocks=blocks, W_U=W_U, b_U=b_U, W_E=W_E, W_pos=np.zeros((task.n_ctx, words.width)))
 
 
-def _fewest(task: Task, columns: Columns, precision: int) -> _Held | None:
-    """Return the words of fewest entries that every run with so many bits reads; none where there are none."""
-    every = sorted(_ways(columns, precision), key=lambda way: way.entries(task))
+def _fewest(task: Task, dtype: Precision) -> _Held | None:
+    """Return the words of fewest entries that every run in a type reads; none where there are none."""
+    precision = SIGNIFICAND[dtype]
+    every = sorted(_ways(task, precision), key=lambda way: way.entries(task))
     return next((way for way in every if way.fit(precision)), None)
 
 
-def _ways(columns: Columns, precision: int) -> Iterator[_Held]:
+def _ways(task: Task, precision: int) -> Iterator[_Held]:
     """All ways to keep a table in words, whether they fit or not."""
-    objects = len(columns.objects)
+    objects = len(np.unique(task.labels))
+    words = _words_of_two(Columns.of(task)) if task.n_ctx == 2 else _words_of_three(task)
     for places, more in product(range(1, precision + 1), (0, 1)):
         digits = Digits(objects, digit_bits(objects, places) + more, places)
         readouts = [OneColumn(digits, False), OneColumn(digits, True)]
         readouts += [TwoColumns(digits, high) for high in range(1, digits.bits)] if places == 1 else []
-        yield from (_Held(*way) for way in product(_words(columns, digits), readouts))
+        yield from (_Held(*way) for way in product(words(digits), readouts))
+
+
+def _words_of_three(task: Task) -> Callable[[Digits], Iterator[Words]]:
+    """All words of such digits for three columns."""
+    every = [ThreeColumns.of(task, subject_first=first) for first in (True, False)]
+    return lambda digits: (ThreeWords(columns, digits) for columns in every if columns.are_disjoint)
+
+
+def _words_of_two(columns: Columns) -> Callable[[Digits], Iterator[Words]]:
+    """All words of such digits for two columns."""
+    return lambda digits: _words(columns, digits)
 
 
 def _words(columns: Columns, digits: Digits) -> Iterator[Words]:

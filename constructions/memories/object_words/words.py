@@ -61,13 +61,11 @@ class Words(ABC):
     """A way to keep a table in words.
 
     Args:
-        columns: Subjects and relations.
         digits: What is in a word.
         width: d_model.
         where: Which rows have how many words, in words.
     """
 
-    columns: Columns
     digits: Digits
 
     @property
@@ -87,8 +85,12 @@ class Words(ABC):
         """Entries of the blocks."""
 
     @abstractmethod
+    def table(self, task: Task) -> Int64Array:
+        """Return which object is wanted of what is read, -1 where none is, `[S, R]` or with more axes."""
+
+    @abstractmethod
     def embedding(self, table: Int64Array, d_vocab: int) -> Float64Array:
-        """W_E of a table of objects, -1 for a hole: `[S, R]` to `[d_vocab, width]`."""
+        """W_E of a table of objects, -1 for a hole: `[S, R]`, or with more axes, to `[d_vocab, width]`."""
 
     @abstractmethod
     def blocks(self, shift: Float64Array | None = None) -> list[Block]:

@@ -17,6 +17,7 @@ from constructions.memories.object_words.digits import Digits
 from constructions.memories.object_words.words import Columns, Words
 from constructions.model.blocks import Attention, Block, FeedForward
 from constructions.numeric.arrays import Float64Array, Int64Array
+from constructions.tasks.task import Task
 
 _FINE = 9
 """Codes of places are so many bits below those of groups."""
@@ -76,6 +77,9 @@ class _PairWords(Words):
     columns: Columns
     digits: Digits
     on_a_line: bool = False
+
+    def table(self, task: Task) -> Int64Array:
+        return self.columns.table(task)
 
     @property
     @abstractmethod

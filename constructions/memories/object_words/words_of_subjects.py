@@ -17,6 +17,7 @@ from constructions.memories.object_words.digits import Digits
 from constructions.memories.object_words.words import Columns, Words
 from constructions.model.blocks import Attention, Block, FeedForward
 from constructions.numeric.arrays import Float64Array, Int64Array
+from constructions.tasks.task import Task
 
 _HARD = 1024.0
 """A score that is so much lower has weight 0 in every run: $e^{-1024}$ is below the least float64."""
@@ -74,6 +75,9 @@ class SubjectWords(Words, ABC):
     @property
     def where(self) -> str:
         return f"{counted(self.places.groups, 'word')} for each of {counted(len(self.columns.subjects), 'subject')}"
+
+    def table(self, task: Task) -> Int64Array:
+        return self.columns.table(task)
 
     def embedding(self, table: Int64Array, d_vocab: int) -> Float64Array:
         places = self.places

@@ -1,0 +1,168 @@
+r"""Tables of three columns that are read, as subject, relation, place: a subject's row has the words of both others.
+
+The last token says which digit, and both tokens that are no subject say which word: each pushes the words that are none
+of its own below 0.
+
+Page: docs/claims/object_words.md
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from constructions.counted import counted
+from constructions.memories.object_words.digits import Digits
+from constructions.memories.object_words.words import Words
+from constructions.memory_budget import require_memory
+from constructions.model.blocks import Attention, Block, FeedForward
+from constructions.numeric.arrays import Float64Array, Int64Array
+from constructions.tasks.task import Task
+
+_HARD = 1024.0
+"""A score that is so much lower has weight 0 in every run: $e^{-1024}$ is below the least float64."""
+
+
+class ThreeColumns(NamedTuple):
+    """The columns of a table: subjects, and two others, the last token among them.
+
+    Args:
+        subjects: Their tokens, `[S]`.
+        relations: The tokens of the other one of the first two columns, `[R]`.
+        places: The last tokens, `[Q]`.
+        objects: The outputs that are wanted, `[K]`.
+        subject_first: Whether subjects are the first tokens, or the second.
+    """
+
+    subjects: Int64Array
+    relations: Int64Array
+    places: Int64Array
+    objects: Int64Array
+    subject_first: bool
+
+    @classmethod
+    def of(cls, task: Task, *, subject_first: bool) -> "ThreeColumns":
+        """Return those of a task."""
+        first, second, last = (np.unique(column) for column in task.contexts.T)
+        subjects, relations = (first, second) if subject_first else (second, first)
+        return cls(subjects, relations, last, np.unique(task.labels), subject_first)
+
+    @property
+    def are_disjoint(self) -> bool:
+        """Whether no token stands in two columns."""
+        tokens = np.concatenate([self.subjects, self.relations, self.places])
+        return len(np.unique(tokens)) == len(tokens)
+
+    def table(self, task: Task) -> Int64Array:
+        """Return which object is wanted of each subject, relation and place, -1 where none is, `[S, R, Q]`."""
+        shape = len(self.subjects), len(self.relations), len(self.places)
+        require_memory(32 * int(np.prod(shape)), purpose=f"a table of {' x '.join(map(str, shape))} objects")
+        first, second, last = task.contexts.T
+        subjects, relations = (first, second) if self.subject_first else (second, first)
+        table = np.full(shape, -1)
+        place = (
+            np.searchsorted(self.subjects, subjects),
+            np.searchsorted(self.relations, relations),
+            np.searchsorted(self.places, last),
+        )
+        table[place] = np.searchsorted(self.objects, task.labels)
+        return table
+
+
+@dataclass(frozen=True, eq=False)
+class ThreeWords(Words):
+    r"""Words in the rows of subjects; those of one relation lie side by side, U of them, of m places each.
+
+    Args:
+        columns: Subjects, relations and places.
+        digits: What is in a word.
+    """
+
+    columns: ThreeColumns
+    digits: Digits
+
+    @property
+    def each(self) -> int:
+        """U, the words of a relation."""
+        return -(-len(self.columns.places) // self.digits.places)
+
+    @property
+    def width(self) -> int:
+        return len(self.columns.relations) * self.each
+
+    @property
+    def where(self) -> str:
+        return f"{counted(self.width, 'word')} for each of {counted(len(self.columns.subjects), 'subject')}"
+
+    def fit(self, precision: int) -> bool:
+        # The words are halved by a head; scores of -1024 (m - 1)^2 are more than float16 has.
+        m = self.digits.places
+        used = -(-len(self.columns.places) // self.each)
+        return used == m > 1 and 2.0 * self.digits.top <= 2.0**precision and precision >= 24
+
+    def table(self, task: Task) -> Int64Array:
+        return self.columns.table(task)
+
+    def embedding(self, table: Int64Array, d_vocab: int) -> Float64Array:
+        columns, m, U = self.columns, self.digits.places, self.each
+        subjects, relations, places = table.shape
+        slots = np.full((subjects, relations, U * m), -1)
+        slots[:, :, :places] = table
+        W_E = np.zeros((d_vocab, self.width))
+        for g, own in enumerate(np.split(slots.reshape(subjects, -1), self.width, axis=1)):
+            W_E[columns.subjects, g] = self.digits.words(own)
+        group, pushed = np.arange(self.width), -(m + 2.0)
+        W_E[columns.relations] = np.where(group // U == np.arange(relations)[:, None], 0.0, pushed)
+        word, place = np.divmod(np.arange(places), m)
+        W_E[columns.places] = np.where(group % U == word[:, None], -1.0 - place[:, None], pushed)
+        return W_E
+
+    def blocks(self, shift: Float64Array | None = None) -> list[Block]:
+        G, m, M = self.width, self.digits.places, self.digits.top
+        others = np.eye(G + m)[:, G:].T  # the columns that say whether a place is another one
+        return [
+            self._seen(),
+            Attention(
+                _HARD * others.sum(axis=0)[None, :, None],
+                -others.sum(axis=0)[None, :, None],
+                np.eye(G + m, G)[None],
+                2.0 * np.eye(G, G + m)[None],
+            ),
+            FeedForward(
+                np.eye(G + m), np.vstack([np.eye(1, m + 1).repeat(G, axis=0), np.eye(m, m + 1, 1)]), skip=False
+            ),
+            self._placed(M),
+            *self.digits.folds(shift),
+        ]
+
+    def entries(self) -> int:
+        G, m = self.width, self.digits.places
+        neurons, width = 2 * G + m + 2, G + m
+        seen, head = neurons * (G + 1 + width), 2 * width * (1 + G)
+        return seen + head + width * (width + m + 1) + m * (m + 2) + self.digits.fold_entries
+
+    def _seen(self) -> FeedForward:
+        r"""Return the words, less M where a relation or a place pushes, and for each place whether it is another one.
+
+        The first U numbers of a row, without their signs, add up to t: nothing for the first relation, less for
+        subjects, i + 1 and $(m + 2)(U - 1)$ for the place i, and more for other relations.
+        """
+        G, m, U = self.width, self.digits.places, self.each
+        eye, first = np.eye(G), 1.0 + (m + 2.0) * (U - 1)
+        values = np.vstack([np.zeros((2, m)), 1.0 - np.eye(m), np.zeros((2, m))])
+        knots = first - 1.0 + np.arange(m + 2.0)
+        W_out = np.zeros((2 * G + m + 2, G + m))
+        W_out[:G, :G], W_out[G : 2 * G, :G] = eye, -self.digits.top * eye
+        W_out[2 * G :, G:] = np.diff(values, n=2, axis=0)
+        return FeedForward(
+            W_in=np.hstack([eye, -eye, -np.eye(G, U).sum(axis=1, keepdims=True).repeat(m + 2, axis=1)]),
+            b_in=np.concatenate([np.zeros(G), np.full(G, -(m + 1.0)), -knots]),
+            W_out=W_out,
+            skip=False,
+        )
+
+    def _placed(self, top: float) -> FeedForward:
+        r"""Return $B^{-i} w$ of the word and of columns that are 0 for the place i alone."""
+        m = self.digits.places
+        scale = 2.0 ** (-self.digits.bits * np.arange(m))
+        return FeedForward(W_in=np.vstack([scale, -top * np.diag(scale)]), W_out=np.ones((m, 1)), skip=False)
