@@ -1,6 +1,6 @@
 r"""The matrix that the proof of Lemma 2 multiplies the embeddings of a context with, and what its rank leaves possible.
 
-Page: docs/claims/closed_forms.md
+Page: docs/claims/lemma_2_steps.md
 """
 
 from math import factorial, prod

@@ -1,6 +1,6 @@
 r"""Appendix A.1 of Dana et al.: contexts that are added until there are as many as the heads have columns.
 
-Page: docs/claims/closed_forms.md
+Page: docs/claims/lemma_2_steps.md
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ CLAIM = Claim(
         "Without new tokens there are [[contexts: N^S]] contexts, and not always enough: that needs "
         "[[room: N^S >= H d]], as a context that is there again adds no rank."
     ),
-    page="docs/claims/closed_forms.md",
+    page="docs/claims/lemma_2_steps.md",
 )
 
 _SHORT = ((2, 2, 3, 2), (3, 1, 2, 2), (2, 2, 5, 1))  # N, S, d, H

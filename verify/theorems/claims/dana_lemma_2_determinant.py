@@ -1,6 +1,6 @@
 r"""Appendix A.1 of Dana et al.: the determinant at the end of the proof of Lemma 2.
 
-Page: docs/claims/closed_forms.md
+Page: docs/claims/lemma_2_steps.md
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ CLAIM = Claim(
         "for S = d = 2, and whenever S <= d, the determinant is 0 for all embeddings; true for S > d and "
         "algebraically independent embeddings"
     ),
-    page="docs/claims/closed_forms.md",
+    page="docs/claims/lemma_2_steps.md",
 )
 
 _VANISHING = ((2, 2), (2, 3), (3, 3), (3, 5), (4, 4))  # S, d

@@ -1,6 +1,6 @@
 r"""Section 4.1 of Dana et al.: whether the value maps keep the rank of what attention gives.
 
-Page: docs/claims/closed_forms.md
+Page: docs/claims/lemma_2_steps.md
 """
 
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ CLAIM = Claim(
         "three contexts with one last token, d = 2, d_h = H = 1: A' has rank 3, W_V A' at most 2 for all value "
         "maps; true if every W_V is invertible, so d_h = d"
     ),
-    page="docs/claims/closed_forms.md",
+    page="docs/claims/lemma_2_steps.md",
 )
 
 _SIZES = ((2, 2, 2, 1), (3, 2, 3, 2), (2, 3, 2, 2))  # N, S, d, H

@@ -175,8 +175,8 @@ LEAST_SQUARES = _of_these(
 
 COUNTING_MATRIX = _ceiling_of_weights(
     "the columns of the counting matrix",
-    "docs/claims/closed_forms.md",
-    "The determinant in the proof of Lemma 2",
+    "docs/claims/lemma_2_steps.md",
+    "The determinant",
     counting_rank,
 )
 """The rank of the counting matrix times embeddings."""
