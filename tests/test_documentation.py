@@ -409,7 +409,7 @@ def test_every_chapter_of_the_core_path_has_a_box_of_its_letters_at_its_head(con
 
 
 EXERCISE = re.compile(r"^\*\*(?:\d+\.)?(\d+)\*\*(.*?)<details>", re.MULTILINE | re.DOTALL)
-JUDGED = re.compile(r"^`byheart exercise (\S+) '(.*)'` judges your answer", re.MULTILINE)
+JUDGED = re.compile(r"^`byheart exercise (\S+) '(.*)'` judges your answer: (.*) \(this one is wrong\)\.$", re.MULTILINE)
 
 
 def test_every_exercise_that_is_judged_names_its_command(contents: ModuleType) -> None:
@@ -418,10 +418,10 @@ def test_every_exercise_that_is_judged_names_its_command(contents: ModuleType) -
         if entry.part == "The core path":
             exercises = prose(DOCS / entry.page).partition("\n## Exercises\n")[2]
             for number, asked in EXERCISE.findall(exercises):
-                for name, answer in JUDGED.findall(asked):
+                for name, answer, asks in JUDGED.findall(asked):
                     assert name == f"{entry.number}.{number}"
-                    named[name] = answer
-    assert named == {name: exercise.example for name, exercise in EXERCISES.items()}
+                    named[name] = (answer, asks)
+    assert named == {name: (exercise.example, exercise.asks) for name, exercise in EXERCISES.items()}
 
 
 def test_a_page_has_the_title_that_the_index_gives_it(contents: ModuleType) -> None:
