@@ -91,6 +91,16 @@ _FUNCTIONS = {"log": math.log, "ln": math.log, "exp": math.exp, "sqrt": math.sqr
 _CONSTANTS = {"pi": math.pi, "e": math.e}
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 _LARGEST_POWER = 256
+_SIGNS = str.maketrans(
+    {"−": "-", "·": "*", "×": "*", "π": "pi", "½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3"}
+)
+_NAMES = "log|ln|exp|sqrt|cos|sin"
+
+
+def _plain(text: str) -> str:
+    """Return a text with plain signs, functions with brackets, and the products of `2 pi` and `2log(3)` as products."""
+    text = re.sub(rf"\b({_NAMES}) +([\w.]+)", r"\1(\2)", text.translate(_SIGNS))
+    return re.sub(rf"(?<=\d) ?(?=(?:{_NAMES})\(|pi\b)", "*", text)
 
 
 def number(text: str) -> Number:
@@ -103,7 +113,7 @@ def number(text: str) -> Number:
         >>> number("2^24 + 1/2"), number("log(3)/1.82")
         (Fraction(33554433, 2), 0.6036331257517636)
     """
-    plain = re.sub(r"\b(log|ln|exp|sqrt|cos|sin) +([\w.]+)", r"\1(\2)", text.replace("−", "-").strip())
+    plain = _plain(text).strip()
     try:
         return _value(ast.parse(plain.replace("^", "**"), mode="eval").body, plain)
     except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, RecursionError) as error:
@@ -144,11 +154,13 @@ def numbers(answer: str, count: int | None = None) -> list[tuple[Number, str]]:
         >>> [text for _, text in numbers("w = (log 3, 2 * log(3))")]
         ['log(3)', '2*log(3)']
     """
-    text = re.sub(r"\b\w+ *(?:=|≥|>=|≈) *", "", answer.replace("−", "-")).strip()
+    text = re.sub(r"\b\w+ *(?:=|≥|>=|≈) *", "", answer).strip()
     text = re.sub(r"\b(nats?|heads?|bits?|entries|tokens?|labels?|codes?|and)\b", " ", text)
-    text = re.sub(r"\b(log|ln|exp|sqrt|cos|sin) +([\w.]+)", r"\1(\2)", text)
+    text = re.sub(rf"\b({_NAMES}) +([\w.]+)", r"\1(\2)", text.translate(_SIGNS))
     if re.fullmatch(r"\((?:[^()]|\([^()]*\))*\)|\[.*\]", text, re.DOTALL):
         text = text[1:-1]
+    if count == 1:
+        text = _plain(text)
     text = re.sub(r" *([*/^+]) *", r"\1", text)
     text = re.sub(r"(?<=[\w)]) +- +(?=[\w(])", "-", text)
     parts = [part for part in re.split(r"[,;\s]+(?![^()]*\))", text) if part]
