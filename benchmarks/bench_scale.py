@@ -90,7 +90,7 @@ class Clock:
 def measured(kind: str, size: int) -> list[list[str]]:
     import numpy as np
 
-    from byheart.job import hold
+    from byheart.jobs.memorize import hold
     from constructions.tasks.arrays import all_contexts, array_task
 
     rng = np.random.default_rng(0)
@@ -104,7 +104,7 @@ def measured(kind: str, size: int) -> list[list[str]]:
     clock = Clock()
     with (
         tempfile.TemporaryDirectory() as folder,
-        clock.timed("byheart.job.offers", "choose"),
+        clock.timed("byheart.jobs.memorize.offers", "choose"),
         clock.timed("byheart.choice.chooser._offer", "build", within=("choose",)),
         clock.timed("byheart.choice.chooser._judged", "every run", within=("choose",)),
         clock.timed("byheart.memory.write_report", "page"),

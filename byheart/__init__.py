@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from byheart.folds.proved_fold import load_fold as load_fold
     from byheart.hosts.certify import certify as certify
     from byheart.hosts.export import export as export
-    from byheart.job import hold as hold
+    from byheart.jobs.memorize import hold as hold
     from byheart.measured import require_made_again as require_made_again
     from byheart.memory import Answer as Answer
     from byheart.memory import Memory as Memory
@@ -59,7 +59,7 @@ else:
         "byheart.figures": ("Figures",),
         "byheart.hosts.certify": ("certify",),
         "byheart.hosts.export": ("export",),
-        "byheart.job": ("hold",),
+        "byheart.jobs.memorize": ("hold",),
         "byheart.measured": ("require_made_again",),
         "byheart.memory": ("Answer", "Memory", "NewMemory", "load"),
         "byheart.folds.proved_fold": ("FoldAnswer", "ProvedFold", "load_fold"),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from byheart.bars import shown
-from byheart.job import hold
+from byheart.jobs.memorize import hold
 from byheart.memory import NewMemory
 from byheart.reciting import whole_text
 from byheart.rows import (
@@ -111,7 +111,7 @@ class Given:
 
 
 class Options(TypedDict, total=False):
-    """What `memorize` may be told: how `read_facts` reads, and what `byheart.job.hold` builds."""
+    """What `memorize` may be told: how `read_facts` reads, and what `byheart.jobs.memorize.hold` builds."""
 
     table: bool | None
     delimiter: str | None
@@ -155,8 +155,8 @@ def memorize(
         out: A folder to write, too.
         overwrite: Replace a folder that byheart wrote.
         progress: Whether to show bars, by default in a notebook alone; or what is called with each stage.
-        options: Those of `read_facts` (`context`, `whole`, `header`, ...) and of `byheart.job.hold` (`memory`, `dtype`,
-            `quick`, `seed`, ...).
+        options: Those of `read_facts` (`context`, `whole`, `header`, ...) and of `byheart.jobs.memorize.hold` (`memory`,
+            `dtype`, `quick`, `seed`, ...).
 
     Returns:
         The model with its certificate; `ask` it, `save` it.

@@ -20,7 +20,7 @@ def built(tokens: int, data_seed: int = 0) -> tuple[int, float]:
         >>> built(50)
         (1805, 1.0)
     """
-    from byheart.job import hold
+    from byheart.jobs.memorize import hold
     from verify.torch.run import run
 
     task = Point(tokens=tokens, d_model=1, d_head=1, heads=0, data_seed=data_seed).task()

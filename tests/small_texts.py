@@ -1,6 +1,6 @@
 """A short text of frequent contexts, and its memory in a folder."""
 
-from byheart.job import hold
+from byheart.jobs.memorize import hold
 from constructions.tasks.text import default_text, text_task
 
 

@@ -140,7 +140,7 @@ def test_importing_the_packages_loads_neither_torch_nor_matplotlib() -> None:
 
 
 def test_what_memorizes_loads_torch_and_what_optimizes_where_they_are_used() -> None:
-    assert heavy_modules_after("import byheart.job, verify.theorems.audit, verify.theorems.claims") == set()
+    assert heavy_modules_after("import byheart.jobs.memorize, verify.theorems.audit, verify.theorems.claims") == set()
 
 
 def test_the_help_of_the_command_loads_nothing_heavy() -> None:

@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         # The matrices of a search are small: threads of the BLAS, which is loaded now, would wait for each other.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from byheart.figures import Figures
-    from byheart.job import ever_smaller
+    from byheart.jobs.memorize import ever_smaller
     from constructions.formats.files import refuse_existing
     from constructions.tasks.criterion import TOLERANCE
 

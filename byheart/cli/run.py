@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         return UNDECIDED
     if options.folder is None:
         return _record(options)
-    from byheart.running import run_summary
+    from byheart.jobs.run import run_summary
 
     dtype = options.dtype or "float32"
     summary = run_summary(options.folder, device=options.device, dtype=dtype, threads=options.threads)

@@ -89,7 +89,7 @@ def export(
 
     Example:
         >>> import tempfile
-        >>> from byheart.job import hold
+        >>> from byheart.jobs.memorize import hold
         >>> from constructions.tasks.table import table_task
         >>> task = table_task("Paris,is,in,France\nRome,is,in,Italy\n", target="labels")
         >>> with tempfile.TemporaryDirectory() as folder:

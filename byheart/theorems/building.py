@@ -9,10 +9,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from byheart.certified import certified
-from byheart.clock import Clock
 from byheart.device import require_device
 from byheart.figures import Figures
+from byheart.jobs.certified import certified
+from byheart.jobs.clock import Clock
 from byheart.memory import NewMemory
 from byheart.theorems.findings import findings
 from constructions.formats.files import refuse_existing

@@ -6,8 +6,8 @@ Page: docs/claims/capacity.md
 from pathlib import Path
 from typing import Any
 
-from byheart.clock import Clock
 from byheart.figures import CapacityFigures
+from byheart.jobs.clock import Clock
 from byheart.theorems.memorized import capacity_figures
 from byheart.theorems.rank_profile import profile_records
 from constructions.attention.capacity.forbidden_labelling import most_forbidden_heads

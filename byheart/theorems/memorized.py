@@ -6,8 +6,8 @@ Pages: docs/claims/capacity.md, docs/claims/theorem_1.md
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from byheart.clock import Clock, within
 from byheart.figures import Ends
+from byheart.jobs.clock import Clock, within
 from byheart.memory import Ranks
 from constructions.attention.capacity.head_counts import Capacity, capacity
 from constructions.model.construction import Construction

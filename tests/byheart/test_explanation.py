@@ -9,7 +9,7 @@ from byheart import memorize
 from byheart.cli.main import main
 from byheart.explanation import Ablation, Explanation, explain
 from byheart.facts import read_facts
-from byheart.job import hold
+from byheart.jobs.memorize import hold
 from constructions.errors import InputError
 from constructions.model.ablation import parts, without
 from constructions.model.blocks import FeedForward

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import byheart
 from byheart.facts import Options, learns_whole, memorize, read_facts
-from byheart.request import Request
+from byheart.jobs.request import Request
 from constructions.counted import counted
 from constructions.errors import InputError
 from constructions.tasks.task import Task

@@ -10,7 +10,7 @@ import pytest
 
 import byheart
 from byheart.facts import memorize
-from byheart.job import hold
+from byheart.jobs.memorize import hold
 from byheart.memory import Memory, NewMemory, ask, load
 from constructions.errors import ByheartError, FileFormatError, InputError
 from constructions.model.attention import logits

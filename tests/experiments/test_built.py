@@ -1,4 +1,4 @@
-from byheart.job import hold
+from byheart.jobs.memorize import hold
 from experiments.built import built
 from experiments.points import Point
 from verify.torch.run import run

@@ -15,7 +15,7 @@ certify = of("byheart/hosts/certify.py", "tests/byheart/hosts/test_handshake.py"
 reading = of("byheart/hosts/reading.py", "tests/byheart/hosts/test_handshake.py")
 export = of("byheart/hosts/export.py", "tests/byheart/hosts/test_export.py")
 computed = of("verify/divergence/computed.py", "tests/byheart/hosts/test_parity.py")
-running = of("byheart/running.py", "tests/falsify/test_words.py")
+running = of("byheart/jobs/run.py", "tests/falsify/test_words.py")
 stated_answers = of("verify/provers/answers.py", "tests/falsify/test_tampering.py")
 
 MUTANTS = [

@@ -90,7 +90,7 @@ def test_a_rule_is_run(tmp_path, capsys, monkeypatch):
     assert main(["certify", str(tmp_path / "model.safetensors"), "--rule", "max", "--length", "3", "--out", out]) == 0
     assert main(["run", out]) == 0
     assert "MEMORIZED, MEASURED: 512 of 512 inputs" in capsys.readouterr().out
-    monkeypatch.setattr("byheart.running._INPUTS_RUN", 100)
+    monkeypatch.setattr("byheart.jobs.run._INPUTS_RUN", 100)
     assert main(["run", out, "--json"]) == 3  # a sample ends with the code of a sample
     said = json.loads(capsys.readouterr().out)
     assert said["headline"].startswith("SAMPLED, MEASURED: 100 of 100 inputs; ") and said["all_held"] is None

@@ -89,10 +89,10 @@ def test_ctrl_c_leaves_no_file(novel, tmp_path):
     # The signal comes when the weights are in a folder and not yet certified; Python's handler is set, as whoever
     # started the tests may ignore the signal.
     script = (
-        "import signal, sys\nimport byheart.certified\nfrom byheart.cli.main import main\n"
+        "import signal, sys\nimport byheart.jobs.certified\nfrom byheart.cli.main import main\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "reached = lambda *_, **__: signal.raise_signal(signal.SIGINT)\n"
-        "byheart.certified.certify_memorization = reached\nsys.exit(main(sys.argv[1:]))\n"
+        "byheart.jobs.certified.certify_memorization = reached\nsys.exit(main(sys.argv[1:]))\n"
     )
     finished = subprocess.run(
         [sys.executable, "-c", script, "memorize", str(novel), "--out", str(tmp_path / "out"), "--facts", "50"],

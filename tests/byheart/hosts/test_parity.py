@@ -8,7 +8,7 @@ import torch
 
 from byheart.hosts.conversion import rounded_model
 from byheart.hosts.parity import parity
-from byheart.job import hold
+from byheart.jobs.memorize import hold
 from byheart.reciting import whole_text
 from constructions.model.model import Model
 from tests.exports import MODELS, TASKS, task_of

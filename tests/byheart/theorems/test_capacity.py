@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from byheart.job import hold
+from byheart.jobs.memorize import hold
 from byheart.theorems.capacity import capacity_summary
 from constructions.errors import CapacityError
 from constructions.memories.information_limit import information_limit

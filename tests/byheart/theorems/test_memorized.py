@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from byheart.job import hold
+from byheart.jobs.memorize import hold
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Counts, make_task
 from constructions.theorem_1 import memory as heads

@@ -8,7 +8,7 @@ import pytest
 from byheart import certify, load
 from byheart.cli.main import main
 from byheart.hosts.facts.numbered_facts import Reading, read_facts
-from byheart.running import run_summary
+from byheart.jobs.run import run_summary
 from constructions.errors import ByheartError, InputError
 from constructions.progress import silent
 from constructions.tasks.arrays import array_task

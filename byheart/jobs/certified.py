@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from byheart.choice.trial import runs_in_torch
-from byheart.clock import Clock, within
 from byheart.figures import Figures, RunFigures
+from byheart.jobs.clock import Clock, within
 from byheart.measured import proved_figures
 from byheart.memory import NewMemory
 from byheart.theory import theorems

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from byheart.certified import certified
 from byheart.choice.chooser import SMALLEST, Offer, offers, smallest_of
-from byheart.clock import Clock, within
 from byheart.figures import Tried
+from byheart.jobs.certified import certified
+from byheart.jobs.clock import Clock, within
+from byheart.jobs.request import THEOREM_1, Request
 from byheart.memory import NewMemory
-from byheart.request import THEOREM_1, Request
 from constructions.errors import InputError
 from constructions.memories.information_limit import information_limit
 from constructions.model.precision import STORED, Precision

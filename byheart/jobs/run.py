@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from byheart.certified import KEPT_LOGITS, is_long
+from byheart.jobs.certified import KEPT_LOGITS, is_long
 from constructions.errors import InputError
 from constructions.numeric.arrays import Int64Array
 from constructions.tasks.criterion import Criterion

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from byheart.running import run_summary
+from byheart.jobs.run import run_summary
 from constructions.errors import InputError
 from constructions.tasks.criterion import Criterion
 from tests.exports import MODELS, task_of

@@ -6,12 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from byheart import certified, job, memory
+from byheart import memory
 from byheart.choice import trial
 from byheart.figures import Tried
-from byheart.job import ever_smaller, hold
+from byheart.jobs import certified
+from byheart.jobs import memorize as job
+from byheart.jobs.memorize import ever_smaller, hold
+from byheart.jobs.run import run_summary
 from byheart.memory import load
-from byheart.running import run_summary
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
 from constructions.model.model import Model
 from constructions.tasks.table import table_task

@@ -1,0 +1,1 @@
+"""What is done when something is asked: hold a task, certify what was built, run what was written."""
