@@ -155,8 +155,8 @@ def memorize(
         out: A folder to write, too.
         overwrite: Replace a folder that byheart wrote.
         progress: Whether to show bars, by default in a notebook alone; or what is called with each stage.
-        options: Those of `read_facts` (`context`, `whole`, `header`, ...) and of `byheart.jobs.memorize.hold` (`memory`,
-            `dtype`, `quick`, `seed`, ...).
+        options: Those of `read_facts` (`context`, `whole`, `header`, ...), and of `byheart.jobs.memorize.hold`
+            (`memory`, `dtype`, `quick`, `seed`, ...).
 
     Returns:
         The model with its certificate; `ask` it, `save` it.
