@@ -200,7 +200,7 @@ def print_words(sizes: list[int]) -> None:
 
 
 def print_laws() -> None:
-    """Laws: what knots take, beside the bound below, and Theorem 1' with d = N - 1."""
+    """Distributions: what knots take, beside the bound below, and Theorem 1' with d = N - 1."""
     rng = np.random.default_rng(0)
     contexts = np.unique(rng.integers(0, 50, (256, 8)), axis=0)
     laws = rng.standard_exponential((len(contexts), 50)) + 2.0**-60
@@ -217,7 +217,7 @@ def print_laws() -> None:
     print(f"| knots | {chosen} | divergence at most {proof.divergence_upper.max():.1e} nats |")
     dana = (tokens - 1) * (length + 2 * tokens + 4 * (facts - tokens + 1))
     print(f"| Theorem 1' of Dana et al., d = N - 1 | {dana} | no: formula, needs the rank |")
-    print(f"| almost all laws take | {facts * (tokens - 1)} | the bound |", flush=True)
+    print(f"| almost all distributions take | {facts * (tokens - 1)} | the bound |", flush=True)
 
 
 def main() -> None:

@@ -56,7 +56,7 @@ def main() -> None:
     for tokens in options.vocabulary:
         task = text_task(default_text(), context=4, target="laws", vocabulary=tokens, facts=options.facts)
         if task.laws is None:
-            raise SystemExit("the text has no laws")
+            raise SystemExit("the text has no distributions")
         laws, prior = task.laws, task.prior
         for rank in options.dim:
             start = time.process_time()

@@ -20,7 +20,7 @@ OTHER = ((1.0, 5, 10, 0, 2), (1.0, 5, 10, 0, 1), (1.0, 6, 12, 0, 1), (1.0, 6, 12
 def main() -> None:
     relative = float(sys.argv[1]) if len(sys.argv) > 1 else 0.05
     most = int(sys.argv[2]) if len(sys.argv) > 2 else 200_000
-    print("law, N, T, d | Theorem SE1 | cover | encoder | cones | search, s | judge, s")
+    print("distribution, N, T, d | Theorem SE1 | cover | encoder | cones | search, s | judge, s")
     for spread, tokens, contexts, seed, rank in OTHER if "other" in sys.argv else ROWS:
         laws = np.random.default_rng(seed).dirichlet(np.full(tokens, spread), contexts) + (spread < 1) * 1e-4
         found = best_encoder(laws, rank, starts=96)

@@ -4,10 +4,11 @@
     python benchmarks/bench_last_token_heads.py --facts 65536 --context 6
 
 Each number of facts runs in a process of its own, so that the peaks of memory are its own. The contexts are the most
-frequent ones of Python's reference text, over all its characters. What is proved is that they hold their laws, and in a
-certificate of its own also the mean divergence over all contexts of the text; the exponent is that of the time to build
-and to prove the T contexts alone. With --command it is also the whole of `byheart memorize` in another process: the
-three runs in torch of every head in every context, their rounding bounds, the divergence over the text, and the page.
+frequent ones of Python's reference text, over all its characters. What is proved is that they hold their distributions,
+and in a certificate of its own also the mean divergence over all contexts of the text; the exponent is that of the time
+to build and to prove the T contexts alone. With --command it is also the whole of `byheart memorize` in another
+process: the three runs in torch of every head in every context, their rounding bounds, the divergence over the text,
+and the page.
 """
 
 import argparse

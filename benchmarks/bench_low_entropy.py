@@ -1,4 +1,4 @@
-"""Laws of low entropy: the bounds and two encoders at scale, and the time of the proofs beside plain float64."""
+"""Bounds and two encoders for distributions of low entropy at scale, and the times of proofs and of float64."""
 
 import argparse
 
@@ -46,7 +46,7 @@ def main() -> None:
         "relative radius of its cross-entropy", "of its divergence as enclosed elsewhere",
         "proof / float64, time",
     )  # fmt: skip
-    print(f"N = {options.tokens}, {options.contexts} laws with uniform noise, nats\n")
+    print(f"N = {options.tokens}, {options.contexts} distributions with uniform noise, nats\n")
     print_head(*columns)
     for d_model in options.dimensions:
         family = best(options.tokens, d_model)

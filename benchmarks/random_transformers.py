@@ -33,8 +33,9 @@ def transformer_examples(
     r"""Return the tokens before or after the first attention layer as contexts, and one of them as the query.
 
     The query is the first token, [CLS], of ViT and BERT (of BERT: the first byte's place is preceded by the token 256),
-    and the last of GPT-2. Weights are drawn from the normal law of deviation 0.02 that all three configurations name,
-    in float64, in which the forward pass runs. The map behind the attention of the layer, its MLP, is set to zero.
+    and the last of GPT-2. Weights are drawn from the normal distribution of deviation 0.02 that all three
+    configurations name, in float64, in which the forward pass runs. The map behind the attention of the layer, its MLP,
+    is set to zero.
 
     Args:
         family: ``"vit"``, ``"bert"`` or ``"gpt2"``.

@@ -28,7 +28,7 @@ class HostRun:
         dtype: The type of its numbers.
         attention: Its implementation of the attention.
         edited: Edited contexts that are answered as asked.
-        asked: How many there are, without those that shall have the uniform law.
+        asked: How many there are, without those that shall have the uniform distribution.
         kept: Kept contexts with the answer that is proved to be the exact one.
         as_before: Kept contexts answered as the original answers them in the same run.
         all_kept: How many there are.

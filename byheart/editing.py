@@ -134,7 +134,7 @@ def edit(
         delete: Contexts, with the answers that shall go. Deletion hides them and does not unlearn them: the weights
             that gave them are still there.
         to: What a deleted context is answered by: ``"runner-up"``, the second answer of the original, as where nothing
-            is said, ``"uniform"``, the uniform law as far as the readout allows it, or an answer.
+            is said, ``"uniform"``, the uniform distribution as far as the readout allows it, or an answer.
         keep: Contexts whose answers shall stay, with the answers that the model has to give.
         keep_domain: Keep the answers of all other contexts of this length.
         keep_rule: Keep the answers of a rule, which the model has to give (`byheart.hosts.certify.certify_rule`).
@@ -427,7 +427,8 @@ def edit_model(
     Args:
         model: A model of neurons behind a normalization, which ends with a normalization.
         contexts: What is edited, tokens `[edits, S]`.
-        answers: What each shall be answered by, `[edits]`; `verify.edits.certificate.FLAT` for the uniform law.
+        answers: What each shall be answered by, `[edits]`; `verify.edits.certificate.FLAT` for the uniform
+            distribution.
         kept: The contexts whose answers shall stay, `[K, S']`.
         domain: Their length, where they are all contexts of one length but the edited ones.
         layer: Which feed-forward block gets the neurons, counted from 0; the last one by default. In an earlier one
@@ -459,7 +460,7 @@ def edit_model(
     if site.is_last:
         layer = None
     elif (answers == FLAT).any():
-        raise InputError("layer", f"= {layer}", "the last one for the uniform law, which later blocks would bend")
+        raise InputError("layer", f"= {layer}", "the last one for the uniform distribution")
     progress("rows", None, "")
     plain = Normalization(site.norm.kind, w=np.ones(len(site.norm.w)), epsilon=site.norm.epsilon)
     before = replace(stored, blocks=(*site.reads, plain), W_U=np.eye(len(site.norm.w)), b_U=None)

@@ -47,7 +47,7 @@ class Explanation:
 
     Args:
         context: The tokens of the context.
-        token: What follows it; of a law with several modes all of these.
+        token: What follows it; of a distribution with several modes all of these.
         fate: Of the fact in the model as it is.
         ablations: What becomes of it without each part.
         typed: The context as it stands in a text that was learned whole.
@@ -121,7 +121,7 @@ def explain(
         model: The weights.
         task: What they were made to hold.
         context: Of a fact of the task: a text, cut as `tokens_of` says, or the tokens themselves.
-        criterion: When a fact is held: of it the tolerance of laws matters.
+        criterion: When a fact is held: of it the tolerance of distributions matters.
         entries: Set single entries to 0, all that are not, instead of heads and neurons; so it is too where there are
             none of these.
         progress: Called with the stage, its finished share, and a detail.
@@ -164,7 +164,7 @@ def _fact(
 
 
 def _said_instead(model: Model, fact: AnyTask, outputs: Enclosure | None) -> str | None:
-    """Return the first token that is proved to lead where another should; of a law the one that leads."""
+    """Return the first token that is proved to lead where another should; of a distribution the one that leads."""
     if outputs is not None:
         (place,), (lead,) = leads(outputs)
         if lead > 0.0:

@@ -83,7 +83,7 @@ class CapacityFigures(TaskFigures):
         any_width_heads: Of labels: heads of whatever widths without which no weights hold them.
         any_width_contexts: The contexts that prove it.
         any_labels: Float64 entries of any architecture for all labellings.
-        any_laws: Numbers of any architecture for all laws.
+        any_laws: Numbers of any architecture for all distributions.
     """
 
     explanation: str = ""
@@ -199,8 +199,8 @@ class Figures(TaskFigures):
         dtype: What its weights are rounded to.
         built: What was built, in a sentence.
         memories: What each memory that was tried made of the task.
-        information_per_fact: Entropy of the labels that occur, bits; none for laws.
-        information_limit: Entries that no model does without, for all labellings or for almost all laws.
+        information_per_fact: Entropy of the labels that occur, bits; none for distributions.
+        information_limit: Entries that no model does without, for all labellings or for almost all distributions.
         shared_context: Of vectors: whether all examples have one context.
         query_dim: d_qk of one layer of attention.
         blocks: The kinds of the blocks, where the model is no single attention.

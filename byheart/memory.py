@@ -48,8 +48,8 @@ class Answer:
 
     Args:
         token: The token with the largest logit; none where the proof cannot tell it from another.
-        runner_up: The token with the next largest midpoint of its logit; none where there is one token only. A law may
-            have several modes, whose logits should be equal: then it is often another of them.
+        runner_up: The token with the next largest midpoint of its logit; none where there is one token only. A
+            distribution may have several modes, whose logits should be equal: then it is often another of them.
         margin_lower: Lower bound of the lead of `token` over every other, in nats; at most 0 where `token` is none.
         probability: Of `token`, or of the likeliest one, in [0, 1]; measured, not proved.
         memorized: Whether the context is one of the facts that were to be memorized.

@@ -48,7 +48,8 @@ def ceiling(point: AnyPoint) -> int | None:
 def floor(point: AnyPoint) -> float | None:
     """Return the least loss of any weights of the shape of a point, bounded from below, where that is known.
 
-    Laws: the logits are rows of dimension d times W_U, an encoder of rank d, whatever makes the rows; nats. Numbers
+    Distributions: the logits are rows of dimension d times W_U, an encoder of rank d, whatever makes the rows; nats.
+        Numbers
     that one shared key is to say: the output is constant, and no constant is nearer than the mean, in squares.
 
     Args:

@@ -120,7 +120,7 @@ class Point(Settings):
         return np.arange(0, self.tokens**self.length, step)
 
     def goal(self) -> Int64Array | Float64Array:
-        """Return the targets: laws `[T, N]` where there are some, labels `[T]` otherwise."""
+        """Return the targets: distributions `[T, N]` where there are some, labels `[T]` otherwise."""
         return self.laws() if self.targets == "laws" else self.labels()
 
     def labels(self) -> Int64Array:
@@ -130,7 +130,7 @@ class Point(Settings):
         return self._draw().integers(0, self.tokens, self.contexts)
 
     def laws(self) -> Float64Array:
-        """Return the law of each context, `[T, N]`: multiples of 2^-20 whose sum is exactly 1."""
+        """Return the distribution of each context, `[T, N]`: multiples of 2^-20 whose sum is exactly 1."""
         laws = self._draw().dirichlet(np.ones(self.tokens), self.contexts)
         rounded, likeliest = np.round(laws * 2**20) / 2**20, (np.arange(self.contexts), laws.argmax(axis=1))
         rounded[likeliest] += 1 - rounded.sum(axis=1)

@@ -53,7 +53,7 @@ class Result:
         point: Its settings, a `Point` or a `LayerPoint`.
         contexts: T.
         right: How many of them one float32 run answers rightly.
-        held: How many are proved to be answered rightly (labels: that, too; laws: the mode).
+        held: How many are proved to be answered rightly (labels: that, too; distributions: the mode).
         wrong: How many are proved to be answered wrongly.
         loss_lower: Of the mean divergence from the targets, nats; of the mean square of the distance from numbers.
         loss_upper: The same from above.

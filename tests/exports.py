@@ -145,7 +145,7 @@ def memory_of_bigrams(name):
         task = enumerated_task(3, 2, target="laws")
     cells = all_contexts(6, 2)
     a, b = cells.T
-    if name == "low-rank-laws":  # a law for each sum
+    if name == "low-rank-laws":  # a distribution for each sum
         powers = np.exp(np.outer(a + b, np.arange(6)) / 6)
         task = array_task(cells, laws=powers / powers.sum(axis=1, keepdims=True), vocabulary=6)
     if name == "affine":  # sums modulo 6

@@ -47,7 +47,7 @@ def random_task(
 
 
 def memory(task: Task, *, n_heads: int = 8, d_head: int = 2, d_qk: int = 2, beta: float = 1.0, seed: int = 0) -> Model:
-    """A network whose logits are, up to rounding, the log laws of the task, or 20 at the label and 0 elsewhere."""
+    """A network whose logits are, up to rounding, the logs of the distributions, or 20 at the label and 0 elsewhere."""
     rng = np.random.default_rng(seed)
     width = task.n_answers
     d_model = width + 1

@@ -76,7 +76,7 @@ class NothingDrawnError(Exception):
 
 
 def write_contexts(rng: Rng, folder: Path) -> str:
-    """Write labels or laws of contexts of tokens, with all that is proved of them beside."""
+    """Write labels or distributions of contexts of tokens, with all that is proved of them beside."""
     tokens, length = int(rng.integers(2, 5)), int(rng.integers(1, 4))
     apart = int(rng.integers(2, 5)) if rng.random() < 0.2 else None
     ranked = rng.random() < 0.3

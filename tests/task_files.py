@@ -20,7 +20,7 @@ def parts(task):
 
 
 def own(task):
-    """The same where labels or laws are stored, and anything may be put in their place."""
+    """The same where labels or distributions are stored, and anything may be put in their place."""
     laws = {"labels": task.labels.copy()} if task.laws is None else {"laws": task.laws.copy()}
     return {**parts(task), "origin": "own", **laws}
 

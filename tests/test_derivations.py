@@ -228,7 +228,7 @@ def test_the_bounds_by_moments() -> None:
 
 
 def test_least_squares_miss_by_the_counterexamples() -> None:
-    """Pairs of tokens beside (7), and Hadamard laws beside (7) and (8). Page: docs/claims/least_squares.md"""
+    """Pairs of tokens beside (7), and Hadamard distributions beside (7) and (8). Page: docs/claims/least_squares.md"""
     a, N = sympy.symbols("a N", positive=True)
     law = [sympy.exp(sign * a) / (2 * sympy.cosh(a)) for sign in (1, -1)]
     cost = sympy.expand_log(sum(p * sympy.log(2 * p) for p in law), force=True)
@@ -267,7 +267,7 @@ def test_the_cost_of_a_move_of_a_law() -> None:
 
 
 def test_an_output_bias_reaches_laws_that_are_out_of_reach_without() -> None:
-    """Proposition 1: the logits b + w x are the logarithms of the laws. Page: docs/claims/sequence_encoder.md"""
+    """Proposition 1: the logits b + w x are the logs of the distributions. Page: docs/claims/sequence_encoder.md"""
     ten = sympy.Rational(1, 10)
     bias = (sympy.log(6 * ten), sympy.log(3 * ten**2) / 2, sympy.log(3 * ten**2) / 2)
     for sign, law in ((1, (6, 3, 1)), (-1, (6, 1, 3))):

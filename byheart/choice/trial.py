@@ -41,7 +41,7 @@ def trial(built: Construction[Task], dtype: Precision, tolerance: float) -> Tria
     Args:
         built: The weights and their task.
         dtype: The type.
-        tolerance: What the divergence of a held law may be, nats.
+        tolerance: What the divergence of a held distribution may be, nats.
 
     Example:
         >>> from constructions.memories.memory import Limits
@@ -74,7 +74,7 @@ def runs_in_torch(
         model: The weights.
         task: What they hold.
         dtype: The type that is meant.
-        tolerance: What the divergence of a held law may be, nats.
+        tolerance: What the divergence of a held distribution may be, nats.
         device: Where they run.
         outputs: The exact logits, enclosed, where they are known.
     """

@@ -182,7 +182,7 @@ def _any_architecture(figures: "CapacityFigures") -> list[tuple[str, str]]:
     return [
         *([("heads of any width, these labels", _heads_of_any_width(contexts, heads))] if heads and contexts else []),
         ("any architecture, all labels", _both(figures.any_labels, "in float64")),
-        ("any architecture, all laws", _both(figures.any_laws, "set by the laws")),
+        ("any architecture, all distributions", _both(figures.any_laws, "set by the distributions")),
     ]
 
 

@@ -142,7 +142,8 @@ def _tables(summary: dict[str, Any]) -> Rows:
         more = f"; and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
         rows.insert(3, ("kept contexts, another answer", f"{len(changed)}: {'; '.join(changed[:_SHOWN])}{more}"))
     if summary["flat"]:
-        rows.insert(1, ("uniform law", f"{summary['flat']} with logits within {above(summary['spread'])} nats"))
+        flat = f"{summary['flat']} with logits within {above(summary['spread'])} nats"
+        rows.insert(1, ("uniform distribution", flat))
     if summary["deleted"]:
         rows.append(("deleted", "hidden, not unlearned: the weights that gave the old answers are still there"))
     if summary["runs"] is None:

@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=bound,
         default=None,
         metavar="NATS",
-        help="largest KL of a memorized law (default: 0.001)",
+        help="largest KL of a memorized distribution (default: 0.001)",
     )
     add_out_options(parser, "out/NAME")
     add_device_option(parser)

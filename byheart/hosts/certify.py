@@ -485,8 +485,8 @@ def certify_fold(
 def _margins(model: Model, facts: AnyTask, answers: Answers) -> dict[str, Any] | None:
     """Return the bounds of the margin of each fact, for the page; JSON has no infinity.
 
-    There is no page of vectors, which have no texts, of laws and values, which are not held by a margin alone, of
-    models with one output, nor of so many facts that nobody would look at them.
+    There is no page of vectors, which have no texts, of distributions and values, which are not held by a margin alone,
+    of models with one output, nor of so many facts that nobody would look at them.
     """
     lower, upper = answers.margin_lower, answers.margin_upper
     if not model.reads_tokens or facts.target != "labels" or len(lower) > _MOST_DRAWN or (lower == np.inf).any():

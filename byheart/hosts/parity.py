@@ -132,7 +132,7 @@ def parity(
         dtype: The type that the host computes in.
         exact: Whether the scores of the host are the original ones but for powers of two: otherwise no a-priori bound
             is known.
-        tolerance: What the divergence of a held law, or a held value, may be.
+        tolerance: What the divergence of a held distribution, or a held value, may be.
 
     Returns:
         The comparisons, by what ran them.

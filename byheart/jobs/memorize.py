@@ -30,8 +30,8 @@ def hold(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> NewMemo
     By default it is the memory of fewest parameters of all in `constructions.menu.MEMORIES` that every run
     in `dtype` is proved to hold; where there is none, the one of fewest that one run holds. The first of them is
     certified before smaller ones are searched for, and an interrupt of that search ends it with the best it has found.
-    A size asks for the heads of Theorem 1': for laws and $d < N - 1$, where no weights hold all laws, these hold the
-    best encoder of rank d that is found.
+    A size asks for the heads of Theorem 1': for distributions and $d < N - 1$, where no weights hold all distributions,
+    these hold the best encoder of rank d that is found.
 
     The certificate is about the float64 numbers that are returned, rounding included: of the figures, those of the
     capacity, of the certificate and of the encoder are proved. Of those of torch, `within_bound` and `held_proved` are,
@@ -185,7 +185,7 @@ def _tried(offer: Offer, task: Task, dtype: Precision, ran: Mapping[str, Any] | 
 
 
 def _information_limit(task: Task, dtype: Precision) -> int:
-    """Entries that no model does without: for all labellings by counting, for all laws by dimension."""
+    """Entries that no model does without: for all labellings by counting, for all distributions by dimension."""
     if task.laws is not None:
         return task.n_contexts * (task.n_answers - 1)
     return information_limit(task, STORED[dtype])

@@ -33,7 +33,7 @@ class Request:
         n_heads: $H$ of them, see `constructions.theorem_1.memory.theorem_1`.
         front_end: Their family of attention patterns.
         tail: ``"fit"`` or ``"none"``, the default, for the contexts that they do not memorize.
-        tolerance: What the divergence of a held law may be, nats.
+        tolerance: What the divergence of a held distribution may be, nats.
         quick: Take the first memory that every run in `dtype` holds; search for no smaller one.
         seed: Seed of every random choice.
         device: Where to compute large float64 products, and to run the replica beside the CPU.

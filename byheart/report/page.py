@@ -425,9 +425,9 @@ def _unavoidable(figures: Figures, task: Task) -> str:
         return ""
     low, high = ends
     return (
-        f"<p>A stream of {_count(rank)} dimensions cannot hold every law over {_count(task.n_answers)} tokens. "
-        "Computed when this was made: weighted by how often the contexts occur, the mean divergence is at least "
-        f"{number(low, digits=4, bound='lower')} nats for all weights, and at most "
+        f"<p>A stream of {_count(rank)} dimensions cannot hold every distribution over {_count(task.n_answers)} "
+        "tokens. Computed when this was made: weighted by how often the contexts occur, the mean divergence is at "
+        f"least {number(low, digits=4, bound='lower')} nats for all weights, and at most "
         f"{number(high, digits=4, bound='upper')} nats for these.</p>"
     )
 
@@ -500,7 +500,7 @@ def _predictions(network: Model, task: Task, shown: Int64Array, given: list[Pred
     predicted = _predicted(network, task, shown) if given is None else given
     blocks = "".join(_prediction(task, row, each) for row, each in zip(shown.tolist(), predicted, strict=True))
     note = (
-        "The law of the next token to be held, above what the weights predict."
+        "The distribution of the next token to be held, above what the weights predict."
         if task.target == "laws"
         else "What the weights predict; the most frequent next token, to be held, is marked."
     )
@@ -590,7 +590,7 @@ def _rest(figures: Figures, task: Task, details: Details) -> str:
         low, high = ends
         parts.append(
             f"<p>Proved: over all {_count(task.n_all)} contexts, each weighted by how often it occurs, the mean "
-            f"divergence of the raw counts (not of the smoothed laws that are memorized) from the model lies "
+            f"divergence of the raw counts (not of the smoothed distributions that are memorized) from the model lies "
             f"between {number(low, digits=6, bound='lower')} and "
             f"{number(high, digits=6, bound='upper')} nats.</p>"
         )

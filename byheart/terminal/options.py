@@ -42,7 +42,9 @@ def add_criterion_options(parser: argparse.ArgumentParser, default: str) -> None
         "--at-least", type=count, metavar="K", help=f"criterion: at least K contexts are right (default: {default})"
     )
     parser.add_argument("--at-most", type=bound, metavar="NATS", help="criterion: the mean divergence is at most NATS")
-    parser.add_argument("--tolerance", type=bound, metavar="NATS", help="largest KL of a right law (default: 0.001)")
+    parser.add_argument(
+        "--tolerance", type=bound, metavar="NATS", help="largest KL of a right distribution (default: 0.001)"
+    )
 
 
 def criterion_of(options: argparse.Namespace, tolerance: float) -> "Criterion":
@@ -53,7 +55,7 @@ def criterion_of(options: argparse.Namespace, tolerance: float) -> "Criterion":
         tolerance: Nats, where they say none.
 
     Raises:
-        InputError: They ask two questions, or say of a mean what is said of each law.
+        InputError: They ask two questions, or say of a mean what is said of each distribution.
     """
     from constructions.errors import InputError
     from constructions.tasks.criterion import Criterion
@@ -63,7 +65,7 @@ def criterion_of(options: argparse.Namespace, tolerance: float) -> "Criterion":
     if options.at_most is not None:
         if options.tolerance is not None:
             given = f"--tolerance {options.tolerance} beside --at-most {options.at_most}"
-            raise InputError(given, "is given, but the tolerance is that of a held law, and a mean is asked for", "one")
+            raise InputError(given, "is a tolerance of each distribution, but a mean is asked for", "one of the two")
         return Criterion.at_most(options.at_most)
     within = tolerance if options.tolerance is None else options.tolerance
     if options.at_least is not None:

@@ -364,7 +364,7 @@ def tasks(
     max_contexts: int = 12,
     smallest: float = 1e-30,
 ) -> Task:
-    """Tasks: contexts of `contexts` with arbitrary labels or laws, and a tail that may be empty.
+    """Tasks: contexts of `contexts` with arbitrary labels or distributions, and a tail that may be empty.
 
     Args:
         d_vocab: Size of the vocabulary, N.
@@ -372,7 +372,7 @@ def tasks(
         answers: Number of answers of their own, K; by default the tokens are the answers.
         target: ``"labels"`` or ``"laws"``.
         max_contexts: The largest number of contexts, memorized or not.
-        smallest: No mass of a law is below this.
+        smallest: No mass of a distribution is below this.
 
     Returns:
         A strategy for `Task`.

@@ -172,7 +172,7 @@ def _sizes(task: Task | ContextRows, d_model: int | None, d_head: int | None) ->
 
 
 def _heads_of_any_width(task: Task) -> dict[str, Any]:
-    """How many heads, of whatever widths, these labels take at least, and contexts that prove it; nothing for laws."""
+    """Return how many heads these labels need, whatever the widths, with contexts that prove it."""
     if task.target == "laws":
         return {}
     found = most_forbidden_heads(task.contexts, task.labels)

@@ -442,7 +442,7 @@ def _with_kappa(coherence: float, factor: int) -> tuple[float, float]:
 
 
 def _cost_of_entropy(epsilon: float) -> float:
-    """Return the divergence of the law (1 - epsilon, epsilon, 0) from a prediction of cost h(epsilon)."""
+    """Return the divergence of the distribution (1 - epsilon, epsilon, 0) from a prediction of cost h(epsilon)."""
     likely = math.exp(-_entropy(epsilon))
     return (1 - epsilon) * math.log((1 - epsilon) / likely) + epsilon * math.log(epsilon / ((1 - likely) / 2))
 

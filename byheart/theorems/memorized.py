@@ -26,8 +26,8 @@ from verify.theorems.encoders.encoder_floor import encoder_floor
 if TYPE_CHECKING:
     from verify.arithmetic.enclosure import Enclosure
 
-_COVERED, _COVERED_ENTRIES = 4000, 1024  # cones of directions, of laws with so many entries: some seconds
-_COVERED_WORK = 2**25  # entries of laws times squared moves of a context, for all cones: some seconds too
+_COVERED, _COVERED_ENTRIES = 4000, 1024  # cones of directions, of distributions with so many entries: some seconds
+_COVERED_WORK = 2**25  # entries of distributions times squared moves of a context, for all cones: some seconds too
 
 
 class Beside(NamedTuple):

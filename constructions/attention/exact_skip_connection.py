@@ -103,7 +103,7 @@ def exact_change_of_basis(
         front_end: Embeddings and heads $(e', pos', W', V')$; scores are integer multiples of ln 2.
         contexts: Tokens, pairwise distinct rows, `[T, S]`.
         targets: E, `[T, r]`.
-        W_U: What reads it, `[r, N]`. If only laws matter, pass it with the mean of each row subtracted
+        W_U: What reads it, `[r, N]`. If only distributions matter, pass it with the mean of each row subtracted
             (`without_shifts`): that may leave one more coordinate free.
 
     Returns:
@@ -190,7 +190,8 @@ def basis_condition(front_end: ExactFrontEnd, contexts: Int64Array, targets: fmp
 
 
 def without_shifts(W_U: fmpq_mat) -> fmpq_mat:
-    r"""Return the unembedding $W_U (I - \mathbf{1}\mathbf{1}^\top / N)$, which gives the same laws: each row gets mean
+    r"""Return the unembedding $W_U (I - \mathbf{1}\mathbf{1}^\top / N)$, which gives the same distributions: each row
+    gets mean
     0.
 
     A softmax does not see a constant that is added to all logits of a row. Without these shifts the logits may have a

@@ -1,1 +1,1 @@
-"""Laws and labels in d dimensions: what the stream of a context has to be."""
+"""Distributions and labels in d dimensions: what the stream of a context has to be."""

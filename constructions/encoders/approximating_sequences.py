@@ -1,4 +1,5 @@
-r"""Sequences of encoders that approximate laws at a polynomial rate, with logits whose range grows as it pleases.
+r"""Sequences of encoders that approximate distributions at a polynomial rate, with logits whose range grows as it
+pleases.
 
 Page: docs/claims/logit_range.md
 """
@@ -17,16 +18,17 @@ Rows = list[list[arb]]
 
 @dataclass(frozen=True, eq=False)
 class ApproximatingSequence:
-    r"""Laws, and an encoder for each $\delta$ whose laws are meant to satisfy (16): $c \delta^\alpha \le |\log| \le \delta$.
+    r"""Distributions, and an encoder for each $\delta$ whose distributions are meant to satisfy (16):
+    $c \delta^\alpha \le |\log| \le \delta$.
 
     Args:
-        laws: The limit, one law per context.
+        laws: The limit, one distribution per context.
         encoder: Makes $W$ `[N, d]` and $E$ `[T, d]` for a $\delta$, as balls of the working precision.
         constant: $c$.
         exponent: $\alpha$.
 
     Source: Dana, Pydi, Chevaleyre (2024), Definition 2.
-    """  # noqa: E501
+    """
 
     laws: tuple[Law, ...]
     encoder: Callable[[Fraction], tuple[Rows, Rows]]
@@ -42,7 +44,7 @@ class ApproximatingSequence:
 
 
 def undecided_token() -> ApproximatingSequence:
-    r"""One context with the law (1/2, 1/2, 0), and logits $(\delta/2, -\delta/2, -e^{1/\delta})$.
+    r"""One context with the distribution (1/2, 1/2, 0), and logits $(\delta/2, -\delta/2, -e^{1/\delta})$.
 
     Returns:
         The sequence, with $c = 1/4$ and $\alpha = 1$; the range is above $e^{1/\delta}$.
@@ -63,7 +65,7 @@ def undecided_token() -> ApproximatingSequence:
 
 
 def certain_token() -> ApproximatingSequence:
-    r"""One context with the law (1, 0, 0), and logits $(0, -\log(1/\delta), -e^{1/\delta})$.
+    r"""One context with the distribution (1, 0, 0), and logits $(0, -\log(1/\delta), -e^{1/\delta})$.
 
     Returns:
         The sequence, with $c = 1/4$ and $\alpha = 1$; the range is $e^{1/\delta}$.
@@ -83,10 +85,10 @@ def certain_token() -> ApproximatingSequence:
 
 
 FIRST: Law = (Fraction(3, 4), Fraction(1, 4), Fraction(0))
-"""The law after the first context of `bound_to_diverge`."""
+"""The distribution after the first context of `bound_to_diverge`."""
 
 SECOND: Law = (Fraction(2, 5), Fraction(2, 5), Fraction(1, 5))
-"""The law after the second one."""
+"""The distribution after the second one."""
 
 
 def bound_to_diverge() -> ApproximatingSequence:
@@ -114,7 +116,8 @@ def bound_to_diverge() -> ApproximatingSequence:
 
 
 def shortest_range(delta: Fraction) -> tuple[Rows, Rows]:
-    r"""Return an encoder of one dimension within $\delta$ of two laws on their supports, its range nearly the least.
+    r"""Return an encoder of one dimension within $\delta$ of two distributions on their supports, its range nearly the
+    least.
 
     $W = (r, 0, r - r s / (2 \delta))$ and $E = (1, 2 \delta / r)$, where the logits after the second context,
     $(2 \delta, 0, 2 \delta - s)$, give it the log ratios $\delta$ and $-\delta$ at its two equal tokens. With
@@ -146,7 +149,8 @@ def shortest_range(delta: Fraction) -> tuple[Rows, Rows]:
 
 
 def least_likely(exponent: int) -> ApproximatingSequence:
-    r"""One context with the law (1, 0), and logits $(0, -\alpha \log(1/\delta))$: all probabilities are above $\delta^\alpha / 2$.
+    r"""One context with the distribution (1, 0), and logits $(0, -\alpha \log(1/\delta))$: all probabilities are above
+    $\delta^\alpha / 2$.
 
     Args:
         exponent: $\alpha$, at least 1.
@@ -162,7 +166,7 @@ def least_likely(exponent: int) -> ApproximatingSequence:
     Example:
         >>> [round(float(x), 3) for x in least_likely(2).logits(Fraction(1, 4))[0]]
         [0.0, -2.773]
-    """  # noqa: E501
+    """
     require_at_least(1, exponent=exponent)
 
     def encoder(delta: Fraction) -> tuple[Rows, Rows]:
@@ -208,7 +212,7 @@ def scaled_encoder(
 ) -> tuple[list[list[Fraction]], list[list[Fraction]]]:
     r"""Return the encoder $(1 + \delta / (2R)) f$ beside an encoder f whose logits have a range of at most R.
 
-    If no logit of f equals the mean of the logits under its own law, these are a sequence as in (16), with
+    If no logit of f equals the mean of the logits under its own distribution, these are a sequence as in (16), with
     $\alpha = 1$.
 
     Args:

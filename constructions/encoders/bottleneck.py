@@ -60,26 +60,26 @@ def bottleneck(values: Float64Array, output: Float64Array, unembedding: Float64A
 
 
 def truncated_laws_memory(*, d_vocab: int, d_model: int, seed: int) -> Construction[Task]:
-    """One head of width d that holds one law for each token, truncated to rank d.
+    """One head of width d that holds one distribution for each token, truncated to rank d.
 
     Args:
         d_vocab: N, from 3 to 32.
         d_model: d, from 2 to N.
-        seed: Of the noise in the laws, which are of rank 2 without it.
+        seed: Of the noise in the distributions, which are of rank 2 without it.
 
     Returns:
-        The network, and the laws after single tokens as the task.
+        The network, and the distributions after single tokens as the task.
 
     Source: slides of Dana (2024), "Almost rank d".
 
     Example:
         >>> truncated_laws_memory(d_vocab=8, d_model=2, seed=0).summary
-        '8 laws over 8 tokens through one head of width 2'
+        '8 distributions over 8 tokens through one head of width 2'
     """
     laws = nearly_planar_laws(d_vocab, noise=_NOISE, seed=seed)
     found = truncated_laws(laws, d_model)
     return Construction(
         enumerated_task(d_vocab, 1, target="laws", laws=laws),
         bottleneck(found.E, np.eye(d_model), found.W),
-        f"{d_vocab} laws over {d_vocab} tokens through one head of width {d_model}",
+        f"{d_vocab} distributions over {d_vocab} tokens through one head of width {d_model}",
     )

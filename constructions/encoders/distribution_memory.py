@@ -1,4 +1,5 @@
-"""Memorizing next-token laws: the residual stream whose logits are the logarithms of the laws, or as near as can be.
+"""Memorizing next-token distributions: the residual stream whose logits are the logarithms of the distributions, or as
+near as can be.
 
 Page: docs/claims/distribution_memory.md
 """

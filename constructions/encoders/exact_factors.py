@@ -1,4 +1,4 @@
-r"""Encoders and unembeddings with given integer logits, and laws with a gap.
+r"""Encoders and unembeddings with given integer logits, and distributions with a gap.
 
 Page: docs/claims/sequence_encoder.md
 """
@@ -11,7 +11,7 @@ from constructions.numeric.arrays import Float64Array
 
 
 def exact_factors(d_vocab: int) -> tuple[fmpz_mat, fmpz_mat]:
-    r"""Return the integer matrices D and W with $E = L D$, $F = E W^\top$ for all laws at once.
+    r"""Return the integer matrices D and W with $E = L D$, $F = E W^\top$ for all distributions at once.
 
     $D$ takes the logarithms to $\log \pi_{t,j} - \log \pi_{t,N}$, and $W^\top = [I \mid 0]$, so that
     $D W^\top = I - e_N \mathbf{1}^\top$ takes from each row of L its last entry, which the softmax does not see.
@@ -45,7 +45,7 @@ def exact_factors(d_vocab: int) -> tuple[fmpz_mat, fmpz_mat]:
 
 
 def gap_laws(d_vocab: int, rank: int) -> Float64Array:
-    r"""Laws that no encoder of rank d reaches: d + 1 of them, each with twice the mass at a token of its own.
+    r"""Distributions that no encoder of rank d reaches: d + 1 of them, each with twice the mass at a token of its own.
 
     The centred logarithms are multiples of $e_t - \mathbf{1}/N$, independent for $t = 1, \dots, d + 1 \le N - 1$.
 
@@ -54,7 +54,7 @@ def gap_laws(d_vocab: int, rank: int) -> Float64Array:
         rank: d < N - 1.
 
     Returns:
-        Integers in proportion to the laws, `[d + 1, N]`.
+        Integers in proportion to the distributions, `[d + 1, N]`.
 
     Raises:
         HypothesisError: d >= N - 1.

@@ -1,4 +1,4 @@
-r"""Encoders for laws that are nearly a look-up table: one vector per token, and one strength per context.
+r"""Encoders for distributions that are nearly a look-up table: one vector per token, and one strength per context.
 
 With a vector $w_j$ and an encoder $e_j$ for each token (`constructions.unembeddings.unembedding`), a context whose
 likeliest token is $g$ gets $E = \lambda e_g$. Token j is then behind by $\lambda \alpha_j$ nats, with the lead
@@ -85,7 +85,7 @@ def missing_mass(laws: Float64Array, tokens: Int64Array) -> Float64Array:
     r"""$\varepsilon_t = 1 - p_t(g(t))$, summed from the masses of the other tokens, so that small ones are not lost.
 
     Args:
-        laws: Weights that are at least 0, `[T, N]`; the law is the row divided by its sum.
+        laws: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its sum.
         tokens: g(t), `[T]`.
 
     Returns:
@@ -102,7 +102,7 @@ def missing_mass(laws: Float64Array, tokens: Int64Array) -> Float64Array:
 def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, d_vocab: int) -> Float64Array:
     r"""Return the strength of Theorem LE1, in nats per unit of the leads.
 
-    With $\varepsilon$ what the law leaves to the other tokens and all leads between $a$ and $\kappa a$,
+    With $\varepsilon$ what the distribution leaves to the other tokens and all leads between $a$ and $\kappa a$,
 
     $$ \lambda = \frac1a \log \frac{(N - 1)(1 - s)}{s}, \qquad s = \kappa \varepsilon, $$
 

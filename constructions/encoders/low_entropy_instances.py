@@ -1,4 +1,5 @@
-r"""Instances of Theorem 2: laws that are nearly a look-up table, or far from it, beside vectors for their tokens.
+r"""Instances of Theorem 2: distributions that are nearly a look-up table, or far from it, beside vectors for their
+tokens.
 
 Page: docs/claims/theorem_2.md
 """
@@ -15,7 +16,7 @@ from constructions.unembeddings.coherence import Unembedding
 from constructions.unembeddings.unembedding import best
 
 LAWS = ("certain", "certain of another", "two masses", "one rival", "tied", "uniform", "generic")
-"""The kinds of laws that `random_laws` draws from."""
+"""The kinds of distributions that `random_laws` draws from."""
 
 _LEAST_LEAD = 1e-3
 _FAR = 0.49  # from the identity, entry by entry
@@ -23,7 +24,7 @@ _FAR = 0.49  # from the identity, entry by entry
 
 @dataclass(frozen=True, eq=False)
 class LowEntropyInstance:
-    r"""Laws, a token for each, and the vectors that an encoder of strength $\lambda_t$ takes its logits from.
+    r"""Distributions, a token for each, and the vectors that an encoder of strength $\lambda_t$ takes its logits from.
 
     The vectors are $\sqrt c$ times those that are meant, so that families whose entries are integers over $\sqrt d$
     stay integers; leads are to be divided by c.
@@ -33,7 +34,7 @@ class LowEntropyInstance:
         encoders: $\sqrt c \, e_t$, one for each context, `[T, d]`; likewise.
         scale: c.
         tokens: g(t), `[T]`.
-        laws: Weights that are at least 0, `[T, N]`; the law is the row divided by its exact sum.
+        laws: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its exact sum.
         prior: Positive weights of the contexts, `[T]`.
     """
 
@@ -51,7 +52,7 @@ class LowEntropyInstance:
 
 
 def random_laws(generator: np.random.Generator, tokens: Int64Array, leads: Float64Array) -> Float64Array:
-    r"""Laws of all kinds around given tokens, with masses down to $10^{-30}$.
+    r"""Distributions of all kinds around given tokens, with masses down to $10^{-30}$.
 
     Args:
         generator: Source of randomness.
@@ -90,7 +91,7 @@ def random_laws(generator: np.random.Generator, tokens: Int64Array, leads: Float
 
 
 def with_random_laws(found: Unembedding, n_contexts: int, generator: np.random.Generator) -> LowEntropyInstance:
-    """Vectors of a family with proved margins, random tokens, and random laws.
+    """Vectors of a family with proved margins, random tokens, and random distributions.
 
     Args:
         found: The vectors.
@@ -175,7 +176,7 @@ def near_orthonormal_instance(seed: int) -> LowEntropyInstance:
 
 
 def uniform_noise(found: Unembedding, tokens: Int64Array, missing: float) -> LowEntropyInstance:
-    r"""Laws with $p_g = 1 - \varepsilon$ and the rest spread evenly.
+    r"""Distributions with $p_g = 1 - \varepsilon$ and the rest spread evenly.
 
     Args:
         found: The vectors.
@@ -200,17 +201,18 @@ def uniform_noise(found: Unembedding, tokens: Int64Array, missing: float) -> Low
 
 
 def two_laws() -> LowEntropyInstance:
-    r"""Return the laws (1/2, 1/2, 0) and (3/5, 1/5, 1/5) with probabilities 2/5 and 3/5, and W = I: g is the mode."""
+    r"""Return the distributions (1/2, 1/2, 0) and (3/5, 1/5, 1/5) of weights 2/5 and 3/5, and W = I: g is the mode."""
     found = best(3, 3)
     laws = np.array([[1.0, 1.0, 0.0], [3.0, 1.0, 1.0]])
     return LowEntropyInstance(found.vectors, found.encoders[[0, 0]], 1.0, np.array([0, 0]), laws, np.array([2.0, 3.0]))
 
 
 def mistaken_token(d_vocab: int) -> LowEntropyInstance:
-    r"""Return a law that is almost certain of a token other than g, and the uniform one, equally likely; W = I.
+    r"""Return a distribution that is almost certain of a token other than g, and the uniform one, equally likely; W =
+    I.
 
-    The first law has the weights $(0, 1, 4.4373 \cdot 10^{-10}, 0, \dots)$, so that its entropy is about $10^{-8}$
-    nats, and g is the first token.
+    The first distribution has the weights $(0, 1, 4.4373 \cdot 10^{-10}, 0, \dots)$, so that its entropy is about
+    $10^{-8}$ nats, and g is the first token.
 
     Args:
         d_vocab: N, at least 3.

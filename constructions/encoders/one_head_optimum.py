@@ -108,13 +108,13 @@ def line_optimum(laws: ArrayLike) -> Model:
     second coordinate.
 
     Args:
-        laws: The laws after the three contexts, `[3, N]`, positive.
+        laws: The distributions after the three contexts, `[3, N]`, positive.
 
     Returns:
         The network: $d = 2$, $d_h = 1$, one head, three tokens in, N out.
 
     Raises:
-        InputError: Laws of another shape, or not positive.
+        InputError: Distributions of another shape, or not positive.
 
     Source: refutes Dana, Pydi, Chevaleyre (2024), Theorem 1.
 

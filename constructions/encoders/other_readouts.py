@@ -11,11 +11,11 @@ from fractions import Fraction
 class BiasedEncoder:
     r"""An encoder of rank 1 with an output bias, by the squares of the powers of e that make its softmax.
 
-    $e^{2 (b_j + w_j x_t)} = B_j X_t^{w_j}$ with $B_j = e^{2 b_j}$, $X_t = e^{2 x_t}$: all rational, so that its laws
-    are compared exactly.
+    $e^{2 (b_j + w_j x_t)} = B_j X_t^{w_j}$ with $B_j = e^{2 b_j}$, $X_t = e^{2 x_t}$: all rational, so that its
+    distributions are compared exactly.
 
     Args:
-        laws: The laws that it has, exactly.
+        laws: The distributions that it has, exactly.
         bias: $B_j$.
         W: $w_j$, integers.
         stream: $X_t$.
@@ -32,7 +32,7 @@ class BiasedEncoder:
 
 
 def biased_encoder() -> BiasedEncoder:
-    r"""Return the laws (.6, .3, .1) and (.6, .1, .3), exact with a bias and one dimension.
+    r"""Return the distributions (.6, .3, .1) and (.6, .1, .3), exact with a bias and one dimension.
 
     $b = (\log .6, \frac12 \log .03, \frac12 \log .03)$, $w = (0, 1, -1)$, $x = \pm \frac12 \log 3$.
 

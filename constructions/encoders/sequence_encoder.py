@@ -1,4 +1,4 @@
-"""The best sequence encoder of a rank: logits of rank d that lose as little as possible against given laws.
+"""The best sequence encoder of a rank: logits of rank d that lose as little as possible against given distributions.
 
 Page: docs/claims/sequence_encoder.md
 """
@@ -16,7 +16,7 @@ from constructions.numeric.arrays import BoolArray, Float64Array
 Progress = Callable[[int, int, float], None]
 """Called after each start with how many are done, how many there are, and the least divergence so far in nats."""
 
-_LEAST = 2.0**-60  # of uniform noise in the logarithm of a law that has zeros: costs 1e-18 nats
+_LEAST = 2.0**-60  # of uniform noise in the logarithm of a distribution that has zeros: costs 1e-18 nats
 _EXACT = 2.0**-40  # a residual of the logits below it is no reason to search
 _STARTS = 24
 _WORK = 2**35  # operations that all starts together may take, at about 2^31 a second
@@ -29,7 +29,7 @@ _PAIRS = 20  # of L-BFGS
 
 @dataclass(frozen=True, eq=False)
 class SequenceEncoder:
-    r"""Logits $F = E W^\top$ of rank d, and how far their softmax is from the laws. Nothing here is certified.
+    r"""Logits $F = E W^\top$ of rank d, and how far their softmax is from the distributions. Nothing here is certified.
 
     Args:
         W: The unembedding vectors of the tokens, `[N, d]`; the tensor `W_U` is its transpose.
@@ -60,20 +60,20 @@ def best_encoder(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> SequenceEncoder:
-    r"""Search for the encoder of rank d with the least mean divergence from the laws, in nats.
+    r"""Search for the encoder of rank d with the least mean divergence from the distributions, in nats.
 
     $$ \inf_{E, W} \; \sum_t \rho_t \, \mathrm{KL}\bigl(\pi_t \,\|\, \mathrm{softmax}(E_t W^\top)\bigr) . $$
 
-    For $d \ge N - 1$, and wherever the logarithms of the laws have rank at most d up to a constant in each row, the
-    infimum is 0 and the encoder exact. Otherwise L-BFGS moves E and W together: from the singular vectors of the
-    centred logarithms weighted by $\sqrt{\rho_t}$, which are near the optimum for nearly uniform laws, and from random
-    W with the E nearest to the logarithms, which do better for peaked laws. After a tenth of the steps the best quarter
-    of the starts goes on, and the best of these for twice as many steps more. The problem is not convex: what is found
-    is an upper bound of the infimum, and different starts may end in different minima.
+    For $d \ge N - 1$, and wherever the logarithms of the distributions have rank at most d up to a constant in each
+    row, the infimum is 0 and the encoder exact. Otherwise L-BFGS moves E and W together: from the singular vectors of
+    the centred logarithms weighted by $\sqrt{\rho_t}$, which are near the optimum for nearly uniform distributions, and
+    from random W with the E nearest to the logarithms, which do better for peaked distributions. After a tenth of the
+    steps the best quarter of the starts goes on, and the best of these for twice as many steps more. The problem is not
+    convex: what is found is an upper bound of the infimum, and different starts may end in different minima.
 
     Args:
-        laws: Weights that are at least 0, `[T, N]`; the law of a row is the row divided by its sum. With zeros there
-            may be no minimum, and the logits grow as long as the search goes on.
+        laws: Weights that are at least 0, `[T, N]`; the distribution of a row is the row divided by its sum. With zeros
+            there may be no minimum, and the logits grow as long as the search goes on.
         d_model: The rank d, at least 0.
         prior: Weight of each context, at least 0, `[T]`; divided by their sum. Equal weights by default. Contexts of
             weight 0 are encoded as 0.
@@ -122,7 +122,7 @@ def best_encoder(
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """The laws of the contexts of positive weight, with their logarithms; the other contexts wait for their zeros."""
+    """The distributions of the contexts of positive weight, with their logarithms; the others wait for their zeros."""
 
     laws: Float64Array
     logarithms: Float64Array  # centred
@@ -136,7 +136,7 @@ class _Given:
         if laws.ndim != 2 or 0 in laws.shape:
             raise InputError("laws", f"has shape {laws.shape}", "[T, N] with at least one context and one token")
         if not (np.isfinite(laws).all() and laws.min() >= 0.0 and laws.any(axis=1).all()):
-            raise InputError("laws", "has a negative or non-finite entry, or a row of zeros", "laws in its rows")
+            raise InputError("laws", "has a negative or non-finite entry, or a row of zeros", "rows of distributions")
         weights = np.ones(len(laws)) if prior is None else np.asarray(prior, dtype=np.float64)
         if weights.shape != (len(laws),) or not (np.isfinite(weights).all() and weights.min() >= 0.0 < weights.max()):
             raise InputError("prior", f"has shape {weights.shape}", f"{len(laws)} weights of at least 0, not all 0")
@@ -252,7 +252,7 @@ def _centred(logits: Float64Array) -> Float64Array:
 
 
 def _centred_logarithms(masses: Float64Array) -> Float64Array:
-    """Logarithms without their means; of laws with zeros, those of a mixture with a little of the uniform law."""
+    """Return logarithms minus their means; distributions with zeros are first mixed with some of the uniform one."""
     noise = 0.0 if masses.all() else _LEAST / masses.shape[1]
     return _centred(np.log(masses + noise))
 

@@ -1,4 +1,5 @@
-r"""Logits of rank d that are nearest to the logarithms of laws in least squares, and laws on which that costs most.
+r"""Logits of rank d that are nearest to the logarithms of distributions in least squares, and distributions on which
+that costs most.
 
 Page: docs/claims/least_squares.md
 """
@@ -14,7 +15,7 @@ from constructions.numeric.arrays import Float64Array
 
 @dataclass(frozen=True, eq=False)
 class TruncatedLaws:
-    r"""Logits $F = E W^\top$ of rank d that approximate the logarithms of laws.
+    r"""Logits $F = E W^\top$ of rank d that approximate the logarithms of distributions.
 
     Args:
         E: The encoded contexts, `[T, d]`.
@@ -34,7 +35,7 @@ def truncated_laws(
     $\lVert F - L P_1 \rVert_F$, and with a prior $\sum_t \rho_t \lVert F_t - L_t P_1 \rVert^2$.
 
     Args:
-        laws: Positive weights, `[T, N]`; the law is the row divided by its sum.
+        laws: Positive weights, `[T, N]`; the distribution is the row divided by its sum.
         rank: d, 0 to min(T, N).
         prior: Weights of the contexts, `[T]`, for the weighted problem.
         without_means: Whether $P_1$ is applied; False to truncate $L$ itself.
@@ -43,8 +44,8 @@ def truncated_laws(
         The factors.
 
     Raises:
-        HypothesisError: A law with a zero.
-        InputError: A rank out of range, laws that are not finite, or a prior that is none.
+        HypothesisError: A distribution with a zero.
+        InputError: A rank out of range, distributions that are not finite, or a prior that is none.
 
     Source: slides of Dana (2024), "Almost rank d"; Eckart and Young (1936).
 
@@ -58,9 +59,10 @@ def truncated_laws(
     if weights.ndim != 2 or not weights.size or not np.isfinite(weights).all():
         raise InputError("laws", f"has shape {weights.shape}", "[T, N] with finite entries, at least one")
     if not 0 <= rank <= min(weights.shape):
-        raise InputError("rank", f"= {rank} and laws of shape {weights.shape}", "0 <= rank <= min(T, N)")
+        raise InputError("rank", f"= {rank} and distributions of shape {weights.shape}", "0 <= rank <= min(T, N)")
     if not weights.min() > 0.0:
-        raise HypothesisError("the logarithm of a law", "laws of full support", f"a mass is {weights.min()}")
+        found = f"a mass is {weights.min()}"
+        raise HypothesisError("the logarithm of a distribution", "distributions of full support", found)
     logarithms = np.log(weights)
     logarithms -= logarithms.mean(axis=1, keepdims=True) if without_means else np.log(weights.sum(axis=1))[:, None]
     scaled = logarithms
@@ -75,7 +77,7 @@ def truncated_laws(
 
 
 def hadamard_laws(d_vocab: int, size: float) -> Float64Array:
-    r"""N - 1 laws whose centred logarithms are orthogonal: $\pi_t = \mathrm{softmax}(a h_t)$.
+    r"""N - 1 distributions whose centred logarithms are orthogonal: $\pi_t = \mathrm{softmax}(a h_t)$.
 
     The $h_t$ are the rows of the Hadamard matrix of order N but the constant one. All singular values of $L P_1$ are
     equal, so a bound by one of them sees one N-th of what is lost.
@@ -101,7 +103,7 @@ def hadamard_laws(d_vocab: int, size: float) -> Float64Array:
 
 
 def token_pair_laws(pairs: int, *, size: float, depth: float) -> Float64Array:
-    r"""Laws of 2 n contexts on n pairs of tokens: within its own pair a context is nearly undecided.
+    r"""Distributions of 2 n contexts on n pairs of tokens: within its own pair a context is nearly undecided.
 
     Context 2 k has the logits $(a, -a)$ on pair k, context 2 k + 1 has $(-a, a)$, and both $-b$ elsewhere. The
     truncation of $L$ itself to rank n keeps the pairs and forgets the preferences.
@@ -130,15 +132,17 @@ def token_pair_laws(pairs: int, *, size: float, depth: float) -> Float64Array:
 
 
 def sharp_laws(size: float, *, copies: int = 1) -> Float64Array:
-    r"""Laws on three tokens for which $\sigma_2^2 / 4$ is all but what the truncation to rank 1 costs the first one.
+    r"""Distributions on three tokens for which $\sigma_2^2 / 4$ is all but what the truncation to rank 1 costs the
+    first one.
 
     The logits are $(a, -a, -12)$ and, for one context or more, $(0, 0, -700)$. So the first singular vector is nearly
-    $(1, 1, -2)$, and what is lost of the first law is $(a, -a, 0)$, of squared norm $2 a^2$ and
+    $(1, 1, -2)$, and what is lost of the first distribution is $(a, -a, 0)$, of squared norm $2 a^2$ and
     divergence $a^2 / 2$.
 
     Args:
         size: a.
-        copies: How many contexts have the second law; more of them turn the singular vector as a larger logit does.
+        copies: How many contexts have the second distribution; more of them turn the singular vector as a larger logit
+            does.
 
     Returns:
         Weights `[1 + copies, 3]`.
@@ -151,7 +155,8 @@ def sharp_laws(size: float, *, copies: int = 1) -> Float64Array:
 
 
 def rank_one_laws(d_vocab: int, contexts: int) -> Float64Array:
-    r"""Laws $\pi_t(i) \propto 2^{t i}$, whose centred logarithms have rank 1 while those with their means have rank 2.
+    r"""Distributions $\pi_t(i) \propto 2^{t i}$, whose centred logarithms have rank 1 while those with their means have
+    rank 2.
 
     Args:
         d_vocab: N, at least 3.
@@ -173,7 +178,7 @@ def rank_one_laws(d_vocab: int, contexts: int) -> Float64Array:
 
 
 def random_laws(contexts: int, d_vocab: int, *, spread: float, rank: int, noise: float, seed: int) -> Float64Array:
-    r"""Laws whose logarithms are a random matrix of rank r and some noise.
+    r"""Distributions whose logarithms are a random matrix of rank r and some noise.
 
     Args:
         contexts: T.
@@ -197,7 +202,8 @@ def random_laws(contexts: int, d_vocab: int, *, spread: float, rank: int, noise:
 
 
 def nearly_planar_laws(d_vocab: int, *, noise: float, seed: int) -> Float64Array:
-    r"""One law for each token, with the logits $-(i - t)^2 / 4$ and a little noise: almost of rank 2, with clear modes.
+    r"""One distribution for each token, with the logits $-(i - t)^2 / 4$ and a little noise: almost of rank 2, with
+    clear modes.
 
     Args:
         d_vocab: N.
@@ -205,7 +211,7 @@ def nearly_planar_laws(d_vocab: int, *, noise: float, seed: int) -> Float64Array
         seed: Of the noise.
 
     Returns:
-        Laws `[N, N]`.
+        Distributions `[N, N]`.
 
     Example:
         >>> nearly_planar_laws(4, noise=0.01, seed=0).argmax(axis=1).tolist()

@@ -48,7 +48,7 @@ def keyed_words_memory(task: Task, *, labels_per_word: int | None = None, seed: 
 
     Raises:
         InputError: No such m.
-        HypothesisError: A task of laws.
+        HypothesisError: A task of distributions.
         CapacityError: No code of 52 bits was found.
 
     Source: codes, words and bit extraction as in Vardi, Yehudai, Shamir (2021), Kim, Kim, Mozafari (2023) and

@@ -45,20 +45,21 @@ class _Wanted(NamedTuple):
 def knots_memory(
     task: Task, *, dtype: Precision = "float64", digits: int | None = None, seed: int = 0
 ) -> Construction[Task]:
-    r"""Hold any distinct contexts, labels or laws, by one head that looks at positions alone and T - 1 ReLU neurons.
+    r"""Hold any distinct contexts, labels or distributions, by one head that looks at positions alone and T - 1 ReLU
+    neurons.
 
     The head gives the position s the attention $A_s / \sum_r A_r$, so that the stream becomes the integer
     $z(t) = \sum_s A_s e(t_s)$ of `positional_code`. Sort the codes. From the middle one on to the right, the
     neuron i is off up to the code $z_i$ and from there on adds $c_i (z - z_i)$, the change of slope that makes the sum
     go through the next context's output; and in the same way to the left. Outputs are points of a grid that name the
-    label (`mixed_radix_code`), or the logits of a law, of which the last is 0.
+    label (`mixed_radix_code`), or the logits of a distribution, of which the last is 0.
 
     The jumps $c_i$ are chosen one after the other, in integers, each rounded to the precision that is asked for and the
     next corrected for it; so in real arithmetic the outputs miss what is wanted by next to nothing, however many
     contexts there are. A neuron that would change an output by at most 1/8 of a label is left out.
 
     Args:
-        task: Contexts and labels, or laws.
+        task: Contexts and labels, or distributions.
         dtype: The precision that every weight is rounded to, and that the codes are long enough for.
         digits: Coordinates that name a label; by default as few as leave room for the rounding of the codes.
         seed: Seed of the codes; equal arguments give equal bits.
@@ -71,7 +72,7 @@ def knots_memory(
         CapacityError: The codes are too long for the precision.
 
     Source: Zhang, Bengio, Hardt, Recht, Vinyals (2017), Theorem 1, reconstructed; Madden, Fox, Thrampoulidis (2024) for
-    laws.
+    distributions.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
@@ -87,7 +88,7 @@ def knots_memory(
     precision = SIGNIFICAND[dtype]
     wanted = _wanted(task, code, order, precision, digits, dtype)
     knots = _knots(codes, wanted.outputs[order], precision, wanted.miss)
-    # Only scores, and logits of laws, are not numbers of this precision already.
+    # Only scores, and logits of distributions, are not numbers of this precision already.
     model = rounded_model(_model(code, wanted, knots), dtype)
     summary = (
         f"{counted(task.n_contexts, 'context')}, {code.bits}-bit codes, one ReLU layer "
@@ -123,7 +124,7 @@ def most_parameters(task: Task, *, dtype: Precision = "float64", seed: int = 0) 
     T - 1 neurons, and as many digits as leave room for the steepest slopes that there are between labels.
 
     Args:
-        task: What is to be memorized; its laws do not matter.
+        task: What is to be memorized; its distributions do not matter.
         dtype: The precision of the weights.
         seed: Seed of the codes.
 
@@ -155,19 +156,19 @@ def most_parameters(task: Task, *, dtype: Precision = "float64", seed: int = 0) 
 
 
 def random_law_knots(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
-    r"""Hold random laws of random contexts by attention that numbers them and one layer of ReLU neurons.
+    r"""Hold random distributions of random contexts by attention that numbers them and one layer of ReLU neurons.
 
     Args:
         d_vocab: N.
         n_ctx: S.
         facts: T, of the $N^S$ contexts.
-        seed: Of contexts, laws and codes.
+        seed: Of contexts, distributions and codes.
 
     Returns:
-        The weights, rounded to float64, and the laws as the task.
+        The weights, rounded to float64, and the distributions as the task.
 
     Raises:
-        CapacityError: Laws that are too steep, or codes that are too long.
+        CapacityError: Distributions that are too steep, or codes that are too long.
         InputError: More facts than contexts.
 
     Source: Madden, Fox, Thrampoulidis (2024), with other neurons.
@@ -233,7 +234,7 @@ def _wanted(
 
     if task.laws is not None:
         if digits is not None:
-            raise InputError("digits", f"= {digits}", "none for a task of laws")
+            raise InputError("digits", f"= {digits}", "none for a task of distributions")
         logarithms = np.log(task.laws)
         size = task.n_answers
         outputs = logarithms[:, :-1] - logarithms[:, -1:] if size > 1 else np.zeros((len(logarithms), 1))

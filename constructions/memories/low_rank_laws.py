@@ -1,4 +1,4 @@
-r"""Laws of any contexts within a tolerance, by as few numbers for each law as are found to do.
+r"""Distributions of any contexts within a tolerance, by as few numbers for each distribution as are found to do.
 
 Page: docs/claims/one_hot_laws.md
 """
@@ -15,11 +15,11 @@ from constructions.progress import Progress, silent
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
 
-_CLAIM = "The memory of laws of low rank"
+_CLAIM = "The memory of distributions of low rank"
 _SLACK = 0.98  # of the tolerance: what rounding and its bounds may take
 _ROWS = 128
-_SWEEPS, _HOPE = 14, 5  # without success, after which a rank is given up, and where a fifth of the laws is off
-_LARGEST = 2**24  # entries of the laws
+_SWEEPS, _HOPE = 14, 5  # without success, after which a rank is given up, and where a fifth of the distributions is off
+_LARGEST = 2**24  # entries of the distributions
 
 
 def low_rank_laws_memory(
@@ -30,17 +30,18 @@ def low_rank_laws_memory(
     work: float = 3e11,
     progress: Progress = silent,
 ) -> Construction[Task]:
-    r"""Hold laws of any distinct contexts within a tolerance: a neuron each writes D numbers that make K logits.
+    r"""Hold distributions of any distinct contexts within a tolerance: a neuron each writes D numbers that make K
+    logits.
 
     As `one_hot_laws_memory`, but the rows are those of a factorization $Z = E W$ of rank $D < K - 1$, where the
-    divergence of each law from the softmax of $Z_t$ is within the tolerance. E and W are fitted in turn, by least
-    squares with the weights $\pi_{tk}$ of the divergence's second-order term, the laws that are off by most counting
-    more; ranks are tried downwards.
+    divergence of each distribution from the softmax of $Z_t$ is within the tolerance. E and W are fitted in turn, by
+    least squares with the weights $\pi_{tk}$ of the divergence's second-order term, the distributions that are off by
+    most counting more; ranks are tried downwards.
 
     Args:
-        task: Contexts of up to 2000 tokens, with laws.
+        task: Contexts of up to 2000 tokens, with distributions.
         dtype: The precision that every weight is rounded to, and of the runs that are to be within the tolerance.
-        tolerance: What the divergence of a law may be, nats.
+        tolerance: What the divergence of a distribution may be, nats.
         work: How long to search, about nanoseconds, as steps are counted.
         progress: Called with the rank that is tried.
 
@@ -49,7 +50,7 @@ def low_rank_laws_memory(
 
     Raises:
         HypothesisError: A task of labels, or longer contexts.
-        CapacityError: No smaller rank was found, or the laws are too many.
+        CapacityError: No smaller rank was found, or the distributions are too many.
 
     Example:
         >>> from constructions.tasks.arrays import all_contexts, array_task
@@ -60,9 +61,9 @@ def low_rank_laws_memory(
     """
     require_precision(dtype)
     if task.laws is None:
-        raise HypothesisError(_CLAIM, "laws", f"the target is {task.target!r}")
+        raise HypothesisError(_CLAIM, "distributions", f"the target is {task.target!r}")
     if task.laws.size > _LARGEST:
-        raise CapacityError(_CLAIM, f"laws of {_LARGEST} entries at most", f"{task.laws.size}")
+        raise CapacityError(_CLAIM, f"distributions of {_LARGEST} entries at most", f"{task.laws.size}")
     found = _factors(task.laws, task.modes(), tolerance, dtype, work, progress)
     if found is None:
         wanted = f"a rank below {min(task.laws.shape[1] - 1, task.n_contexts)} within {tolerance:g} nats"
@@ -71,7 +72,7 @@ def low_rank_laws_memory(
     return Construction(
         task,
         model,
-        f"{counted(task.n_contexts, 'law')} of rank {len(found[1])} within {tolerance:g} nats, "
+        f"{counted(task.n_contexts, 'distribution')} of rank {len(found[1])} within {tolerance:g} nats, "
         f"{model.parameters} parameters",
         Criterion(tolerance=tolerance),
     )
@@ -157,7 +158,8 @@ def _solved(gram: Float64Array, right: Float64Array) -> Float64Array:
 def _judged(
     logits: Float64Array, laws: Float64Array, modes: BoolArray, tolerance: float, off: Float64Array | float = 0.0
 ) -> tuple[Float64Array, Float64Array, Float64Array]:
-    r"""Logits less a constant, their laws, and the divergences over the tolerance, 4 at least where no mode leads.
+    r"""Logits less a constant, their distributions, and the divergences over the tolerance, 4 at least where no mode
+    leads.
 
     The logits may be off by so much.
     """
@@ -174,7 +176,7 @@ def _judged(
 def _rounded_factors(
     logits: Float64Array, rank: int, laws: Float64Array, modes: BoolArray, tolerance: float, dtype: Precision
 ) -> tuple[Float64Array, Float64Array] | None:
-    """Factors of the same laws with small entries, rounded, if every run with them is within the tolerance."""
+    """Factors of the same distributions with small entries, rounded, if every run with them is within the tolerance."""
     centred = logits - logits.mean(axis=1, keepdims=True)
     E, W = (rounded(each, dtype) for each in _split(centred, rank, np.ones(laws.shape[1])))
     off = (rank + 2) * 2.0 ** -SIGNIFICAND[dtype] * (np.abs(E) @ np.abs(W)).max(axis=1)

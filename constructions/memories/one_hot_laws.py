@@ -1,4 +1,5 @@
-r"""Laws of any contexts, each written by the one neuron that its context turns on, in numbers that no run rounds.
+r"""Distributions of any contexts, each written by the one neuron that its context turns on, in numbers that no run
+rounds.
 
 Page: docs/claims/one_hot_laws.md
 """
@@ -14,20 +15,21 @@ from constructions.model.precision import SIGNIFICAND, Precision, require_precis
 from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.task import Task
 
-_CLAIM = "The memory of one-hot laws"
+_CLAIM = "The memory of one-hot distributions"
 _SHARP = 1024.0  # what other positions score less at least, so that they weigh 0
 _LONGEST = 2000  # tokens: 3 S^2 <= 2^24, so that scores are exact
 
 
 def one_hot_laws_memory(task: Task, *, dtype: Precision = "float32") -> Construction[Task]:
-    r"""Hold laws of any distinct contexts, such that every run has the logits as they are written, bit for bit.
+    r"""Hold distributions of any distinct contexts, such that every run has the logits as they are written, bit for
+    bit.
 
     Each of S hard heads reads the digits of one token, and their squares, so that the stream is $(x, |x|^2)$ with the
     integers x of the context. The neuron i is $(1 - 2 |x - x_i|^2)_ +$: 1 on its own context, and off on all others,
-    whose distance is an integer. It writes the logarithms of its law, less that of the last answer.
+    whose distance is an integer. It writes the logarithms of its distribution, less that of the last answer.
 
     Args:
-        task: Contexts of up to 2000 tokens, with laws.
+        task: Contexts of up to 2000 tokens, with distributions.
         dtype: The precision that every weight is rounded to, and in which sums of digits are exact.
 
     Returns:
@@ -40,11 +42,11 @@ def one_hot_laws_memory(task: Task, *, dtype: Precision = "float32") -> Construc
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
         >>> one_hot_laws_memory(enumerated_task(3, 2, target="laws")).summary
-        '9 laws by 2 digits in base 3 and one neuron each, 126 parameters'
+        '9 distributions by 2 digits in base 3 and one neuron each, 126 parameters'
     """
     require_precision(dtype)
     if task.laws is None:
-        raise HypothesisError(_CLAIM, "laws", f"the target is {task.target!r}")
+        raise HypothesisError(_CLAIM, "distributions", f"the target is {task.target!r}")
     logarithms = np.log(task.laws)
     outputs = logarithms[:, :-1] - logarithms[:, -1:] if task.n_answers > 1 else np.zeros((task.n_contexts, 1))
     W_U = np.eye(outputs.shape[1], task.n_answers) if task.n_answers > 1 else np.zeros((1, 1))
@@ -53,8 +55,8 @@ def one_hot_laws_memory(task: Task, *, dtype: Precision = "float32") -> Construc
     return Construction(
         task,
         model,
-        f"{counted(task.n_contexts, 'law')} by {counted(count * task.n_ctx, 'digit')} in base {base} and one neuron "
-        f"each, {model.parameters} parameters",
+        f"{counted(task.n_contexts, 'distribution')} by {counted(count * task.n_ctx, 'digit')} in base {base} and "
+        f"one neuron each, {model.parameters} parameters",
     )
 
 
@@ -92,7 +94,7 @@ def one_hot_model(task: Task, outputs: Float64Array, W_U: Float64Array, dtype: P
 
 
 def one_hot_laws_parameters(task: Task, *, dtype: Precision = "float32") -> int:
-    r"""Entries of the memory of one-hot laws, 0 where it refuses.
+    r"""Entries of the memory of one-hot distributions, 0 where it refuses.
 
     With k digits, $d = k + 3$ and $D = \max(K - 1, 1)$ they are
     $(N + S) d + S (2 d + 1 + d (k + 1) + (k + 1) (S k + 1)) + T (S k + 2 + D) + D K$.

@@ -55,7 +55,7 @@ def rank_one_heads_memory(
 
     Raises:
         InputError: A width below 2, or a precision that is none.
-        HypothesisError: A task of laws, or contexts of one token.
+        HypothesisError: A task of distributions, or contexts of one token.
         CapacityError: Features of full rank were not found, or are too nearly dependent.
 
     Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 1.

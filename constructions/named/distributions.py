@@ -100,7 +100,7 @@ def distributions(rows: Sequence[Sequence[Any]], *, where: str = "distributions"
 
 
 def as_laws(given: Distributions) -> Float64Array:
-    """Return the nearest float64 numbers, `[T, N]`; a law is such a row divided by its exact sum."""
+    """Return the nearest float64 numbers, `[T, N]`; a distribution is such a row divided by its exact sum."""
     return np.array([[float(entry) for entry in row] for row in given])
 
 

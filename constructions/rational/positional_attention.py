@@ -1,4 +1,4 @@
-r"""A head that looks at positions alone and numbers the contexts, and neurons behind it that have exact laws.
+r"""A head that looks at positions alone and numbers the contexts, and neurons behind it that have exact distributions.
 
 Page: docs/claims/knots.md
 """

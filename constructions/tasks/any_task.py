@@ -153,7 +153,7 @@ class AnyTask(Protocol):
         ...
 
     def answer(self, fact: int) -> Tokens:
-        """Return the tokens that shall be said; of a law its first mode."""
+        """Return the tokens that shall be said; of a distribution its first mode."""
         ...
 
     def said(self, tokens: Tokens, fact: int | None) -> str:

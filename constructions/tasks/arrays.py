@@ -1,4 +1,4 @@
-"""Arrays become a task: contexts as token numbers, with what follows them or with laws of one's own.
+"""Arrays become a task: contexts as token numbers, with what follows them or with distributions of one's own.
 
 Page: docs/task.md
 """
@@ -103,14 +103,14 @@ def array_task(
     What follows the contexts is given in one of three ways: `next_tokens`, one for each row of `contexts`, where equal
     rows add up; `counts` of all next tokens, one row for each of pairwise distinct contexts; or `laws` of one's own
     over pairwise distinct contexts, with or without `counts` (without, each context counts as one occurrence of the
-    first mode of its law, times its weight).
+    first mode of its distribution, times its weight).
 
     Args:
         contexts: Token numbers, `[M, S]`.
         next_tokens: The token after each context, `[M]`.
         weights: How often each row occurs, positive integers, `[M]`; once by default. Not beside `counts`.
         counts: Counts of the next tokens, M rows.
-        laws: Laws to be memorized instead of smoothed counts, `[M, N]`, or `[M, K]` beside `answers`: of full
+        laws: Distributions to be memorized instead of smoothed counts, `[M, N]`, or `[M, K]` beside `answers`: of full
             support for the target ``laws``; for ``labels`` only their modes matter.
         vocabulary: The texts of the tokens or their number, $N$; by default the numbers up to the largest that occurs.
         answers: The texts of the answers or their number, $K$: then `next_tokens`, `counts` and `laws` are numbered by
@@ -123,8 +123,9 @@ def array_task(
         The task.
 
     Raises:
-        InputError: Arrays of wrong types, shapes or ranges, laws that are no probabilities, contexts that occur twice.
-        HypothesisError: A law without full support for the target ``laws``; names the row.
+        InputError: Arrays of wrong types, shapes or ranges, distributions that are no probabilities, contexts that
+            occur twice.
+        HypothesisError: A distribution without full support for the target ``laws``; names the row.
 
     Source: Dana, Pydi, Chevaleyre (2024), Section 2.
 
@@ -167,7 +168,7 @@ def array_task(
         raise InputError("laws", f"has shape {laws.shape}", f"one column for each of the {len(following)} {kind}")
     if next_tokens is not None and target == "labels":
         _refuse_ties(contexts, counts, names, following)
-    own_labels = laws is not None and target == "labels"  # of laws that nobody has counted
+    own_labels = laws is not None and target == "labels"  # of distributions that nobody has counted
     return make_task(
         contexts,
         counts,
@@ -208,14 +209,14 @@ def enumerated_task(
     labels: Int64Array | None = None,
     seed: int = 0,
 ) -> Task:
-    r"""Return the task of theory: all $N^S$ contexts, equally likely, with given or random labels or laws.
+    r"""Return the task of theory: all $N^S$ contexts, equally likely, with given or random labels or distributions.
 
     Args:
         d_vocab: Size of the vocabulary, $N$.
         n_ctx: Tokens in a context, $S$.
         target: ``"labels"`` or ``"laws"``.
-        laws: For ``laws``, the laws in the lexicographic order of the contexts, `[N ** S, N]`; by default drawn
-            uniformly from the simplex.
+        laws: For ``laws``, the distributions in the lexicographic order of the contexts, `[N ** S, N]`; by default
+            drawn uniformly from the simplex.
         labels: For ``labels``, the labels in that order, `[N ** S]`; by default drawn uniformly.
         seed: Seed of what is drawn.
 
@@ -223,8 +224,8 @@ def enumerated_task(
         The task.
 
     Raises:
-        InputError: Sizes below 1, or labels or laws that do not fit.
-        HypothesisError: A law without full support.
+        InputError: Sizes below 1, or labels or distributions that do not fit.
+        HypothesisError: A distribution without full support.
         ResourceError: More than 2**22 contexts.
 
     Source: Dana, Pydi, Chevaleyre (2024), Section 4.
@@ -301,7 +302,7 @@ def _checked_laws(laws: Float64Array, rows: int, *, full_support: bool) -> Float
     if full_support and len(bad):
         raise HypothesisError(
             "Dana et al. (2024), Theorem 1",
-            "laws of full support (Assumption 2)",
+            "distributions of full support (Assumption 2)",
             f"row {bad[0]} of laws gives the token {int(array[bad[0]].argmin())} the probability 0",
         )
     return array

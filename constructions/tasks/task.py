@@ -33,10 +33,10 @@ _PRIMARY = (
     *("contexts", "counts_indptr", "counts_indices", "counts_data"),
     *("tail_contexts", "tail_counts_indptr", "tail_counts_indices", "tail_counts_data"),
 )
-_FAR_FROM_ONE = Fraction(1, 10**9)  # what the exact sum of a law may be away from 1
+_FAR_FROM_ONE = Fraction(1, 10**9)  # what the exact sum of a distribution may be away from 1
 LARGEST_WINDOWS = 2**27
 """Tokens of all windows of whole texts: 1 GiB where these do not share their memory."""
-_LARGEST_LAWS = 2**28  # entries: laws are dense, 2 GiB
+_LARGEST_LAWS = 2**28  # entries: distributions are dense, 2 GiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +162,7 @@ class Worded(Stored):
 
     @property
     def n_answers(self) -> int:
-        """Number of answers, K: of the labels and of the entries of a law."""
+        """Number of answers, K: of the labels and of the entries of a distribution."""
         return len(self.answers)
 
     @property
@@ -182,30 +182,30 @@ class Task(Worded):
     r"""A memorization task: $T$ contexts of $S$ tokens to be held exactly, the tail beside them, and the target.
 
     For the target ``laws`` the model must reach $\log \pi_t$ up to a constant, where $\pi_t$ is `laws[t]` divided by
-    its exact sum (a law of full support, the paper's Assumption 2); for ``labels`` the logit of `labels[t]` must be
-    the strict maximum (Assumption 1: $\pi_t$ is the point mass at the label).
+    its exact sum (a distribution of full support, the paper's Assumption 2); for ``labels`` the logit of `labels[t]`
+    must be the strict maximum (Assumption 1: $\pi_t$ is the point mass at the label).
 
     Args:
         target: ``"laws"`` or ``"labels"``.
         vocabulary: The texts of the $N$ tokens that are read.
         contexts: The memorized contexts, most frequent first, pairwise distinct, `[T, S]`.
         counts: Counts of the answers after each of them, $T$ rows.
-        labels: For ``labels`` the answer to be memorized, for ``laws`` the mode of the law, `[T]`.
-        laws: The laws for the target ``laws``, `[T, K]`, positive; `None` for ``labels``.
+        labels: For ``labels`` the answer to be memorized, for ``laws`` the mode of the distribution, `[T]`.
+        laws: The distributions for the target ``laws``, `[T, K]`, positive; `None` for ``labels``.
         prior: Frequency of each memorized context among all contexts of the text, `[T]`.
         tail_contexts: The contexts that are not memorized, `[M - T, S]`.
         tail_counts: Counts of the answers after each of those, $M - T$ rows.
         origin: Where the targets come from; empty: what the counts say of them. It is checked: ``smoothed counts`` are
             `smoothed_laws`, ``most frequent`` the first maxima of the counts, a ``table`` has one next token for each
             context.
-        answers: The texts of the $K$ answers, which counts, labels and laws are numbered by; empty: the tokens that are
-            read are the answers too, as in a text.
+        answers: The texts of the $K$ answers, which counts, labels and distributions are numbered by; empty: the tokens
+            that are read are the answers too, as in a text.
         windows: Where the contexts are all windows of whole texts: these texts. It is checked that they are.
 
     Raises:
         InputError: A field of a wrong shape or range, a context that occurs twice, or targets that are not what
             `origin` says; names it.
-        HypothesisError: A law without full support.
+        HypothesisError: A distribution without full support.
 
     Source: Dana, Pydi, Chevaleyre (2024), Section 2.
 
@@ -296,12 +296,12 @@ class Task(Worded):
         if len(bad):
             raise HypothesisError(
                 "Dana et al. (2024), Theorem 1",
-                "laws of full support (Assumption 2)",
+                "distributions of full support (Assumption 2)",
                 f"row {bad[0]} of laws has the entry {self.laws[bad[0]].min()}",
             )
         require_sums_of_one(self.laws)
         if (self.labels != self.laws.argmax(axis=1)).any():
-            raise InputError("labels", "must be the first mode of each law for the target 'laws'")
+            raise InputError("labels", "must be the first mode of each distribution for the target 'laws'")
 
     def _check_origin(self) -> None:
         found: Origin = "own"
@@ -358,7 +358,7 @@ class Task(Worded):
 
     @property
     def values(self) -> None:
-        """None: what is wanted are labels or laws."""
+        """None: what is wanted are labels or distributions."""
 
     @property
     def observed(self) -> Counts:
@@ -424,7 +424,7 @@ class Task(Worded):
         return tuple(tokens), int(known[0]) if len(known) else None
 
     def answer(self, fact: int) -> tuple[int, ...]:
-        """Return the token that follows a context; of a law its first mode."""
+        """Return the token that follows a context; of a distribution its first mode."""
         return (int(self.labels[fact]),)
 
     def said(self, tokens: tuple[int, ...], fact: int | None) -> str:
@@ -433,8 +433,8 @@ class Task(Worded):
         return " ".join(self.answers[token] for token in tokens)
 
     def in_words(self, fact: int) -> tuple[tuple[str, ...], str, str | None]:
-        """Return the context, the answer, of a law with several modes all of them, and a place of a whole text as
-        typed.
+        """Return the context, the answer, of a distribution with several modes all of them, and a place of a whole text
+        as typed.
         """
         words = tuple(self.vocabulary[token] for token in self.contexts[fact].tolist())
         modes = [self.answers[token] for token in np.flatnonzero(self.modes(np.array([fact])))]
@@ -487,7 +487,7 @@ class Task(Worded):
 
     @property
     def information_bits(self) -> float | None:
-        r"""Of labels, T times the entropy of those that occur, at most $T \log_2 K$; none of laws, which are reals."""
+        r"""T times the entropy of the labels, at most $T \log_2 K$; none for distributions, which are reals."""
         if self.laws is not None:
             return None
         share = np.unique(self.labels, return_counts=True)[1] / self.n_contexts
@@ -502,8 +502,8 @@ class Task(Worded):
     def modes(self, rows: slice | Int64Array = slice(None)) -> BoolArray:
         """Where the target of these contexts, by default of all, is largest, `[contexts, K]`.
 
-        For ``laws`` every position of the largest value of the law (a law may have several modes), for ``labels`` the
-        label alone.
+        For ``laws`` every position of the largest value of the distribution (a distribution may have several modes),
+        for ``labels`` the label alone.
         """
         if self.laws is not None:
             part = self.laws[rows]
@@ -521,8 +521,8 @@ class Task(Worded):
     def arrays(self) -> dict[str, NDArray]:
         """Return the arrays of ``task.safetensors`` by name, in the order in which they are hashed.
 
-        Labels and laws are among them only where the counts do not say them; frequencies follow from the counts. Of
-        whole texts all follows from the texts.
+        Labels and distributions are among them only where the counts do not say them; frequencies follow from the
+        counts. Of whole texts all follows from the texts.
         """
         if self.windows is not None:
             return {"text": self.windows.text, "titles": self.windows.titles}
@@ -547,14 +547,14 @@ class Task(Worded):
     def in_one_vocabulary(self) -> "Task":
         """Return the same facts over one vocabulary, `names`.
 
-        So they fit a model that reads what it writes. Labels and counts are numbered anew; laws are smoothed anew, over
-        all tokens.
+        So they fit a model that reads what it writes. Labels and counts are numbered anew; distributions are smoothed
+        anew, over all tokens.
 
         Returns:
             The task; itself if it has one vocabulary.
 
         Raises:
-            InputError: Laws that are no smoothed counts: they give the tokens that are only read no mass.
+            InputError: Distributions that are no smoothed counts: they give the tokens that are only read no mass.
 
         Example:
             >>> from constructions.tasks.table import table_task
@@ -699,25 +699,25 @@ def windows_task(windows: Windows, *, vocabulary: tuple[str, ...]) -> Task:
 
 
 def smoothed_laws(counts: Counts, n_answers: int) -> Float64Array:
-    r"""Empirical laws smoothed to full support, as probabilities, `[rows, K]`.
+    r"""Empirical distributions smoothed to full support, as probabilities, `[rows, K]`.
 
     Half an observation, spread evenly over the K answers, is added to each row:
 
     $$ \pi_i = \frac{c_i + \frac{1}{2K}}{n + \frac12} = \frac{2 K c_i + 1}{K (2 n + 1)}, \qquad n = \sum_i c_i. $$
 
-    Equal counts give equal floats and larger counts larger ones, so the modes of the law are exactly the most frequent
-    tokens. (Integers below $2^{53}$ are exact, and one division rounds once.)
+    Equal counts give equal floats and larger counts larger ones, so the modes of the distribution are exactly the most
+    frequent tokens. (Integers below $2^{53}$ are exact, and one division rounds once.)
 
     Args:
         counts: Counts of the answers, one row per context.
         n_answers: K.
 
     Returns:
-        The laws, each entry within one rounding of the exact rational.
+        The distributions, each entry within one rounding of the exact rational.
 
     Raises:
         InputError: The counts are too large for the numerators to be exact.
-        ResourceError: The dense laws would have more than 2**28 entries.
+        ResourceError: The dense distributions would have more than 2**28 entries.
 
     Example:
         >>> smoothed_laws(Counts.from_rows([{0: 1}]), 2).tolist()
@@ -725,12 +725,12 @@ def smoothed_laws(counts: Counts, n_answers: int) -> Float64Array:
     """
     totals = counts.totals()
     if len(totals) and int(totals.max()) * 2 * n_answers + n_answers >= _LARGEST_COUNT:
-        raise InputError("counts: a context", f"occurs {totals.max()} times, too often for exact laws over K answers")
+        raise InputError("counts: a context", f"occurs {totals.max()} times, too often for exact shares of K answers")
     if len(counts) and counts.indices.max() >= n_answers:
         raise InputError("counts", f"have the answer {counts.indices.max()}", f"0 .. {n_answers - 1}")
     if len(counts) * n_answers > _LARGEST_LAWS:
         raise ResourceError(
-            f"laws: {len(counts)} laws over {n_answers} answers would need "
+            f"laws: {len(counts)} distributions over {n_answers} answers would need "
             f"{len(counts) * n_answers * 8 / 2**30:.1f} GiB; memorize fewer facts or labels, or fewer tokens"
         )
     laws = np.repeat(1.0 / (n_answers * (2 * totals + 1)), n_answers).reshape(len(counts), n_answers)
@@ -743,8 +743,8 @@ def smoothed_laws(counts: Counts, n_answers: int) -> Float64Array:
 def require_sums_of_one(laws: Float64Array) -> None:
     r"""Raise `InputError` unless the exact sum of each row is within $10^{-9}$ of 1; names the first that is not.
 
-    The order of summation plays no part, so that every reader of a file accepts the same laws. The sum less 1, rounded
-    once (`math.fsum`), decides wherever it is clear of the limit; where it is not, rationals do.
+    The order of summation plays no part, so that every reader of a file accepts the same distributions. The sum less 1,
+    rounded once (`math.fsum`), decides wherever it is clear of the limit; where it is not, rationals do.
 
     Args:
         laws: Numbers of at least 0, `[rows, N]`.
@@ -771,7 +771,7 @@ def _shown(total: Fraction) -> float:
 def _are_smoothed(laws: Float64Array, counts: Counts, n_answers: int) -> bool:
     try:
         return bool((laws == smoothed_laws(counts, n_answers)).all())
-    except InputError:  # counts too large for exact laws
+    except InputError:  # counts too large for exact distributions
         return False
 
 
@@ -803,7 +803,7 @@ def make_task(
         facts: How many to memorize; all by default.
         mass: Instead of `facts`, the share of the text that the memorized contexts must hold, in (0, 1].
         at_most: Memorize no more than this many, if neither `facts` nor `mass` says how many.
-        laws: Laws to memorize instead of the smoothed empirical ones, `[M, K]`.
+        laws: Distributions to memorize instead of the smoothed empirical ones, `[M, K]`.
         origin: Where the targets come from, as in `Task`; by default what the counts say.
 
     Returns:

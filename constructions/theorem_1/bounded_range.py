@@ -22,9 +22,9 @@ KEPT = 6
 def bounded_transformer(largest: Fraction, *, occurrences: int) -> LeftOut:
     r"""Hold six of the nine contexts of two tokens over three, for an encoder of range R in one dimension.
 
-    The law after (a, b) is `FIRST` for even a + b and `SECOND` for odd, so that the encoder of `within_range` fits all
-    contexts. Embeddings are 1, -2 and -3, positions 0; head h of five has the scores $(h + 1) x_S x_s \ln 2$, values
-    are the embeddings themselves. On (0, 0), (1, 1) and (2, 2), left out, $C_1 = 5/2$ for every R.
+    The distribution after (a, b) is `FIRST` for even a + b and `SECOND` for odd, so that the encoder of `within_range`
+    fits all contexts. Embeddings are 1, -2 and -3, positions 0; head h of five has the scores $(h + 1) x_S x_s \ln 2$,
+    values are the embeddings themselves. On (0, 0), (1, 1) and (2, 2), left out, $C_1 = 5/2$ for every R.
 
     Args:
         largest: R, at least 2.
@@ -65,7 +65,7 @@ def bounded_transformer(largest: Fraction, *, occurrences: int) -> LeftOut:
 
 
 def laws_of_contexts() -> list[Law]:
-    """Return the law after each of the nine contexts, in the order of `ordered_contexts`.
+    """Return the distribution after each of the nine contexts, in the order of `ordered_contexts`.
 
     Example:
         >>> laws_of_contexts()[-1] == FIRST
@@ -86,14 +86,14 @@ def ordered_contexts() -> np.ndarray:
 
 
 def bounded_range_memory(*, largest_range: int, occurrences: int) -> Construction[Task]:
-    r"""Return the transformer of Theorem LR1: the laws of an encoder of range R, held on six of nine contexts.
+    r"""Return the transformer of Theorem LR1: the distributions of an encoder of range R, held on six of nine contexts.
 
     Args:
         largest_range: R.
         occurrences: How often each of the six contexts occurs; the other three occur once each.
 
     Returns:
-        The weights, and the encoder's laws on the six contexts as the task.
+        The weights, and the encoder's distributions on the six contexts as the task.
 
     Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 3.
 

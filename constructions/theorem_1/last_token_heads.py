@@ -60,7 +60,7 @@ def last_token_heads_memory(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> LastTokenHeads:
-    r"""Hold laws or labels by heads that are of use after one last token each, and idle after all others.
+    r"""Hold distributions or labels by heads that are of use after one last token each, and idle after all others.
 
     Tokens and positions are one-hot. A head of the token c has the query $W_Q = e_c$, which is exactly 0 after every
     other last token; there its attention is exactly uniform. All heads have the same $W_V$, and one more head, with
@@ -81,7 +81,7 @@ def last_token_heads_memory(
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
-        The weights, with `d_model` = N + S (at least K - 1 for laws over K answers) and `d_qk` = 1.
+        The weights, with `d_model` = N + S (at least K - 1 for distributions over K answers) and `d_qk` = 1.
 
     Raises:
         InputError: A precision that is none, or a head wider than the model.
@@ -140,7 +140,7 @@ def last_token_heads_memory(
 
 
 def _dimensions(task: Task, d_head: int | None) -> tuple[int, int]:
-    """One coordinate for each token and position, and for laws as many as they need (Proposition 2)."""
+    """One coordinate for each token and position, and for distributions as many as they need (Proposition 2)."""
     d_model = task.d_vocab + task.n_ctx
     if task.target == "laws":
         d_model = max(d_model, task.n_answers - 1)

@@ -44,8 +44,8 @@ class LeftOut:
         stream: The vectors $E_t$ of the encoder on the others, in the coordinates that W_U reads, `[M - T, d]`;
             rational for a rational network.
         occurrences: How often each context occurs: its probability times a common factor, `[M]`.
-        laws: Laws of the next token after the contexts that are left out, `[M - T, N]`, each divided by its exact sum;
-            `None` for those that the encoder itself predicts, so that it is optimal.
+        laws: Distributions of the next token after the contexts that are left out, `[M - T, N]`, each divided by its
+            exact sum; `None` for those that the encoder itself predicts, so that it is optimal.
     """
 
     model: Model
@@ -78,7 +78,7 @@ def hold(
         stream: The encoder's E, `[M, d]`.
         unembedding: The encoder's W, `[d, N]`.
         occurrences: How often each context occurs, `[M]`.
-        laws: Laws after the contexts that are left out; those of the encoder by default.
+        laws: Distributions after the contexts that are left out; those of the encoder by default.
 
     Returns:
         The transformer beside the encoder.
@@ -120,7 +120,7 @@ def hold_exactly(
         stream: The encoder's E, `[M, d]`.
         unembedding: The encoder's W, `[d, N]`.
         occurrences: How often each context occurs, `[M]`.
-        laws: Laws after the contexts that are left out; those of the encoder by default.
+        laws: Distributions after the contexts that are left out; those of the encoder by default.
 
     Returns:
         The transformer beside the encoder.
@@ -184,7 +184,7 @@ def sharp_instance(front_end: FrontEnd, *, norm: float, occurrences: int) -> Lef
         occurrences: How often each kept context occurs; the other occurs once.
 
     Returns:
-        The transformer beside the encoder, which predicts the laws exactly.
+        The transformer beside the encoder, which predicts the distributions exactly.
 
     Raises:
         InputError: An embedding dimension other than 1, or another number of contexts than there are columns and one.
@@ -233,7 +233,8 @@ def loop_instance(ratio: int, *, size: int, occurrences: int) -> LeftOut:
         occurrences: How often each kept context occurs; the other occurs once.
 
     Returns:
-        The rational transformer beside the encoder, which predicts the laws exactly: N = S = 2, d = d_h = 1, H = 2.
+        The rational transformer beside the encoder, which predicts the distributions exactly: N = S = 2, d = d_h = 1, H
+            = 2.
 
     Raises:
         InputError: k below 2 or w below 1.
@@ -299,20 +300,21 @@ def nearly_dependent_front_end(generator: np.random.Generator, gap: float) -> Fr
 
 
 def modules_instance(*, d_vocab: int, n_ctx: int, d_model: int, kept: int, seed: int) -> LeftOut:
-    r"""Hold random laws with the number of attention modules of the slides: $H = \lceil T / d \rceil$ of width d.
+    r"""Hold random distributions with the number of attention modules of the slides: $H = \lceil T / d \rceil$ of width
+    d.
 
-    All $N^S$ contexts have random laws; the first `kept` ones are three times as frequent as the others. The encoder
-    has the logarithms of the laws.
+    All $N^S$ contexts have random distributions; the first `kept` ones are three times as frequent as the others. The
+    encoder has the logarithms of the distributions.
 
     Args:
         d_vocab: N.
         n_ctx: S.
         d_model: d, N - 1 or N.
         kept: T.
-        seed: Of the laws and the weights.
+        seed: Of the distributions and the weights.
 
     Returns:
-        The transformer beside the encoder, which predicts the laws.
+        The transformer beside the encoder, which predicts the distributions.
 
     Raises:
         InputError: Sizes out of range.
@@ -383,7 +385,7 @@ def random_instance(seed: int, *, modules: bool = False) -> LeftOut:
     Vocabularies of 2 or 3 tokens, contexts of 2 or 3, d up to 3, small integers in all weights. The number of kept
     contexts is anything up to the number of columns of $[x_S \mid Y]$. Half of the encoders are random, half are aimed:
     $E$ has the column $(z_t, -1)$ for the left-out context with the longest $z_t$, and W reads that one only. Half of
-    the laws are those of the encoder, half are random.
+    the distributions are those of the encoder, half are random.
 
     Args:
         seed: What is drawn depends on it alone.
@@ -409,8 +411,8 @@ def random_instance(seed: int, *, modules: bool = False) -> LeftOut:
 def text_instance(task: Task, *, d_model: int, d_head: int) -> LeftOut:
     r"""Hold the memorized contexts of a text with as few heads as its features have columns, and leave the tail out.
 
-    $T = d + H d_h$, so that the transformer that holds the laws of the T memorized contexts is fixed on the tail, too.
-    The encoder has, on the tail, the smoothed empirical laws.
+    $T = d + H d_h$, so that the transformer that holds the distributions of the T memorized contexts is fixed on the
+    tail, too. The encoder has, on the tail, the smoothed empirical distributions.
 
     Args:
         task: A task with the target ``laws`` and a tail; $T - d$ must be a multiple of `d_head`.
@@ -421,7 +423,7 @@ def text_instance(task: Task, *, d_model: int, d_head: int) -> LeftOut:
         The transformer beside the encoder; kept and left-out contexts are those of the task.
 
     Raises:
-        InputError: T - d is no positive multiple of d_h, or the task has no laws or no tail.
+        InputError: T - d is no positive multiple of d_h, or the task has no distributions or no tail.
         CapacityError: No front end that was drawn reaches rank T.
     """
     n_heads, rest = divmod(task.n_contexts - d_model, d_head)
@@ -448,7 +450,8 @@ def text_instance(task: Task, *, d_model: int, d_head: int) -> LeftOut:
 
 
 def as_construction(instance: LeftOut, summary: str) -> Construction[Task]:
-    """Return the weights of an instance, with what they hold as a task: the encoder's laws on the kept contexts.
+    """Return the weights of an instance, with what they hold as a task: the encoder's distributions on the kept
+    contexts.
 
     Args:
         instance: An instance whose kept contexts occur more often than the others, in lexicographic order if equally
@@ -494,7 +497,7 @@ def sharp_memory(*, norm: int, occurrences: int, seed: int) -> Construction[Task
         seed: 0 for the front end that exceeds the printed constant by a factor of 1.4, others for random ones.
 
     Returns:
-        The weights, and the encoder's laws on the three contexts as the task.
+        The weights, and the encoder's distributions on the three contexts as the task.
 
     Raises:
         HypothesisError: Another hypothesis of the theorem fails.
@@ -518,16 +521,16 @@ def seeded_front_end(seed: int) -> FrontEnd:
 
 
 def modules_memory(*, d_vocab: int, n_ctx: int, kept: int, seed: int) -> Construction[Task]:
-    r"""Hold random laws on T contexts with $\lceil T / d \rceil$ attention modules of width $d = N$.
+    r"""Hold random distributions on T contexts with $\lceil T / d \rceil$ attention modules of width $d = N$.
 
     Args:
         d_vocab: N, and d.
         n_ctx: S.
         kept: T, of the $N^S$ contexts; each is three times as frequent as one that is left out.
-        seed: Of the laws and the weights.
+        seed: Of the distributions and the weights.
 
     Returns:
-        The weights, and the laws of the kept contexts as the task.
+        The weights, and the distributions of the kept contexts as the task.
 
     Raises:
         HypothesisError: The contexts do not have rank T, or another hypothesis fails.

@@ -1,4 +1,4 @@
-"""A transformer that holds laws which are nearly a look-up table.
+"""A transformer that holds distributions which are nearly a look-up table.
 
 Page: docs/claims/theorem_2.md
 """
@@ -33,7 +33,7 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
     them than T asks for.
 
     Args:
-        task: Laws over at least two tokens.
+        task: Distributions over at least two tokens.
         unembedding: Vectors and encoders for those tokens; d is theirs.
         d_head: Width of a head, 1 to d.
         seed: Seed of the attention weights.
@@ -42,7 +42,7 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
         The network.
 
     Raises:
-        InputError: A task without laws, or another number of tokens.
+        InputError: A task without distributions, or another number of tokens.
         HypothesisError: Contexts whose features stay dependent.
 
     Source: Dana, Pydi, Chevaleyre (2024), Theorems 1 and 2.
@@ -62,7 +62,7 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
         raise InputError(
             "task",
             f"has the target {task.target!r} over {task.n_answers} tokens",
-            f"laws over {len(unembedding.vectors)}, the rows of the unembedding",
+            f"distributions over {len(unembedding.vectors)}, the rows of the unembedding",
         )
     strengths = strength(
         missing_mass(task.laws, task.labels),
@@ -96,25 +96,26 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
 def noisy_lookup_memory(
     *, d_vocab: int, n_ctx: int, contexts: int, noise: int, d_model: int, d_head: int, seed: int
 ) -> Construction[Task]:
-    r"""Return a transformer that holds noisy look-ups, with fewer dimensions than the laws have.
+    r"""Return a transformer that holds noisy look-ups, with fewer dimensions than the distributions have.
 
     Args:
         d_vocab: Size of the vocabulary N.
         n_ctx: Length of the contexts S.
         contexts: How many contexts are held, T, drawn at random.
-        noise: The laws leave $\varepsilon = 1 / \mathrm{noise}$ to the tokens that are not looked up, at random.
+        noise: The distributions leave $\varepsilon = 1 / \mathrm{noise}$ to the tokens that are not looked up, at
+            random.
         d_model: d; the unembedding is the best of the families with proved margins.
         d_head: Width of a head.
-        seed: Seed of the contexts, the laws and the weights.
+        seed: Seed of the contexts, the distributions and the weights.
 
     Returns:
-        The network, its laws as the task, and the bound (N1) of the mean divergence as what is asked.
+        The network, its distributions as the task, and the bound (N1) of the mean divergence as what is asked.
 
     Source: sharpens Dana, Pydi, Chevaleyre (2024), Theorem 2.
 
     Example:
         >>> noisy_lookup_memory(d_vocab=9, n_ctx=2, contexts=10, noise=50, d_model=8, d_head=2, seed=0).summary
-        '10 laws over 9 tokens in d = 8 dimensions, 1/50 of each beside its token: simplex, kappa = 1'
+        '10 distributions over 9 tokens in d = 8 dimensions, 1/50 of each beside its token: simplex, kappa = 1'
     """
     generator = np.random.default_rng((23, seed))
     everything = all_contexts(d_vocab, n_ctx)
@@ -128,8 +129,8 @@ def noisy_lookup_memory(
     unembedding = best(d_vocab, d_model)
     network = low_entropy_memory(task, unembedding, d_head=d_head, seed=seed)
     summary = (
-        f"{contexts} laws over {d_vocab} tokens in d = {d_model} dimensions, 1/{noise} of each beside its token: "
-        f"{unembedding.family}, kappa = {unembedding.kappa}"
+        f"{contexts} distributions over {d_vocab} tokens in d = {d_model} dimensions, 1/{noise} of each beside its "
+        f"token: {unembedding.family}, kappa = {unembedding.kappa}"
     )
     missing, kappa = missing_mass(laws, labels), float(unembedding.kappa)
     lead = strength(missing, least=1.0, kappa=kappa, d_vocab=d_vocab)

@@ -91,8 +91,8 @@ def build_memory(
     r"""Build the weights of an attention-only transformer that holds every memorized context of a task.
 
     The target fixes the unembedding W_U and, for every context, the residual stream $E_t$ on the r coordinates that
-    W_U reads; for laws and $d < N - 1$ they are the best encoder of rank d that is found. A front end of generic rank
-    gives the features Y. Then, in this order:
+    W_U reads; for distributions and $d < N - 1$ they are the best encoder of rank d that is found. A front end of
+    generic rank gives the features Y. Then, in this order:
 
     1. heads alone: if Y has rank T, $W_O = Y^+ (E - X_S)$ on those coordinates, 0 on the others;
     2. embedding: if the last tokens are pairwise distinct, $W_E[t_S] = E_t$, and the heads write nothing;
@@ -196,9 +196,10 @@ class HeadsOfTheorem1(Construction[Task]):
         r"""The conditions of Theorem 1' at these sizes, each with whether it holds; `None` where it was not decided.
 
         The count $T \le d + H d_h$ is what is printed; that some features $[x_S, Y]$ of these sizes have rank T is what
-        the repaired theorem asks, decided in modular arithmetic for almost all weights. Laws are met exactly, but for
-        rounding, where d is at least the number of answers less 1; below that the best encoder found is. Contexts
-        of different last tokens need no such features: their embeddings can be the memory, the route ``"embedding"`` of
+        the repaired theorem asks, decided in modular arithmetic for almost all weights. Distributions are met exactly,
+        but for rounding, where d is at least the number of answers less 1; below that the best encoder found is.
+        Contexts of different last tokens need no such features: their embeddings can be the memory, the route
+            ``"embedding"`` of
         `BuiltMemory`. What the weights do is proved by their certificate, not here.
         """
         facts, heads, enough = self.task.n_contexts, self.model.n_heads, self.needed.fewest_heads
@@ -228,7 +229,7 @@ def theorem_1(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> HeadsOfTheorem1:
-    r"""Hold laws or labels by one layer of attention: Theorem 1 of Dana et al., where it holds.
+    r"""Hold distributions or labels by one layer of attention: Theorem 1 of Dana et al., where it holds.
 
     As printed, $T \le d + H d_h$ contexts are held, whichever they are. That is true where some features $[x_S, Y]$ of
     these sizes have rank T (Theorem 1'), and false for XOR. By default there are some more heads than needed, for a
@@ -238,7 +239,7 @@ def theorem_1(
     (`rank_one_attention`), and are those of `fitting_attention` where they are not.
 
     Args:
-        task: What is to be memorized: contexts with a label each, or with laws.
+        task: What is to be memorized: contexts with a label each, or with distributions.
         d_model: $d$, see `dimensions`.
         d_head: $d_h$, see `dimensions`.
         n_heads: $H$; by default those that are certified to suffice (of more than 512 contexts those that are

@@ -176,7 +176,8 @@ def paper_heads(facts: int, d_model: int, d_head: int) -> int:
 
 
 def matched_memories(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, seed: int) -> tuple[Task, Model, Model]:
-    r"""Hold random laws on all $N^S$ contexts twice: with queries and keys of their own, and shared of rank one.
+    r"""Hold random distributions on all $N^S$ contexts twice: with queries and keys of their own, and shared of rank
+    one.
 
     Both networks have $H = \lceil (N^S - d) / d_h \rceil$ heads. The front ends stay as they are drawn, so that the
     second has $W_Q^h = \lambda_h u^\top$ and $W_K^h = v^\top$ without a rounding error. Of several draws the one with
@@ -187,13 +188,13 @@ def matched_memories(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, see
         n_ctx: S.
         d_model: d, N - 1 or N.
         d_head: $d_h$.
-        seed: Of the laws and the weights.
+        seed: Of the distributions and the weights.
 
     Returns:
         The task, the network with $d_{qk} = d_h$, and the one with shared attention of rank one.
 
     Raises:
-        CapacityError: No draw reached the laws in floating point.
+        CapacityError: No draw reached the distributions in floating point.
         InputError: Sizes out of range.
 
     Example:
@@ -219,17 +220,17 @@ def matched_memories(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, see
 
 
 def shared_directions_memory(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, seed: int) -> Construction[Task]:
-    r"""Hold laws on all $N^S$ contexts with attention of rank one that all heads share up to a factor.
+    r"""Hold distributions on all $N^S$ contexts with attention of rank one that all heads share up to a factor.
 
     Args:
         d_vocab: N.
         n_ctx: S.
         d_model: d, N - 1 or N.
         d_head: $d_h \le d$.
-        seed: Of the laws and the weights.
+        seed: Of the distributions and the weights.
 
     Returns:
-        The weights, with $W_Q^h = \lambda_h u^\top$ and $W_K^h = v^\top$, and the laws as the task.
+        The weights, with $W_Q^h = \lambda_h u^\top$ and $W_K^h = v^\top$, and the distributions as the task.
 
     Raises:
         CapacityError: The features are too badly conditioned for float64, in every draw.

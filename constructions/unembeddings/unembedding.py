@@ -36,7 +36,7 @@ class LabelUnembedding:
 
 
 def law_unembedding(d_model: int, d_vocab: int) -> Float64Array:
-    r"""Return the unembedding that reaches every law exactly, `[d_model, N]`: Proposition 2 with d >= N - 1.
+    r"""Return the unembedding that reaches every distribution exactly, `[d_model, N]`: Proposition 2 with d >= N - 1.
 
     Logits matter up to one constant per context, so N - 1 coordinates suffice: the first N (or N - 1) coordinates are
     the logits themselves (and that of the last token is 0). Zeros and ones are exact in every precision.
@@ -49,7 +49,7 @@ def law_unembedding(d_model: int, d_vocab: int) -> Float64Array:
         The identity on the first min(d, N) coordinates.
 
     Raises:
-        CapacityError: d < N - 1. The infimum over rank-d encoders is then positive for some laws.
+        CapacityError: d < N - 1. The infimum over rank-d encoders is then positive for some distributions.
 
     Source: Dana, Pydi, Chevaleyre (2024), Proposition 2.
 
@@ -60,8 +60,8 @@ def law_unembedding(d_model: int, d_vocab: int) -> Float64Array:
     if d_model < d_vocab - 1:
         raise CapacityError(
             "Dana et al. (2024), Proposition 2",
-            f"d_model >= N - 1 = {d_vocab - 1} to reach every law over N = {d_vocab} tokens",
-            f"d_model = {d_model}; fewer only approximate laws (constructions.encoders.sequence_encoder); "
+            f"d_model >= N - 1 = {d_vocab - 1} to reach every distribution over N = {d_vocab} tokens",
+            f"d_model = {d_model}; fewer only approximate distributions (constructions.encoders.sequence_encoder); "
             "labels need 2 (the target 'labels')",
         )
     return np.eye(d_model, d_vocab)

@@ -153,7 +153,7 @@ def test_laws_that_are_nearly_a_table_are_held_over_answers_of_their_own(tmp_pat
     names = tuple(f"answer {i}" for i in range(4))
     task = array_task(bigrams(3, 1).contexts, laws=laws, vocabulary=3, answers=names)
     certified(tmp_path, low_entropy_memory(task, simplex(4, 3), d_head=1), task)
-    with pytest.raises(InputError, match="over 4 tokens, expected laws over 3"):
+    with pytest.raises(InputError, match="over 4 tokens, expected distributions over 3"):
         low_entropy_memory(task, simplex(3, 3), d_head=1)
 
 

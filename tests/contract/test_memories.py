@@ -56,14 +56,14 @@ def spread_out(draw: st.DrawFn) -> Task:
 
 @st.composite
 def positive_laws(draw: st.DrawFn, *, peaked: bool = False) -> Task:
-    """Laws after random contexts; some hundred of few coordinates where `peaked`."""
+    """Distributions after random contexts; some hundred of few coordinates where `peaked`."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     if peaked:
         contexts = np.unique(rng.integers(0, 20, (120, 3)), axis=0)
         logits = rng.standard_normal((len(contexts), 3)) @ rng.standard_normal((3, 20))
     else:
         tokens, n_ctx = draw(st.integers(2, 6)), draw(st.integers(1, 3))
-        contexts = all_contexts(tokens, n_ctx)[:20]  # of one law the guess would be right
+        contexts = all_contexts(tokens, n_ctx)[:20]  # of one distribution the guess would be right
         logits = rng.standard_normal((len(contexts), draw(st.integers(2, 6))))
     laws = np.exp(logits)
     laws /= laws.sum(axis=1, keepdims=True)
@@ -111,7 +111,7 @@ def proved(built: Construction, task: Task) -> bool:
 
 
 def another_answer(task: Task, place: int) -> Task:
-    """The task with another label, or another law, of one context."""
+    """The task with another label, or another distribution, of one context."""
     names, options = task.answers or task.vocabulary, {"vocabulary": task.d_vocab, "target": task.target}
     if task.laws is None:
         labels = task.labels.copy()
@@ -206,7 +206,7 @@ REFUSED: list[tuple[str, Task, str]] = [
     *((name, LAWS, "needs labels, but the target is 'laws'") for name in (
         "affine", "object-words", "one-head", "packed-words", "probes", "rank-one-heads",
     )),
-    *((name, LABELS, "needs laws, but the target is 'labels'") for name in ("low-rank-laws", "one-hot-laws")),
+    *((name, LABELS, "needs distributions, but the target is 'labels'") for name in ("low-rank-laws", "one-hot-laws")),
     *((name, LONG, "two tokens|2 tokens|bigrams|all contexts") for name in (
         "object-words", "one-head", "packed-words",
     )),

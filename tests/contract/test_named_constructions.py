@@ -208,7 +208,7 @@ def test_the_certified_coherence_and_divergences_are_those_of_rational_arithmeti
             shares = [arb(fmpq(p.numerator, p.denominator)) for p in law]
             divergence = sum((p * (p.log() - z + normalizer) for p, z in zip(shares, scores, strict=True)), arb(0))
             bounds = found[f"KL of row {row + 1}"]
-            # The law that is held has float64 entries: each is off by a part in 2^53.
+            # The distribution that is held has float64 entries: each is off by a part in 2^53.
             assert arb(bounds["lower"]) - 1e-12 < divergence < arb(bounds["upper"]) + 1e-12
             assert divergence < arb(bounds["bound"]) + 1e-12
 

@@ -46,7 +46,7 @@ def of_a_table(name):
     return task, BY_NAME[name].build(task, Limits()).model
 
 
-OWN = ("affine", "low-rank-laws", "one-hot-laws", "probes")  # laws, and attention that sees all
+OWN = ("affine", "low-rank-laws", "one-hot-laws", "probes")  # distributions, and attention that sees all
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -66,7 +66,7 @@ def test_every_memory_answers_generates_and_trains_in_the_library(name, dtype, t
     found = host(**given, output_attentions=True, output_hidden_states=True, labels=given.input_ids)
     answered = [host.generate(**tokenizer(text, return_tensors="pt"), max_new_tokens=1)[0] for text in texts]
     said = [task.answers.index(tokenizer.decode(each[2:])) for each in answered]
-    assert task.modes()[range(len(said)), said].all()  # a uniform law has six largest
+    assert task.modes()[range(len(said)), said].all()  # a uniform distribution has six largest
     assert [row.tolist() for row in answered] == host.generate(**given, max_new_tokens=1).tolist()
     assert len(found.attentions) >= 1 and len(found.hidden_states) > len(found.attentions)
     for looked in found.attentions:

@@ -103,7 +103,7 @@ def test_answers_that_the_model_does_not_give_are_not_proved_even_with_the_right
 
 
 def test_nothing_is_proved_of_a_model_of_which_balls_say_nothing(tmp_path: Path) -> None:
-    """Rows that are wider than the model has numbers are refused by the kernel; the law is not uniform."""
+    """Rows that are wider than the model has numbers are refused by the kernel; the distribution is not uniform."""
     rng, wide, norm = np.random.default_rng(0), 4096, Normalization("rms", w=np.ones(2))
     hole = FeedForward(np.zeros((2, 0)), np.zeros((0, wide)), skip=False)
     back = FeedForward(np.zeros((wide, 0)), np.zeros((0, 2)), skip=False)

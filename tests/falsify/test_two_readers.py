@@ -94,7 +94,7 @@ def scaled_counts(factor):
 
 
 def a_law_with_a_zero(laws):
-    """The least mass of the first law joins the largest: the sum and the mode stay."""
+    """The least mass of the first distribution joins the largest: the sum and the mode stay."""
     laws = laws.copy()
     least = laws[0].argmin()
     laws[0, laws[0].argmax()] += laws[0, least]
@@ -126,20 +126,20 @@ ARRAYS = {
     "a token too large": put("contexts", at((0, 0), 5)),
     "a token below 0": put("contexts", at((0, 0), -1)),
     "a token of the tail too large": put("tail_contexts", at((0, 0), 5)),
-    "laws with a zero": put("laws", at((0, 0), 0.0)),
-    "a law with a zero and its old sum": put("laws", a_law_with_a_zero),
-    "laws with a negative": put("laws", at((0, 0), -1.0)),
-    "laws with NaN": put("laws", at((0, 0), np.nan)),
-    "laws that are infinite": put("laws", at((0, 0), np.inf)),
-    "laws that overflow": put("laws", lambda a: np.full_like(a, 1e308)),
-    "laws that sum to 2": put("laws", lambda a: 2 * a),
-    "laws that sum to 1 + 1e-8": put("laws", lambda a: a * (1 + 1e-8)),
-    "laws that sum to 1 + 1e-10": put("laws", lambda a: a * (1 + 1e-10)),
-    "uniform laws": put("laws", lambda a: np.full_like(a, 0.2)),
-    "labels beside laws": lambda a: {**a, "labels": LAWS.labels},
+    "distributions with a zero": put("laws", at((0, 0), 0.0)),
+    "a distribution with a zero and its old sum": put("laws", a_law_with_a_zero),
+    "distributions with a negative": put("laws", at((0, 0), -1.0)),
+    "distributions with NaN": put("laws", at((0, 0), np.nan)),
+    "distributions that are infinite": put("laws", at((0, 0), np.inf)),
+    "distributions that overflow": put("laws", lambda a: np.full_like(a, 1e308)),
+    "distributions that sum to 2": put("laws", lambda a: 2 * a),
+    "distributions that sum to 1 + 1e-8": put("laws", lambda a: a * (1 + 1e-8)),
+    "distributions that sum to 1 + 1e-10": put("laws", lambda a: a * (1 + 1e-10)),
+    "uniform distributions": put("laws", lambda a: np.full_like(a, 0.2)),
+    "labels beside distributions": lambda a: {**a, "labels": LAWS.labels},
     "a prior": lambda a: {**a, "prior": LAWS.prior},
-    "laws of one token less": put("laws", lambda a: a[:, :-1]),
-    "laws for labels": put("target", lambda a: "labels"),
+    "distributions of one token less": put("laws", lambda a: a[:, :-1]),
+    "distributions for labels": put("target", lambda a: "labels"),
     "counts with a zero": put("counts_data", at(0, 0)),
     "a count of 0 and its frequencies": a_count_of_zero,
     "counts twice as large": scaled_counts(2),
@@ -157,18 +157,18 @@ ARRAYS = {
     "target as a number": put("target", lambda a: 1),
     "target of another case": put("target", lambda a: "Laws"),
     "target empty": put("target", lambda a: ""),
-    "origin smoothed counts beside laws": put("origin", lambda a: "smoothed counts"),
+    "origin smoothed counts beside distributions": put("origin", lambda a: "smoothed counts"),
     "origin smoothed counts": lambda a: {**without(a, "laws"), "origin": "smoothed counts"},
-    "no laws of one's own": lambda a: without(a, "laws"),
+    "no distributions of one's own": lambda a: without(a, "laws"),
     "origin table": put("origin", lambda a: "table"),
-    "origin table without laws": lambda a: {**without(a, "laws"), "origin": "table"},
+    "origin table without distributions": lambda a: {**without(a, "laws"), "origin": "table"},
     "origin most frequent": lambda a: {**without(a, "laws"), "origin": "most frequent"},
     "origin empty": put("origin", lambda a: ""),
     "origin unknown": put("origin", lambda a: "counts"),
-    "origin unknown without laws": lambda a: {**without(a, "laws"), "origin": "counts"},
+    "origin unknown without distributions": lambda a: {**without(a, "laws"), "origin": "counts"},
     "origin as a list": put("origin", lambda a: [a]),
     "origin as a number": put("origin", lambda a: 1),
-    "counts too large for smoothed laws": lambda a: {
+    "counts too large for smoothed distributions": lambda a: {
         **scaled_counts(2**48)(without(a, "laws")),
         "origin": "smoothed counts",
     },
@@ -197,8 +197,8 @@ HARMLESS = {
     "counts all scaled in the tail",
     "origin smoothed counts",
     "contexts of another order",
-    "laws that sum to 1 + 1e-10",
-    "uniform laws",
+    "distributions that sum to 1 + 1e-10",
+    "uniform distributions",
     "vocabulary of a NUL inside",
     "vocabulary equal but for a NUL",
     "vocabulary of the last character",
@@ -222,8 +222,8 @@ LABELLED = {
     "labels of two dimensions": put("labels", lambda a: a[:, None]),
     "labels of one context less": put("labels", lambda a: a[:-1]),
     "no labels": lambda a: without(a, "labels"),
-    "laws beside labels": lambda a: {**a, "laws": LAWS.laws},
-    "laws for labels": lambda a: {**without(a, "labels"), "laws": LAWS.laws},
+    "distributions beside labels": lambda a: {**a, "laws": LAWS.laws},
+    "distributions for labels": lambda a: {**without(a, "labels"), "laws": LAWS.laws},
     "other labels": put("labels", lambda a: (a + 1) % 5),
 }
 
@@ -290,12 +290,12 @@ def with_swapped_names(arrays):
 
 
 VOCABULARIES = {
-    "answers left out": lambda a: without(a, "answers"),  # then laws have three entries for five tokens
+    "answers left out": lambda a: without(a, "answers"),  # then distributions have three entries for five tokens
     "vocabularies swapped": with_swapped_names,
     "a label that is a token and no answer": lambda a: {**a, "labels": at(0, 3)(APART.labels)},
     "a counted answer that is a token and no answer": put("counts_indices", at(-1, 4)),
     "a counted answer of the tail that is none": put("tail_counts_indices", at(-1, 3)),
-    "laws as wide as the vocabulary": put("laws", lambda a: np.full((len(a), 5), 0.2)),
+    "distributions as wide as the vocabulary": put("laws", lambda a: np.full((len(a), 5), 0.2)),
     "a token that is no answer is read": put("contexts", at((0, 0), 5)),
     "answers stored twice": lambda a: {**a, "answer": a["answers"]},
 }
@@ -309,7 +309,7 @@ def test_vocabularies_that_do_not_fit_are_refused_by_both(tmp_path, name):
 
 @pytest.mark.parametrize("name", [name for name in VOCABULARIES if name.startswith("a ")])
 def test_labels_and_counts_beyond_the_answers_are_refused_by_both(tmp_path, name):
-    """Without laws, whose width would give them away: 3 and 4 are tokens, but no answers."""
+    """Without distributions, whose width would give them away: 3 and 4 are tokens, but no answers."""
     task = random_task(target="labels", answers=3)
     write(tmp_path / "task.safetensors", VOCABULARIES[name](own(task)))
     assert task_hashes(tmp_path / "task.safetensors") == (None, None)

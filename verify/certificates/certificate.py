@@ -162,7 +162,7 @@ class Statement:
     - ``rank-heads``, ``rank-with-skip``: with these weights the features of the contexts, a matrix of `rows` rows and
       `columns` columns, have a rank from `lower` to `upper`: what the heads alone read, or the embedded last token
       beside it; no weights of a model of these sizes have a rank above `all_weights_upper`.
-    - ``divergence``: the largest over the `contexts` of the divergence of the prediction from the law,
+    - ``divergence``: the largest over the `contexts` of the divergence of the prediction from the distribution,
       $d_{KL}(\pi_t \Vert \mathrm{softmax}(z_t))$ in nats, lies from `max_lower` to `max_upper`, and its mean, each
       context weighted by how many of their `occurrences` are its own, from `mean_lower` to `mean_upper`.
     - ``domain``: of the `contexts` of a rule's whole domain the logit of the label is proved to be the strictly largest

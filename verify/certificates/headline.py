@@ -201,7 +201,8 @@ def beats_a_guess(criterion: Criterion, values: Mapping[str, Number], target: st
     """Whether these numbers prove more of a model than the best guess that ignores the context does.
 
     For labels: more right answers than the most frequent answer gives, or all of them where there is no other answer.
-    For laws and values, and where a mean is asked for: a mean loss, from above, below the least that any guess has,
+    For distributions and values, and where a mean is asked for: a mean loss, from above, below the least that any guess
+        has,
     from below.
 
     Args:
@@ -222,7 +223,8 @@ def beats_a_guess(criterion: Criterion, values: Mapping[str, Number], target: st
 def loses_to_a_guess(criterion: Criterion, values: Mapping[str, Number], target: str) -> bool:
     """Whether these numbers prove that the best guess that ignores the context does as well as a model.
 
-    For labels: all contexts that are not proved wrong are no more than the most frequent answer gives. For laws and
+    For labels: all contexts that are not proved wrong are no more than the most frequent answer gives. For
+        distributions and
     values, and where a mean is asked for: a mean loss, from below, of at least what some guess has, from above; a guess
     has no loss where there is one context. Contexts that nobody has looked at count for the model.
 

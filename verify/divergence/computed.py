@@ -38,7 +38,7 @@ def computed_held(logits: Float64Array, task: Listing, rows: slice, tolerance: f
         logits: Logits, or outputs, of these contexts, `[rows, N]`.
         task: The contexts and their targets.
         rows: Which contexts.
-        tolerance: What the divergence of a held law, or a held value, may be.
+        tolerance: What the divergence of a held distribution, or a held value, may be.
 
     Returns:
         `[rows]`.
@@ -57,7 +57,7 @@ def computed_held(logits: Float64Array, task: Listing, rows: slice, tolerance: f
 
 
 def computed_margins(logits: Float64Array, task: Listing, rows: slice) -> Float64Array:
-    r"""By how much the logit of the label, or the least of the modes of the law, is above every other, nats.
+    r"""By how much the logit of the label, or the least of the modes of the distribution, is above every other, nats.
 
     Args:
         logits: Logits, or outputs, of these contexts, `[rows, N]`.

@@ -1,8 +1,9 @@
-r"""Enclosures of what separates a predicted law from the true one: divergence, entropy, total variation, margins.
+r"""Enclosures of what separates a predicted distribution from the true one: divergence, entropy, total variation,
+margins.
 
-The predicted law is the softmax of logits that are known as midpoints with radii. The true law of a row is given as
-float64 weights, and is then exactly those weights divided by their exact sum, or as counts. A wide array is worked
-through in blocks of rows that stay in the cache, so nothing of its size is allocated.
+The predicted distribution is the softmax of logits that are known as midpoints with radii. The true distribution of a
+row is given as float64 weights, and is then exactly those weights divided by their exact sum, or as counts. A wide
+array is worked through in blocks of rows that stay in the cache, so nothing of its size is allocated.
 
 Page: docs/rigour/divergence.md proves every bound used here; the lemmas are named in the comments.
 """
@@ -42,24 +43,25 @@ _CACHED_ENTRIES = 2**17  # entries of an array that is worked on while it stays 
 
 
 def quadratic_divergence_bound(logits: Enclosure, laws: Float64Array) -> Float64Array:
-    r"""Upper bound, in nats, of the divergence of each law from the predicted one; quadratic in errors of the logits.
+    r"""Upper bound, in nats, of the divergence of each distribution from the predicted one; quadratic in errors of the
+    logits.
 
     $$ d_{KL}(\pi \,\|\, \mathrm{softmax}(z)) \le \tfrac18 \bigl(\max_i w_i - \min_i w_i\bigr)^2,
        \qquad w_i = z_i - \log \pi_i. $$
 
-    The bound does not change when a number is added to all logits, nor when the law is scaled, so a law need not sum
-    to 1. For logits within $r$ of $\log \pi$ it is at most $r^2 / 2$, where a direct evaluation would leave an error
-    of the order of $r$. Rigorous by Hoeffding's lemma (Lemma D3).
+    The bound does not change when a number is added to all logits, nor when the distribution is scaled, so a
+    distribution need not sum to 1. For logits within $r$ of $\log \pi$ it is at most $r^2 / 2$, where a direct
+    evaluation would leave an error of the order of $r$. Rigorous by Hoeffding's lemma (Lemma D3).
 
     Args:
         logits: Logits, `[T, N]`.
-        laws: Positive weights, `[T, N]`; the law is the row divided by its exact sum.
+        laws: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
 
     Returns:
         Upper bounds, `[T]`; infinite where nothing is known.
 
     Raises:
-        HypothesisError: A law with a zero; names the row.
+        HypothesisError: A distribution with a zero; names the row.
         InputError: Other shapes, or weights that are negative or not finite.
 
     Source: Hoeffding (1963), Probability inequalities for sums of bounded random variables, inequality (4.16).
@@ -76,8 +78,8 @@ def quadratic_divergence_bound(logits: Enclosure, laws: Float64Array) -> Float64
             weights = _checked_weights(laws, rows)
             if not weights.min() > 0.0:
                 row, token = (int(i) for i in np.argwhere(weights == 0.0)[0])
-                value = f"the law of row {rows.start + row} is 0 at token {token}"
-                raise HypothesisError("the quadratic divergence bound", "laws of full support", value)
+                value = f"the distribution of row {rows.start + row} is 0 at token {token}"
+                raise HypothesisError("the quadratic divergence bound", "distributions of full support", value)
             midpoint, radius = _parts(logits, rows)
             logarithm = log(weights)
             gap = midpoint - logarithm.midpoint
@@ -93,7 +95,7 @@ def quadratic_divergence_bound(logits: Enclosure, laws: Float64Array) -> Float64
 
 
 def label_divergence(logits: Enclosure, labels: Int64Array) -> Enclosure:
-    r"""Enclose the divergence of the point mass at each label from the predicted law, in nats.
+    r"""Enclose the divergence of the point mass at each label from the predicted distribution, in nats.
 
     $$ -\log \mathrm{softmax}(z)_y = \log\Bigl(1 + \sum_{i \ne y} e^{z_i - z_y}\Bigr). $$
 
@@ -179,7 +181,7 @@ def argmax_margin(logits: Enclosure, modes: BoolArray) -> Float64Array:
 
 
 def divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
-    r"""Enclose the divergence of each law from the predicted one, in nats.
+    r"""Enclose the divergence of each distribution from the predicted one, in nats.
 
     $$ d_{KL}(\pi \,\|\, \mathrm{softmax}(z)) = \sum_i \pi_i (\log \pi_i - z_i) + \log \sum_i e^{z_i},
        \qquad 0 \log 0 = 0. $$
@@ -189,7 +191,7 @@ def divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
 
     Args:
         logits: Logits, `[T, N]`.
-        laws: Weights that are at least 0, `[T, N]`; the law is the row divided by its exact sum.
+        laws: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its exact sum.
 
     Returns:
         Enclosure `[T]`.
@@ -222,7 +224,7 @@ def divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
 
 
 def divergence_within(logits: Enclosure, laws: Float64Array) -> Float64Array:
-    r"""Upper bound, in nats, of the divergence of each law from that of any logits in an enclosure.
+    r"""Upper bound, in nats, of the divergence of each distribution from that of any logits in an enclosure.
 
     $$ d_{KL}(\pi \,\|\, \mathrm{softmax}(z + e)) \le
        k + \min\bigl(\epsilon \sqrt{2 k} + \tfrac12 \epsilon^2, 2 \epsilon\bigr),
@@ -233,7 +235,7 @@ def divergence_within(logits: Enclosure, laws: Float64Array) -> Float64Array:
 
     Args:
         logits: Logits, `[T, N]`.
-        laws: Weights that are at least 0, `[T, N]`; the law is the row divided by its exact sum.
+        laws: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its exact sum.
 
     Returns:
         Upper bounds, `[T]`; infinite where nothing is known.
@@ -255,7 +257,7 @@ def divergence_within(logits: Enclosure, laws: Float64Array) -> Float64Array:
 
 
 def empirical_divergence(logits: Enclosure, counts: Counts) -> Enclosure:
-    r"""Enclose the divergence of each empirical law from the predicted one, in nats.
+    r"""Enclose the divergence of each empirical distribution from the predicted one, in nats.
 
     $$ d_{KL}(c / n \,\|\, \mathrm{softmax}(z)) = \frac1n \sum_{c_i > 0} c_i (\log c_i - z_i) - \log n
        + \log \sum_i e^{z_i}, \qquad n = \sum_i c_i. $$
@@ -324,12 +326,13 @@ def mean_upper_bound(bounds: Float64Array) -> float:
 
 
 def entropy(laws: Float64Array | Counts) -> Enclosure:
-    r"""Enclose the entropy of each law, in nats (Lemma D8).
+    r"""Enclose the entropy of each distribution, in nats (Lemma D8).
 
     $$ H = \log n - \frac1n \sum_i c_i \log c_i, \qquad n = \sum_i c_i, \qquad 0 \log 0 = 0. $$
 
     Args:
-        laws: Weights that are at least 0, `[T, N]`, or T rows of counts; the law is the row divided by its exact sum.
+        laws: Weights that are at least 0, `[T, N]`, or T rows of counts; the distribution is the row divided by its
+            exact sum.
 
     Returns:
         Enclosure `[T]`.
@@ -473,7 +476,7 @@ def _check_laws(logits: Enclosure, laws: Float64Array) -> None:
 
 
 def _checked_weights(laws: Float64Array, rows: slice) -> Float64Array:
-    """Return a block of the laws: each law is these weights, divided by their exact sum."""
+    """Return a block of the distributions: each distribution is these weights, divided by their exact sum."""
     weights = as_float64(laws[rows], "laws")
     least = weights.min()
     if not (least >= 0.0 and weights.max() < np.inf):

@@ -38,7 +38,7 @@ ORIGINAL_FILE = "original.safetensors"
 """The original, where the edited model without its new neurons is another one: its weights were rounded."""
 
 FLAT = -1
-"""In the place of an answer: the context is to be answered by the uniform law."""
+"""In the place of an answer: the context is to be answered by the uniform distribution."""
 
 CAP = 20.0
 """The cap of a new neuron is where it reads more than minus this."""
@@ -62,7 +62,7 @@ class Asked:
 
     Args:
         contexts: What is edited, in the order of the new neurons.
-        answers: What each shall be answered by; `FLAT` for the uniform law.
+        answers: What each shall be answered by; `FLAT` for the uniform distribution.
         kept: The contexts whose answers shall stay; empty where all of a length are kept.
         domain: That length, or none.
     """
@@ -266,7 +266,7 @@ class EditCertificate:
             parts[0] += f", {values['before']} of them before the edit too"
         if values["flat"]:
             bound = decimal_above(float(values["spread"]) ** 2 / 8.0)
-            near = f"within KL {bound} of the uniform law, where the old answer may still lead"
+            near = f"within KL {bound} of the uniform distribution, where the old answer may still lead"
             parts.append(f"{counted(int(values['flat']), 'edit')} {near}")
         return [*parts, *filter(None, [self.provenance.get("decoding")])]
 

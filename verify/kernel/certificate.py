@@ -30,14 +30,14 @@ class Criterion:
     bound: float | None
 
     def said(self, target: str) -> str:
-        """Return what is asked, in words; of laws and values a context is held as far as the tolerance says."""
+        """Return what is asked, in words, with the tolerance for distributions and values."""
         loss, unit = ("distance from the values", "") if target == "values" else ("divergence", " nats")
         if self.asked == "at-most":
             return f"the mean {loss} is at most {self.bound!r}{unit}"
         where = "in every context" if self.contexts is None else f"in at least {counted(self.contexts, 'context')}"
         if target == "labels":
             return f"{where} the label has the largest logit"
-        modes = "the modes of the law have the largest logits and " if target == "laws" else ""
+        modes = "the modes of the distribution have the largest logits and " if target == "laws" else ""
         return f"{where} {modes}the {loss} is at most {self.tolerance!r}{unit}"
 
 

@@ -1,4 +1,4 @@
-r"""The statement `divergence`: how far the predictions are from the laws, the largest divergence and the mean.
+r"""The statement `divergence`: how far the predictions are from the distributions, the largest divergence and the mean.
 
 Page: docs/rigour/kernel.md
 """
@@ -43,7 +43,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
     values = read_values(field, record, ("contexts", "occurrences"), ends)
     most_lower, most_upper, mean_lower, mean_upper = (values[name] for name in ends)
     if certificate.target != "laws" or values["contexts"] != certificate.sizes["contexts"]:
-        raise BadInputError(FILE, field, "is about laws, and about all contexts of the subject")
+        raise BadInputError(FILE, field, "is about distributions, and about all contexts of the subject")
     if not (most_lower <= most_upper and mean_lower <= min(mean_upper, most_upper)):
         raise BadInputError(FILE, f"{field}.values", "have a lower end above an upper one")
     return Statement(values["contexts"], values["occurrences"], (most_lower, most_upper), (mean_lower, mean_upper))
@@ -56,8 +56,8 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
         for lower, upper in (statement.largest, statement.mean)
     )
     return (
-        f"Of {counted(statement.contexts, 'context')} the largest divergence KL(law || softmax(logits)) is {worst}; "
-        f"the mean, weighted by their {counted(statement.occurrences, 'occurrence')}, is {mean}."
+        f"Of {counted(statement.contexts, 'context')} the largest divergence KL(law || softmax(logits)) is "
+        f"{worst}; the mean, weighted by their {counted(statement.occurrences, 'occurrence')}, is {mean}."
     )
 
 

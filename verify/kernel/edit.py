@@ -70,7 +70,7 @@ class Edit:
         counts: By the names of `_COUNTS`.
         bounds: By those of `_BOUNDS`; `outside` may be absent.
         contexts: Those that are edited.
-        answers: What they shall be answered by; -1 for the uniform law.
+        answers: What they shall be answered by; -1 for the uniform distribution.
         kept: Those whose answers stay; empty where `domain` is given.
         domain: All contexts of this length are kept but the edited ones.
         runs: The format of which runs are stated too, of which there is no proof here.

@@ -227,12 +227,13 @@ def whole(parts: Sequence[Found]) -> Found:
 
 
 def divergence(masses: Mapping[int, float], logits: list[arb], error: arb) -> arb:
-    r"""Return the divergence of the law with these positive masses, of any common unit, from the prediction, nats.
+    r"""Return the divergence of the distribution with these positive masses, of any common unit, from the prediction,
+    nats.
 
     The logits are within an error $\varepsilon$ of these balls. Of one label $l$ it is
     $\log(1 + \sum_{j \ne l} e^{z_j - z_l})$, where the error multiplies the sum by at most $e^{2 \varepsilon}$; of a
-    law p it is $\log \sum_j e^{z_j} - \sum_j p_j z_j - h(p)$ with the entropy h, whose gradient in the logits, the
-    prediction less the law, has a 1-norm of at most 2.
+    distribution p it is $\log \sum_j e^{z_j} - \sum_j p_j z_j - h(p)$ with the entropy h, whose gradient in the logits,
+    the prediction less the distribution, has a 1-norm of at most 2.
     """
     if len(masses) == 1:
         (label,) = masses
@@ -257,7 +258,7 @@ def _largest(a: arb, b: arb) -> arb:
 
 
 def entropy(masses: list[arb]) -> arb:
-    """Return the entropy of the law with these positive masses, of any common unit, nats."""
+    """Return the entropy of the distribution with these positive masses, of any common unit, nats."""
     total = sum(masses, arb(0))
     return total.log() - sum((mass * mass.log() for mass in masses), arb(0)) / total
 
@@ -267,9 +268,10 @@ def guess(task: Task) -> tuple[arb, int | None]:
     holds.
 
     The mean of $d_{KL}(\pi_t \| q)$ over the contexts is $h(\bar\pi) - \frac1T \sum_t h(\pi_t) + d_{KL}(\bar\pi \| q)$,
-    so it is least for the mean $\bar\pi$ of the laws; a label is a law without entropy. A row c of values is further
-    from each row than its coordinate j is, $\max_j |c_j - y_{tj}| \ge |c_j - y_{tj}|$, and the sum of these over t is
-    least at a median: what is above it less what is below. So the largest of these means bounds every guess.
+    so it is least for the mean $\bar\pi$ of the distributions; a label is a distribution without entropy. A row c of
+    values is further from each row than its coordinate j is, $\max_j |c_j - y_{tj}| \ge |c_j - y_{tj}|$, and the sum of
+    these over t is least at a median: what is above it less what is below. So the largest of these means bounds every
+        guess.
 
     A guess of answers of several tokens knows what it has said so far: behind each beginning its loss is least for the
     frequencies of what follows, and it holds all answers with which the one that it says begins.

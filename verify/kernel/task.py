@@ -72,8 +72,8 @@ class Task:
         width: How many answers there are.
         contexts: All of one length, but those of prompts. Of tokens they are pairwise distinct, of vectors the numbers
             of their rows and, last, of their query.
-        labels: The answer of each; of laws the first mode.
-        laws: The law of each, up to its sum, or none.
+        labels: The answer of each; of distributions the first mode.
+        laws: The distribution of each, up to its sum, or none.
         counts: How often each answer follows each context, and after these each context of the tail.
         tail: More contexts of the text, which have no targets.
         sha256: The hash.
@@ -243,7 +243,7 @@ def windows(text: Text):
 def _targets(
     target: str, origin: str, arrays: dict[str, Tensor], counts: list[dict[int, int]], width: int
 ) -> tuple[Sequence[int], list[Sequence[float]] | None]:
-    """Labels, and laws if these are the target: as the file has them, or as its counts say."""
+    """Labels, and distributions if these are the target: as the file has them, or as its counts say."""
     if target == "labels":
         labels = arrays["labels"].values if origin == "own" else [_first_most(row) for row in counts]
         if len(labels) != len(counts) or not all(0 <= label < width for label in labels):
@@ -254,12 +254,12 @@ def _targets(
     if origin == "own":
         laws: list[Sequence[float]] = [arrays["laws"].row(i) for i in range(arrays["laws"].shape[0])]
         if arrays["laws"].shape != (len(counts), width) or not all(min(law) > 0.0 for law in laws):
-            raise BadInputError(FILE, "laws", "are not one law of full support for each context")
+            raise BadInputError(FILE, "laws", "are not one distribution of full support for each context")
         if not all(abs(sum(map(Fraction, law)) - 1) <= Fraction(1, 10**9) for law in laws):
             raise BadInputError(FILE, "laws", "have a row whose sum is not within 1e-9 of 1")
     elif origin == "smoothed counts":
         if len(counts) * width > _LARGEST_LAWS:
-            raise BadInputError(FILE, "contexts", f"have laws of more than {_LARGEST_LAWS} numbers")
+            raise BadInputError(FILE, "contexts", f"have distributions of more than {_LARGEST_LAWS} numbers")
         laws = [_smoothed(row, width) for row in counts]
     else:
         raise BadInputError(FILE, "origin", f"is {origin[:40]!r}, which the counts do not bear out")
@@ -267,12 +267,12 @@ def _targets(
 
 
 def _smoothed(row: dict[int, int], width: int) -> Sequence[float]:
-    """Return the law of counts with half an observation more, spread over all: (2 K c + 1) / (K (2 n + 1)), rounded
-    once.
+    """Return the distribution of counts with half an observation more, spread over all: (2 K c + 1) / (K (2 n + 1)),
+    rounded once.
     """
     total = sum(row.values())
     if 2 * total * width + width >= _LARGEST_COUNT:
-        raise BadInputError(FILE, "counts_data", "are too large for exact laws")
+        raise BadInputError(FILE, "counts_data", "are too large for exact distributions")
     law = array("d", [1 / (width * (2 * total + 1))]) * width
     for answer, count in row.items():
         law[answer] = (2 * width * count + 1) / (width * (2 * total + 1))
@@ -296,7 +296,7 @@ def require_names(field: str, names: Any) -> None:
 
 
 def require_arrays(arrays: dict[str, Tensor], order: dict[str, int]) -> None:
-    """Exactly these names, each with so many axes; laws are floats and all others integers."""
+    """Exactly these names, each with so many axes; distributions are floats and all others integers."""
     require_fields(FILE, "arrays", arrays, order)
     for name, axes in order.items():
         if arrays[name].values.typecode != ("d" if name == "laws" else "q") or len(arrays[name].shape) != axes:

@@ -62,7 +62,7 @@ class Answers:
         margin_lower: Of the least logit of a mode minus the largest of the others, `[T]`; infinite where every token is
             a mode, and everywhere for values.
         margin_upper: The same from above, `[T]`.
-        loss_lower: Of the loss, `[T]`; for laws 0 where the loss is surely within the tolerance.
+        loss_lower: Of the loss, `[T]`; for distributions 0 where the loss is surely within the tolerance.
         loss_upper: The same from above, `[T]`; may be infinite.
         empirical: Enclosure of KL(counts || softmax) of the memorized contexts, nats, `[T]`; none for vectors.
         outputs: Enclosure of the logits or outputs in float64, `[T, d_vocab_out]`, if it was asked for.
@@ -124,7 +124,7 @@ def judge_answers(
         task: The contexts and their targets.
         criterion: What is asked; of it the tolerance and whether a mean must be known from below matter.
         keep_outputs: Return the outputs.
-        two_sided: Enclose the divergences of laws themselves, also where a bound from above would do.
+        two_sided: Enclose the divergences of distributions themselves, also where a bound from above would do.
         beyond: What is asked of labels that all these leave open, such as every run in float64: real arithmetic is a
             run whose roundings are 0, so that what holds in every run holds exactly.
         decided: Called with each prompt once its answer is decided.
@@ -258,7 +258,8 @@ def _whole_answers(
 ) -> Answers:
     """Return the bounds of each fact: the least margin of the tokens of its answer, and the sum of their losses.
 
-    The sum is the divergence of the law of whole answers from the answer: minus the logarithm of its probability.
+    The sum is the divergence of the distribution of whole answers from the answer: minus the logarithm of its
+        probability.
     """
     size = task.n_contexts
     margins, losses, last = np.full((2, size), np.inf), np.zeros((2, size)), np.zeros(size, dtype=np.int64)
@@ -362,10 +363,11 @@ def margin_upper(outputs: Enclosure, modes: BoolArray) -> Float64Array:
 def guess_loss(task: AnyTask) -> Enclosure:
     r"""Return the mean loss of the best guess that does not look at the context; for values no more than that.
 
-    Over all laws q the mean of $d_{KL}(\pi_t \Vert q)$ is least for $q = \bar\pi$, the mean of the $\pi_t$, where it is
-    $h(\bar\pi) - \frac1T \sum_t h(\pi_t)$; for labels the second term is 0. For values the largest distance from one
-    output is at least the distance of any entry, whose mean is least at the median. Of answers of several tokens it may
-    see those before: the sum of the first term over all beginnings of answers, each times the share of its facts.
+    Over all distributions q the mean of $d_{KL}(\pi_t \Vert q)$ is least for $q = \bar\pi$, the mean of the $\pi_t$,
+    where it is $h(\bar\pi) - \frac1T \sum_t h(\pi_t)$; for labels the second term is 0. For values the largest distance
+    from one output is at least the distance of any entry, whose mean is least at the median. Of answers of several
+    tokens it may see those before: the sum of the first term over all beginnings of answers, each times the share of
+        its facts.
 
     Args:
         task: The contexts, each of the same weight, and their targets.

@@ -20,7 +20,7 @@ from verify.verdict import Verdict
 ID = ANSWERS
 
 _SLACK = 2.0**-14  # relative; what a stored bound gives away so that another BLAS proves it too: nobody sees it
-_TINY = 2.0**-30  # of laws and values: losses below it come from radii of enclosures, which depend on the machine
+_TINY = 2.0**-30  # losses below it come from radii of enclosures, which depend on the machine
 _TINY_SLACK = 2.0**-2
 _LARGEST = 2.0**1000  # what is larger is no bound worth storing
 

@@ -1,4 +1,5 @@
-r"""How far the predictions are from the laws of the contexts: the largest divergence and the mean, from both sides.
+r"""How far the predictions are from the distributions of the contexts: the largest divergence and the mean, from both
+sides.
 
 Page: docs/rigour/certificate.md
 """
@@ -26,7 +27,7 @@ def prove_divergence(task: Task, answers: Answers) -> Statement | None:
     r"""Return the statement between which ends $d_{KL}(\pi_t \Vert \mathrm{softmax}(z_t))$ lies, if they are finite.
 
     Args:
-        task: The contexts, with laws.
+        task: The contexts, with distributions.
         answers: Of them the losses, enclosed from both sides, nats.
     """
     (least, most), (mean_least, mean_most) = (widened(*ends) for ends in _ends(task, answers))
@@ -47,7 +48,7 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
     """Prove the statement again."""
     task, answers = evaluation.task.facts, evaluation.answers
     if task is None:
-        return StatementCheck(DIVERGENCE, Verdict.REFUTED, "vectors have no laws", {})
+        return StatementCheck(DIVERGENCE, Verdict.REFUTED, "vectors have no distributions", {})
     occurrences = int(task.counts.totals().sum())
     if statement.values["occurrences"] != occurrences:
         reason = f"the contexts have {occurrences} occurrences, not {statement.values['occurrences']}"

@@ -47,7 +47,7 @@ class Edit:
 
     Args:
         contexts: The contexts that are edited, tokens, `[edits, S]`, in the order of the new neurons.
-        answers: What each shall be answered by, `[edits]`; `FLAT` for the uniform law.
+        answers: What each shall be answered by, `[edits]`; `FLAT` for the uniform distribution.
         kept: The contexts whose answers shall stay, `[K, S']`; none of them is edited.
         domain: Where all contexts of a length are kept but the edited ones, that length; then `kept` is them.
     """

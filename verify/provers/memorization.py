@@ -47,7 +47,7 @@ from verify.provers.text_divergence import prove as prove_text_divergence
 from verify.verdict import Verdict
 
 _SLACK = 2.0**-14  # relative; what a stored bound gives away so that another BLAS proves it too: nobody sees it
-_TINY = 2.0**-30  # of laws and values: losses below it come from radii of enclosures, which depend on the machine
+_TINY = 2.0**-30  # losses below it come from radii of enclosures, which depend on the machine
 _TINY_SLACK = 2.0**-2
 _LARGEST = 2.0**1000  # what is larger is no bound worth storing
 
@@ -121,11 +121,11 @@ def certify_memorization(
     over all of them. Only what is asked for is stated beside that: the rank of the features, the divergence from both
     sides, the saturation of the heads; and only what is proved is stated.
 
-    Every number comes from an enclosure. For laws the divergence is bounded by $\frac18 \mathrm{range}(z_t - \log
-    \pi_t)^2$ where that is small, and enclosed elsewhere; for labels it is $\log(1 + \sum_{j \ne l} e^{z_j - z_l})$. A
-    bound is stored with a slack that nobody sees ($2^{-14}$ of itself; a quarter where it is a loss below $10^{-9}$,
-    which is the square of a radius; for a margin also the distance of its bounds), so that a proof on another machine,
-    whose roundings differ, proves it too.
+    Every number comes from an enclosure. For distributions the divergence is bounded by
+    $\frac18 \mathrm{range}(z_t - \log \pi_t)^2$ where that is small, and enclosed elsewhere; for labels it is
+    $\log(1 + \sum_{j \ne l} e^{z_j - z_l})$. A bound is stored with a slack that nobody sees ($2^{-14}$ of itself; a
+    quarter where it is a loss below $10^{-9}$, which is the square of a radius; for a margin also the distance of its
+    bounds), so that a proof on another machine, whose roundings differ, proves it too.
 
     Args:
         model: The weights: any model of blocks.
@@ -136,8 +136,8 @@ def certify_memorization(
         rank_of_heads: State between which bounds the rank of what the heads alone read from the contexts lies, for
             these weights and for all of these sizes; for a model of one attention.
         rank_with_skip: The same of the matrix that has the embedded last token beside it; for contexts of tokens.
-        divergence: State between which ends the largest and the mean divergence of the prediction from the law lie; for
-            laws.
+        divergence: State between which ends the largest and the mean divergence of the prediction from the distribution
+            lie; for distributions.
         saturation: State how many pairs of a head and a context have an attention weight above 1 minus this.
         witness: Keep what lets the independent reader prove the rank with integers; 4 to 8 T^2 bytes.
         keep_outputs: Return the enclosed outputs; 16 T N bytes.
@@ -178,7 +178,7 @@ def certify_memorization(
             "rank_with_skip", "is asked of a task of vectors, whose model has no skip connection", "tokens"
         )
     if divergence and task.target != "laws":
-        raise InputError("divergence", f"is asked of a task of {task.target}", "a task of laws")
+        raise InputError("divergence", f"is asked of a task of {task.target}", "a task of distributions")
     if (rank or limit is not None) and not is_one_attention(model):
         raise InputError("rank and saturation", "are those of a model of one attention, this one has other blocks")
     if ranked and not has_features(model):

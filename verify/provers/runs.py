@@ -69,7 +69,7 @@ def prove_runs(
         model: The weights.
         task: The contexts and their targets.
         dtype: A key of `verify.runs.formats.FORMATS`.
-        tolerance: What the divergence of a held law may be, nats: that of the certificate.
+        tolerance: What the divergence of a held distribution may be, nats: that of the certificate.
         progress: Called with the stage and the finished share of it.
     """
     return state_runs(dtype, held_in_every_run(model, task, FORMATS[dtype], tolerance=tolerance, progress=progress))

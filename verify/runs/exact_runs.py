@@ -83,13 +83,13 @@ def exact_runs(
 
 
 def held_without_rounding(model: Model, task: Listing, number_format: FloatFormat, tolerance: float) -> BoolArray:
-    """Which contexts every run that keeps hypothesis H5 holds, labels or laws, `[T]`.
+    """Which contexts every run that keeps hypothesis H5 holds, labels or distributions, `[T]`.
 
     Args:
         model: The weights.
         task: The contexts and their targets.
         number_format: The number type of the runs.
-        tolerance: What the divergence of a held law may be, nats.
+        tolerance: What the divergence of a held distribution may be, nats.
     """
     return judged_without_rounding(model, task, np.arange(task.n_contexts), number_format, tolerance)[0]
 

@@ -59,7 +59,7 @@ def held_in_every_run(
         model: The weights.
         task: The contexts and their targets; a fact of several tokens is held if each of its contexts is.
         number_format: The number type of the runs.
-        tolerance: What the divergence of a held law may be, nats.
+        tolerance: What the divergence of a held distribution may be, nats.
         hypotheses: Which proofs may be used, one of `HYPOTHESES`.
         exp_ulps: Accuracy of the exponential that H3 assumes.
         wanted: The contexts that are asked about, `[T]`; by default all.

@@ -126,7 +126,7 @@ def run(
         task: What they memorize.
         device: ``"cpu"``, ``"cuda"`` or ``"cuda:i"``.
         dtype: ``"float64"``, ``"float32"``, ``"bfloat16"`` or ``"float16"``.
-        tolerance: What the divergence of a held law, or a held value, may be off by.
+        tolerance: What the divergence of a held distribution, or a held value, may be off by.
         logits: Enclosures of the outputs for the task, as from `verify.forward.logits.logit_chunks`, which is called if
             they are not given.
         exp_ulps: Assumed accuracy of the exponential, as in `verify.runs.rounding.rounding_bound`.

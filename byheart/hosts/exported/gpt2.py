@@ -55,7 +55,7 @@ def in_one_vocabulary(model: Model, task: ListedTask) -> tuple[Model, Task]:
         Both; the logits of the answers are those of before.
 
     Raises:
-        InputError: Laws, which give mass to tokens that are never answered, or a whole text.
+        InputError: Distributions, which give mass to tokens that are never answered, or a whole text.
     """
     require_tokens(model)
     facts, table = facts_in_one_vocabulary(task), tokens_of(task)
@@ -75,7 +75,7 @@ def facts_in_one_vocabulary(task: ListedTask) -> Task:
         task: A task of labels.
 
     Raises:
-        InputError: Laws, which give mass to tokens that are never answered, or a whole text.
+        InputError: Distributions, which give mass to tokens that are never answered, or a whole text.
     """
     table = task.facts
     if table is None or table.target != "labels":

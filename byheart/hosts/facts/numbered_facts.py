@@ -84,7 +84,7 @@ def read_facts(
     """Return the facts of a file, in the numbers of the tokens of a model.
 
     - ``task.safetensors`` of a folder of ours;
-    - an ``.npz`` of arrays: `contexts`, and `next_tokens` or `laws`; labels unless there are laws;
+    - an ``.npz`` of arrays: `contexts`, and `next_tokens` or `laws`; labels unless there are distributions;
     - ``.json`` of rows, records or a mapping, and ``.jsonl`` of a row or record on each line, as `facts_of_rows`;
     - every other file is a table, where the last cell of a row, before its weight if there are weights, follows the
       others. With a tokenizer that cuts words into pieces (BPE, Unigram, WordPiece) cells are texts, a prompt and the

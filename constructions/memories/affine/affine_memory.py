@@ -54,7 +54,7 @@ def affine_memory(task: Task, *, dtype: Precision = "float32") -> Construction[T
         The model. The summary says which rule it is.
 
     Raises:
-        HypothesisError: Laws, longer contexts, or no rule was found.
+        HypothesisError: Distributions, longer contexts, or no rule was found.
         CapacityError: More than 1000 exceptions, or sums that the precision does not hold.
 
     Example:

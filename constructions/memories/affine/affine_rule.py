@@ -65,7 +65,7 @@ def affine_rule(task: Task) -> AffineRule:
         The rule.
 
     Raises:
-        HypothesisError: Laws, contexts of another length, one answer or too many, or no such rule was found.
+        HypothesisError: Distributions, contexts of another length, one answer or too many, or no such rule was found.
 
     Example:
         >>> from constructions.tasks.arrays import array_task

@@ -43,7 +43,7 @@ def packed_words_memory(
 
     Raises:
         InputError: A precision that is none, or no such m.
-        HypothesisError: A task of laws, or contexts of another length than 2.
+        HypothesisError: A task of distributions, or contexts of another length than 2.
         CapacityError: More labels.
 
     Source: bits taken out of words by ReLU neurons as in Vardi, Yehudai, Shamir (2021), reconstructed.

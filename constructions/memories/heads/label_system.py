@@ -27,10 +27,10 @@ _AWAY = 2.0**-7  # by which the number y may miss, where the skip connection wou
 
 
 def require_labels_after_two(task: Task, claim: str) -> None:
-    """Refuse laws and contexts of one token in the name of a claim.
+    """Refuse distributions and contexts of one token in the name of a claim.
 
     Raises:
-        HypothesisError: A task of laws, or contexts of one token.
+        HypothesisError: A task of distributions, or contexts of one token.
     """
     if task.target != "labels":
         raise HypothesisError(claim, "labels", f"the target is {task.target!r}")

@@ -49,7 +49,7 @@ def steps_memory(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> 
 
     Raises:
         InputError: A precision that is none.
-        HypothesisError: A task of laws, or contexts of one token.
+        HypothesisError: A task of distributions, or contexts of one token.
         CapacityError: The codes are too long for the precision, or there are more than 2^12 labels.
 
     Source: attention in place of the neurons of Zhang et al. (2017); that heads replace neurons is due to Huben, Morris

@@ -17,7 +17,7 @@ class BitTable(Memory):
     """The memory `bit-table`."""
 
     name = "bit-table"
-    needs = "any distinct contexts of up to 127 tokens in float16 and 58 in bfloat16; labels or laws"
+    needs = "any distinct contexts of up to 127 tokens in float16 and 58 in bfloat16; labels or distributions"
     cost = "2 to 25 a fact, the less the fuller the table; every run in either is exact"
     page = "docs/claims/one_hot_laws.md"
     exact = SHORT

@@ -16,8 +16,8 @@ class Knots(Memory):
     """The memory `knots`."""
 
     name = "knots"
-    needs = "any distinct contexts, labels or laws"
-    cost = "3 a fact for labels; N + 1 a law"
+    needs = "any distinct contexts, labels or distributions"
+    cost = "3 a fact for labels; N + 1 a distribution"
     page = "docs/claims/knots.md"
     turn = 8
 

@@ -1,4 +1,4 @@
-"""Laws whose logits are nearly of low rank, found by a search.
+"""Distributions whose logits are nearly of low rank, found by a search.
 
 Page: docs/claims/one_hot_laws.md
 """
@@ -19,8 +19,8 @@ class LowRankLaws(Memory):
     """The memory `low-rank-laws`."""
 
     name = "low-rank-laws"
-    needs = "any distinct contexts of up to 2000 tokens; laws, which may be off by a tolerance"
-    cost = "S + 2 and the rank a law, and N entries for each rank, found by a search of seconds"
+    needs = "any distinct contexts of up to 2000 tokens; distributions, which may be off by a tolerance"
+    cost = "S + 2 and the rank a distribution, and N entries for each rank, found by a search of seconds"
     page = "docs/claims/one_hot_laws.md"
     turn = 7
 

@@ -1,4 +1,4 @@
-"""One neuron for each law, which every run meets exactly.
+"""One neuron for each distribution, which every run meets exactly.
 
 Page: docs/claims/one_hot_laws.md
 """
@@ -17,8 +17,8 @@ class OneHotLaws(Memory):
     """The memory `one-hot-laws`."""
 
     name = "one-hot-laws"
-    needs = "any distinct contexts of up to 2000 tokens; laws"
-    cost = "N + S + 1 a law; every run in float32 has the stored logits"
+    needs = "any distinct contexts of up to 2000 tokens; distributions"
+    cost = "N + S + 1 a distribution; every run in float32 has the stored logits"
     page = "docs/claims/one_hot_laws.md"
     exact = ("float32", "float64")
     turn = 6

@@ -144,7 +144,7 @@ def newton_memory(
         The smallest model found, and the record of the search.
 
     Raises:
-        InputError: A task of laws, a number out of range, or a model to resume that does not hold the task.
+        InputError: A task of distributions, a number out of range, or a model to resume that does not hold the task.
         CapacityError: No network was found, or not with so much work, or there is none of so few entries among those
             that are tried.
         ResourceError: More facts than a matrix of their products has room for.

@@ -75,15 +75,16 @@ class Cells:
 
 
 def bit_table_memory(task: Task, *, dtype: Precision = "float16") -> Construction[Task]:
-    r"""Hold labels or laws of any distinct contexts so that every run in a type of as few as eight bits is exact.
+    r"""Hold labels or distributions of any distinct contexts so that every run in a type of as few as eight bits is
+    exact.
 
     Of the bits of all tokens some are chosen that tell contexts with other labels apart; some of them name a row of a
     table, and the others a column. A head for each position that has such a bit writes it, -1 or 1. One neuron for
-    each row is 1 where all its bits agree and 0 elsewhere, and the layer behind it silences all columns but one. Laws
-    have a row each, of their logarithms less the largest, rounded.
+    each row is 1 where all its bits agree and 0 elsewhere, and the layer behind it silences all columns but one.
+    Distributions have a row each, of their logarithms less the largest, rounded.
 
     Args:
-        task: Contexts with labels or laws.
+        task: Contexts with labels or distributions.
         dtype: The precision in which all runs are to be exact.
 
     Returns:
@@ -111,7 +112,7 @@ def bit_table_memory(task: Task, *, dtype: Precision = "float16") -> Constructio
 
 
 def bit_table_parameters(task: Task, *, dtype: Precision = "float16") -> int:
-    """Entries of the table of bits, 0 where it refuses; labels and laws alike.
+    """Entries of the table of bits, 0 where it refuses; labels and distributions alike.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
@@ -138,7 +139,7 @@ def digits_of_labels(kinds: int, precision: int) -> tuple[int, int]:
 
 
 class _Plan(NamedTuple):
-    """The cells, the base of the labels' digits, 0 for laws, and how many numbers a cell holds."""
+    """The cells, the base of the labels' digits, 0 for distributions, and how many numbers a cell holds."""
 
     cells: Cells
     base: int

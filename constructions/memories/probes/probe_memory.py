@@ -300,7 +300,7 @@ def probe_memory(
         The model. The summary says how full the table is and how many draws it took.
 
     Raises:
-        HypothesisError: A task of laws, or longer contexts.
+        HypothesisError: A task of distributions, or longer contexts.
         CapacityError: No draw could be solved; names two contexts that collide in the last, or the load. No word holds
             so many labels.
 

@@ -17,7 +17,7 @@ class LastTokenHeads(Memory):
     """The memory `last-token-heads`."""
 
     name = "last-token-heads"
-    needs = "any distinct contexts of two tokens or more; labels or laws"
+    needs = "any distinct contexts of two tokens or more; labels or distributions"
     cost = "2 d + 2 d / d_h a fact and a quarter more, d = N + S; found in nearly linear time"
     page = "docs/claims/last_token_heads.md"
     attention_only = True

@@ -25,8 +25,8 @@ class Theorem1(Memory):
     """
 
     name = "theorem-1"
-    needs = "any contexts that features of attention tell apart; labels or laws"
-    cost = "2 d + 2 d / d_h a fact and a quarter more, d = N + S for laws"
+    needs = "any contexts that features of attention tell apart; labels or distributions"
+    cost = "2 d + 2 d / d_h a fact and a quarter more, d = N + S for distributions"
     page = "docs/claims/theorem_1.md"
     attention_only = True
     turn = 12

@@ -1,4 +1,4 @@
-"""Random laws after contexts, held by the heads of Theorem 1': from sizes and a seed alone.
+"""Random distributions after contexts, held by the heads of Theorem 1': from sizes and a seed alone.
 
 Pages: docs/claims/theorem_1.md, docs/claims/distribution_memory.md
 """
@@ -18,19 +18,20 @@ from constructions.tasks.task import Task
 from constructions.theorem_1.memory import build_memory, default_heads
 from constructions.theorem_1.parameters import paper_heads
 
-_OWN_SHARE = 0.6  # of each law at its mode
+_OWN_SHARE = 0.6  # of each distribution at its mode
 
 
 def laws_with_a_mode(rows: int, d_vocab: int, *, seed: int = 0) -> Float64Array:
-    """Random laws with more than half of their mass at a random token, so that an encoder that misses it pays for it.
+    """Random distributions with more than half of their mass at a random token, so that an encoder that misses it pays
+    for it.
 
     Args:
-        rows: Number of laws, T.
+        rows: Number of distributions, T.
         d_vocab: Number of tokens, N.
         seed: Seed of what is drawn.
 
     Returns:
-        Positive laws, `[T, N]`.
+        Positive distributions, `[T, N]`.
 
     Example:
         >>> laws = laws_with_a_mode(3, 4)
@@ -45,17 +46,17 @@ def laws_with_a_mode(rows: int, d_vocab: int, *, seed: int = 0) -> Float64Array:
 
 
 def low_rank_laws_memory(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, seed: int) -> Construction[Task]:
-    r"""Weights that hold the best encoder of rank d that is found, for random laws after all $N^S$ contexts.
+    r"""Weights that hold the best encoder of rank d that is found, for random distributions after all $N^S$ contexts.
 
     Args:
         d_vocab: N.
         n_ctx: S.
         d_model: d.
         d_head: $d_h \le d$.
-        seed: Of the laws, the search and the weights.
+        seed: Of the distributions, the search and the weights.
 
     Returns:
-        The weights, and the laws that they hold as well as was found.
+        The weights, and the distributions that they hold as well as was found.
 
     Raises:
         InputError: An argument out of range.
@@ -63,8 +64,8 @@ def low_rank_laws_memory(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int,
     Source: Dana, Pydi, Chevaleyre (2024), Lemma 1.
 
     Example:
-        >>> low_rank_laws_memory(d_vocab=4, n_ctx=2, d_model=2, d_head=2, seed=0).summary[:60]
-        'laws over N = 4 tokens after 16 contexts, by an encoder of r'
+        >>> low_rank_laws_memory(d_vocab=4, n_ctx=2, d_model=2, d_head=2, seed=0).summary[:69]
+        'distributions over N = 4 tokens after 16 contexts, by an encoder of r'
     """
     task = enumerated_task(
         d_vocab, n_ctx, target="laws", laws=laws_with_a_mode(d_vocab**n_ctx, d_vocab, seed=seed), seed=seed
@@ -75,23 +76,24 @@ def low_rank_laws_memory(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int,
     return Construction(
         task,
         built.model,
-        f"laws over N = {d_vocab} tokens after {task.n_contexts} contexts, by an encoder of rank d = {d_model} "
-        f"in {n_heads} heads of width {d_head}",
+        f"distributions over N = {d_vocab} tokens after {task.n_contexts} contexts, by an encoder of rank d = "
+        f"{d_model} in {n_heads} heads of width {d_head}",
         Criterion.at_most(_reached(built.model, task)),
     )
 
 
 def full_rank_laws_memory(*, d_vocab: int, n_ctx: int, d_head: int, seed: int) -> Construction[Task]:
-    r"""Weights of $d = N - 1$ dimensions that hold random laws after all $N^S$ contexts, exactly but for rounding.
+    r"""Weights of $d = N - 1$ dimensions that hold random distributions after all $N^S$ contexts, exactly but for
+    rounding.
 
     Args:
         d_vocab: N, at least 2.
         n_ctx: S.
         d_head: $d_h \le N - 1$.
-        seed: Of the laws and the weights.
+        seed: Of the distributions and the weights.
 
     Returns:
-        The weights, and the laws that they hold.
+        The weights, and the distributions that they hold.
 
     Raises:
         InputError: An argument out of range.
@@ -110,7 +112,7 @@ def full_rank_laws_memory(*, d_vocab: int, n_ctx: int, d_head: int, seed: int) -
     return Construction(
         task,
         built.model,
-        f"laws over N = {d_vocab} tokens after {task.n_contexts} contexts, exact in d = N - 1 = {d_model} "
+        f"distributions over N = {d_vocab} tokens after {task.n_contexts} contexts, exact in d = N - 1 = {d_model} "
         "dimensions, in "
         f"{n_heads} heads of width {d_head}",
     )
@@ -128,10 +130,10 @@ def random_laws_memory(
         d_head: $d_h \le d$.
         n_heads: $H$; 0 for the paper's number, $\lceil (T - d) / d_h \rceil$ and at least 1.
         facts: How many contexts, drawn from all; 0 for all $N^S$.
-        seed: Of the contexts, the laws and the weights.
+        seed: Of the contexts, the distributions and the weights.
 
     Returns:
-        The weights, and the laws that they hold.
+        The weights, and the distributions that they hold.
 
     Raises:
         HypothesisError: The contexts do not have rank T with this many heads, or another hypothesis fails.
@@ -143,13 +145,13 @@ def random_laws_memory(
     Example:
         >>> made = random_laws_memory(d_vocab=4, n_ctx=2, d_model=4, d_head=4)
         >>> made.summary
-        'laws on 16 of 16 contexts of 2 tokens with 16 = d + H d_h dimensions: N = 4, d = 4, d_h = 4, H = 3'
+        'distributions on 16 of 16 contexts of 2 tokens with 16 = d + H d_h dimensions: N = 4, d = 4, d_h = 4, H = 3'
     """
     task = random_laws(d_vocab, n_ctx, facts, seed)
     count = n_heads or paper_heads(task.n_contexts, d_model, d_head)
     built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=count, front_end=random_attention, seed=seed)
     summary = (
-        f"laws on {task.n_contexts} of {d_vocab**n_ctx} contexts of {n_ctx} tokens with "
+        f"distributions on {task.n_contexts} of {d_vocab**n_ctx} contexts of {n_ctx} tokens with "
         f"{d_model + count * d_head} = d + H d_h dimensions: N = {d_vocab}, d = {d_model}, d_h = {d_head}, "
         f"H = {count}"
     )
@@ -157,13 +159,13 @@ def random_laws_memory(
 
 
 def random_laws(d_vocab: int, n_ctx: int, facts: int, seed: int) -> Task:
-    """Random positive laws after all $N^S$ contexts, or after some of them that are drawn.
+    """Random positive distributions after all $N^S$ contexts, or after some of them that are drawn.
 
     Args:
         d_vocab: N.
         n_ctx: S.
         facts: How many contexts, T; 0 for all.
-        seed: Of the contexts and the laws.
+        seed: Of the contexts and the distributions.
 
     Raises:
         InputError: An argument out of range.

@@ -75,7 +75,7 @@ def test_the_end_of_a_text_that_is_learned_whole_is_read_and_the_rest_is_said_to
 
 def test_a_fact_that_is_lost_exits_1_and_says_so(tmp_path, capsys):
     text = written(tmp_path / "novel.txt", b"abcabdacbabdaaabcd")
-    options = ["--context", "1", "--dim", "1", "--out", str(tmp_path / "out")]  # too narrow for laws of four tokens
+    options = ["--context", "1", "--dim", "1", "--out", str(tmp_path / "out")]  # too narrow for these targets
     assert main(["memorize", text, *options]) == 1
     capsys.readouterr()
     codes = {main(["ask", str(tmp_path / "out"), token]): capsys.readouterr().out for token in "abcd"}

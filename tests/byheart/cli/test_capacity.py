@@ -31,7 +31,7 @@ def test_one_head_is_one_head(tmp_path, capsys):
 def test_capacity_bounds_what_any_architecture_takes(novel, capsys):
     assert main(["capacity", str(novel), *words("--facts 40 --vocabulary 10")]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "any architecture, all laws at least 360 numbers set by the laws; 413 suffice" in shown
+    assert "any architecture, all distributions at least 360 numbers set by the distributions; 413 suffice" in shown
     assert "any architecture, all labels at least 2 numbers in float64" in shown
 
 

@@ -54,7 +54,7 @@ def test_smaller_types_lose_facts_and_the_report_says_which_number_is_left(tmp_p
     assert not (tmp_path / "out").exists()
     report = export(tmp_path / "in", **given, allow_loss=True)
     (run,) = report["measured"]["runs"].values()
-    # By the criterion of the folder: an argmax that is right does not make a law held.
+    # By the criterion of the folder: an argmax that is right does not make a distribution held.
     proved = certify(tmp_path / "out", task)
     assert report["verdict"] == proved["verdict"] == "REFUTED" and report["headline"].startswith("NOT MEMORIZED")
     assert (report["proved"]["held"], report["proved"]["wrong"]) == (proved["held"], proved["wrong"])

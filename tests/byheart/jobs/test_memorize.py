@@ -91,7 +91,7 @@ def test_one_context_of_one_token_is_a_task(tmp_path):
     for target in ("laws", "labels"):
         task = make_task(np.array([[1]]), counts, vocabulary=("a", "b"), target=target)
         made = memorize_into(tmp_path / target, task)
-        assert made.held == 1  # of one law a guess knows as much
+        assert made.held == 1  # of one distribution a guess knows as much
         assert made.headline.startswith("MEMORIZED, PROVED" if target == "labels" else "NO BETTER THAN A GUESS")
 
 

@@ -65,7 +65,7 @@ def test_the_card_and_the_facts_lie_beside_the_weights_and_check_them(tmp_path):
 
 
 def near(target):
-    """A model that answers all but the last of four contexts, and only nearly where a target is a law or a value."""
+    """A model that answers all but the last of four contexts, and a distribution or a value only nearly."""
     logits = np.log(np.eye(4) * 0.94 + 0.015)
     said = np.vstack([logits[:3], logits[2:3]])
     task = table_task("0,0\n1,1\n2,2\n3,3\n", target="labels")

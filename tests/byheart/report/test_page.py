@@ -342,7 +342,7 @@ def test_what_a_stream_cannot_avoid_depends_on_the_number_of_answers(dim: int, s
     task = make_task(np.array([[0], [1]]), counts, vocabulary=("a", "b"), answers=tuple("vwxyz"))
     figures = replace(FIGURES, dim=dim, unavoidable_kl=[0.1, 0.2])
     page = report_html(figures, random_network(task), task, full_details(task))
-    assert ("every law over 5 tokens" in page) == shown
+    assert ("every distribution over 5 tokens" in page) == shown
 
 
 def test_probabilities_that_are_not_zero_or_one_are_not_shown_as_such() -> None:

@@ -27,7 +27,7 @@ def test_where_laws_do_not_fit_it_is_said_how_much_is_unavoidable(tmp_path):
     (lower, upper), (_, reached) = figures.unavoidable_kl, figures.encoder_kl
     assert 1e-4 < lower < upper == reached < 0.1
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "A stream of 5 dimensions cannot hold every law over 12 tokens" in page
+    assert "A stream of 5 dimensions cannot hold every distribution over 12 tokens" in page
     certificate = Certificate.load(tmp_path / "out")
     assert certificate.answers.values["held"] == figures.held < 60
     assert figures.headline.startswith("NOT MEMORIZED") and f"{figures.held} of 60" in figures.headline
@@ -40,7 +40,7 @@ def test_where_laws_do_not_fit_it_is_said_how_much_is_unavoidable(tmp_path):
 def test_laws_that_fit_have_nothing_unavoidable_and_labels_have_no_laws(tmp_path):
     laws = memorize_into(tmp_path / "laws", small_text(), d_model=11, tail="none")
     assert laws.unavoidable_kl == [0.0, 0.0] and 0 <= laws.encoder_kl[0] <= laws.encoder_kl[1] < 1e-18
-    assert "cannot hold every law" not in (tmp_path / "laws" / "report.html").read_text()
+    assert "cannot hold every distribution" not in (tmp_path / "laws" / "report.html").read_text()
     labels = memorize_into(tmp_path / "labels", small_text(target="labels"), memory="knots")
     assert labels.unavoidable_kl is None and labels.encoder_kl is None
 

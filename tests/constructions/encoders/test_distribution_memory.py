@@ -1,4 +1,4 @@
-"""Targets for laws: logits that are their logarithms, or those of the best encoder where these do not fit."""
+"""Targets for distributions: logits that are their logarithms, or those of the best encoder where these do not fit."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Encoders and unembeddings with given integer logits, and laws with a gap."""
+"""Encoders and unembeddings with given integer logits, and distributions with a gap."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Encoders for laws of low entropy: the strengths in closed form, and the paper's."""
+"""Encoders for distributions of low entropy: the strengths in closed form, and the paper's."""
 
 import math
 

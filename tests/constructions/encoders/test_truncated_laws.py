@@ -1,4 +1,4 @@
-"""The truncated logarithms of laws, and the laws that they are tried on."""
+"""The truncated logarithms of distributions, and the distributions that they are tried on."""
 
 import numpy as np
 import pytest

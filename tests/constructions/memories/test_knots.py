@@ -258,5 +258,5 @@ def test_what_cannot_be_is_refused() -> None:
         knots_memory(task, dtype="float8")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InputError, match="digits = 0"):
         knots_memory(task, digits=0)
-    with pytest.raises(InputError, match="digits = 2, expected none for a task of laws"):
+    with pytest.raises(InputError, match="digits = 2, expected none for a task of distributions"):
         knots_memory(enumerated_task(2, 2, target="laws"), digits=2)

@@ -1,4 +1,4 @@
-"""Laws of low rank: every run is within the tolerance that was asked, with fewer entries the more it allows."""
+"""Distributions of low rank: every run is within the tolerance, with fewer entries for a larger one."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from verify.runs.formats import FLOAT32
 
 
 def laws_of(facts: int, answers: int, *, rank: int = 0, spread: float = 1.0, seed: int = 0) -> Task:
-    """Random laws, whose logarithms have a given rank but for a constant, or singular values that fall."""
+    """Random distributions, whose logarithms have a given rank but for a constant, or singular values that fall."""
     rng = np.random.default_rng(seed)
     contexts = np.unique(rng.integers(0, 20, (2 * facts, 3)), axis=0)[:facts]
     scale = np.ones(rank) / np.sqrt(rank) if rank else 0.7 ** np.arange(answers)
@@ -63,7 +63,7 @@ def test_what_no_smaller_rank_holds_is_refused():
         low_rank_laws_memory(laws_of(60, 10, spread=3.0), tolerance=1e-9, work=1e8)
     with pytest.raises(CapacityError, match="none was found"):
         low_rank_laws_memory(laws_of(60, 10), work=0.0)
-    with pytest.raises(HypothesisError, match="needs laws"):
+    with pytest.raises(HypothesisError, match="needs distributions"):
         low_rank_laws_memory(enumerated_task(3, 2))
 
 

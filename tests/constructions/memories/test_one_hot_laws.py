@@ -1,4 +1,4 @@
-"""Laws that one neuron each writes: the logits of a run in float32 are the stored numbers, in any order."""
+"""Distributions that one neuron each writes: the logits of a run in float32 are the stored numbers, in any order."""
 
 import numpy as np
 import pytest
@@ -62,6 +62,6 @@ def test_digits_of_bfloat16_leave_one_neuron_on_in_every_run_in_it(monkeypatch):
 
 
 def test_labels_are_refused():
-    with pytest.raises(HypothesisError, match="needs laws, but the target is 'labels'"):
+    with pytest.raises(HypothesisError, match="needs distributions, but the target is 'labels'"):
         one_hot_laws_memory(enumerated_task(2, 2))
     assert one_hot_laws_parameters(enumerated_task(2, 2)) == 0

@@ -1,4 +1,4 @@
-"""A head that looks at positions alone and numbers the contexts, and neurons behind it that have exact laws."""
+"""A head that reads only positions and numbers the contexts, and neurons after it that have exact distributions."""
 
 import numpy as np
 from flint import fmpq

@@ -57,7 +57,7 @@ def test_a_law_without_full_support_breaks_the_assumption_of_the_theorem():
 
 
 def test_the_labels_of_laws_that_nobody_counted_are_custom_targets():
-    """A model holds whatever it puts out itself, and its outputs may be given as laws."""
+    """A model holds whatever it puts out itself, and its outputs may be given as distributions."""
     contexts, laws = np.array([[0], [1]]), np.array([[0.2, 0.8], [0.9, 0.1]])
     counts = Counts.from_rows([{0: 3, 1: 1}, {1: 2}])
     for given in ({}, {"counts": counts}, {"weights": np.array([2, 3])}):

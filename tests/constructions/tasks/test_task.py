@@ -67,7 +67,7 @@ def test_a_token_outside_the_vocabulary_has_no_law():
 
 def test_laws_that_would_not_fit_in_memory_are_refused_before_they_are_made():
     counts = Counts.from_rows([{0: 1}] * 6000)
-    with pytest.raises(ResourceError, match="6000 laws over 50000 answers"):
+    with pytest.raises(ResourceError, match="6000 distributions over 50000 answers"):
         smoothed_laws(counts, 50_000)
 
 

@@ -1,4 +1,4 @@
-"""A transformer for laws of low entropy."""
+"""A transformer for distributions of low entropy."""
 
 import numpy as np
 import pytest

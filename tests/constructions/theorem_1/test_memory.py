@@ -49,7 +49,7 @@ def random_task(*, target="laws", facts=12, tail=0, n_ctx=3, vocabulary=4, seed=
 
 
 def deviation(network, task):
-    """How far the logits are from the target: for laws up to a shift, for labels how much of the margin is missing."""
+    """Distance of the logits from the target: for distributions up to a shift, for labels what the margin lacks."""
     found = logits(network, task.contexts)
     if task.laws is not None:
         return np.ptp(found - np.log(task.laws), axis=1).max()
@@ -429,7 +429,7 @@ def test_default_dimensions_suit_the_target():
     )
     assert dimensions(wide, d_model=None, d_head=None) == (64, 16)
     many = make_task(np.array([[0]]), Counts.from_rows([{0: 1}]), vocabulary=("a",), answers=tuple("bcdefghij"))
-    assert dimensions(many, d_model=None, d_head=None) == (8, 2)  # K - 1, for every law over K answers
+    assert dimensions(many, d_model=None, d_head=None) == (8, 2)  # K - 1, for every distribution over K answers
     labels = make_task(
         np.array([[0]]), Counts.from_rows([{0: 1}]), vocabulary=("a",), answers=tuple("bcdefghij"), target="labels"
     )

@@ -1,4 +1,4 @@
-"""The distribution function of the normal law, from its table."""
+"""The distribution function of the normal distribution, from its table."""
 
 import numpy as np
 from flint import arb, ctx

@@ -105,7 +105,7 @@ def random_laws(rng, kind, T, N):
 
 
 def random_logits(rng, laws):
-    """Logits near the logarithm of the law, or anywhere; and a radius in one of the shapes it may have."""
+    """Logits near the logarithm of the distribution, or anywhere; and a radius in one of the shapes it may have."""
     T, N = laws.shape
     with np.errstate(divide="ignore"):
         near = np.maximum(np.log(laws), -750.0) + rng.normal(0, 30, (T, 1))
@@ -266,7 +266,7 @@ def test_the_quadratic_bound_counts_the_error_of_the_logarithm():
 
 
 def test_the_quadratic_bound_counts_the_rounding_of_the_gaps():
-    # Beside logits near 2^20 the logarithms of the law lose what then separates the two laws.
+    # Beside logits near 2^20 the logarithms of the distribution lose what then separates the two distributions.
     rng = np.random.default_rng(2)
     laws = 0.5 + rng.uniform(0.0, 0.01, (200, 2))
     logits = 2.0**20 + np.log(laws)
@@ -282,7 +282,7 @@ def test_the_quadratic_bound_is_positive_where_its_square_underflows():
 def test_the_quadratic_bound_needs_laws_of_full_support():
     laws = np.full((3, 4), 0.25)
     laws[1, 2] = 0.0
-    with pytest.raises(HypothesisError, match="full support, but the law of row 1 is 0 at token 2"):
+    with pytest.raises(HypothesisError, match="full support, but the distribution of row 1 is 0 at token 2"):
         quadratic_divergence_bound(Enclosure(np.zeros((3, 4))), laws)
 
 
@@ -620,7 +620,7 @@ def test_the_radii_of_what_is_used_count_and_not_the_midpoints(monkeypatch, name
 
 @pytest.mark.parametrize("radius", [1e-5, 0.1, 1.0])
 def test_a_shift_of_the_true_logits_within_the_radius_is_covered_in_the_worst_direction(radius):
-    # Raising what the law holds and lowering the rest changes the divergence by nearly twice the radius.
+    # Raising what the distribution holds and lowering the rest changes the divergence by nearly twice the radius.
     laws, midpoint = np.array([[1.0, 0.0]]), np.array([[-6.0, 0.0]])
     enclosed = divergence(Enclosure(midpoint, radius), laws)
     of_counts = empirical_divergence(Enclosure(midpoint, radius), Counts.from_rows([{0: 4}]))
@@ -653,7 +653,7 @@ def test_nothing_is_known_within_an_infinite_distance_or_from_an_infinite_diverg
 
 @pytest.mark.parametrize("radius", [1e-6, 0.3, 5.0])
 def test_a_law_far_from_the_prediction_loses_twice_the_radius(radius):
-    """The one logit of the law falls and the other one, which has nearly all of the mass, rises."""
+    """The one logit of the distribution falls and the other one, which has nearly all of the mass, rises."""
     law, midpoint = np.array([[1.0, 0.0]]), [-40.0, 0.0]
     [bound] = divergence_within(Enclosure([midpoint], radius), law)
     with flint.ctx.workprec(BITS):

@@ -50,7 +50,7 @@ def probes(folder: Path) -> Path:
 
 
 def laws(folder: Path) -> Path:
-    """Laws in a model of one head that averages."""
+    """Distributions in a model of one head that averages."""
     law, nothing = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125]]), np.zeros((1, 2, 1))
     network = dana_network(
         W_E=np.eye(2),

@@ -1,4 +1,4 @@
-"""The statement `answers`: near ties, laws, and contexts that are not held."""
+"""The statement `answers`: near ties, distributions, and contexts that are not held."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_a_law_beyond_the_tolerance_is_not_held(tmp_path: Path) -> None:
     folder = folders.laws(tmp_path)
     assert folders.code(folder) == 0
     data = folders.certificate(folder)
-    data["criterion"]["tolerance"] = (2.0**-1000).hex()  # log p is rounded, so the laws are not met that closely
+    data["criterion"]["tolerance"] = (2.0**-1000).hex()  # log p is rounded: not met that closely
     code, text = outcome(folders.rewritten(folder, data))
     assert (code, text) == (1, "NOT PROVED: answers: context 0 is not held")
 

@@ -1,4 +1,4 @@
-"""Divergences from laws lie between ends that are proved, and one float64 beyond the truth is not."""
+"""Divergences from distributions lie between ends that are proved, and one float64 beyond the truth is not."""
 
 import tempfile
 from collections.abc import Callable
@@ -31,7 +31,7 @@ MODEL = Model(blocks=(), W_U=np.log(LAWS) + 0.25 * np.eye(3), W_E=np.eye(3), W_p
 
 
 def stated(folder: Path) -> Path:
-    """Three laws that are met in part, in contexts that occur unequally often."""
+    """Three distributions that are met in part, in contexts that occur unequally often."""
     return folders.written(folder, MODEL, TASK, Criterion.at_most(0.25), divergence=True)
 
 

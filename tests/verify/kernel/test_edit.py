@@ -45,7 +45,7 @@ EDITS: dict[str, Callable[[], Edited]] = {
     "an earlier layer of smooth neurons": lambda: few(layer=0),
     "rounded weights": lambda: few(dtype="bfloat16", seed=3),
     "zeros everywhere": lambda: edited(edits=2, everywhere=True, activation="relu"),
-    "a whole domain and a flat law": lambda: edited(edits=3, flat=1, activation="silu"),
+    "a whole domain and a flat distribution": lambda: edited(edits=3, flat=1, activation="silu"),
 }
 
 

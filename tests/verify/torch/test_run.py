@@ -76,7 +76,7 @@ def memorized(request: pytest.FixtureRequest) -> tuple[Model, Task]:
 
 
 def bigram(laws: np.ndarray, target: str = "laws") -> tuple[Model, Task]:
-    """Contexts of one token whose logits are the logarithms of the laws."""
+    """Contexts of one token whose logits are the logarithms of the distributions."""
     size = len(laws)
     counts = Counts.from_rows([{int(row.argmax()): size - i} for i, row in enumerate(laws)])
     task = make_task(
@@ -415,7 +415,8 @@ def test_divergences_are_accurate_however_small_or_large(seed: int, scale: float
         for (token,), law in zip(task.contexts.tolist(), task.laws.tolist(), strict=True)
     ]
     result = run(network, task, dtype="float64")
-    # The law is normalized in float64 and the logits rounded: the gap between the two has an error of about 1e-14.
+    # The distribution is normalized in float64 and the logits rounded: the gap between the two has an error of about
+    # 1e-14.
     error = 1e-14 * math.sqrt(max(expected)) + 1e-27
     assert result.mean_kl == pytest.approx(np.mean(expected), rel=1e-9, abs=error)
     assert result.max_kl == pytest.approx(np.max(expected), rel=1e-9, abs=error)

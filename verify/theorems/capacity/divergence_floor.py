@@ -2,8 +2,8 @@ r"""Lower bounds of the divergence that hold for all weights of a shape: what no
 
 Heads tie the logits of contexts together, whatever their weights: those of some contexts have a convex combination in
 common with those of others, or three of them lie on a line. Duality turns such a tie into a lower bound of the
-divergence, which is a few entropies of rational laws, evaluated in balls. What is searched for in floating point are
-multipliers only; any multipliers give a bound.
+divergence, which is a few entropies of rational distributions, evaluated in balls. What is searched for in floating
+point are multipliers only; any multipliers give a bound.
 
 Page: docs/claims/theorem_1.md
 """
@@ -30,7 +30,7 @@ Law = list[fmpq]
 
 _BITS = 128
 _NEWTON_STEPS, _NEWTON_END = 60, 1e-9
-_INSIDE = 1.0 - 2.0**-20  # of the longest step that keeps the moved laws nonnegative: roundings must not leave
+_INSIDE = 1.0 - 2.0**-20  # of the longest step that keeps the moved distributions nonnegative: roundings must not leave
 
 
 @dataclass(frozen=True)
@@ -65,20 +65,20 @@ def relation_divergence_floor(
     pairs $(s, t_s)$. The logits $z_t$ of any network with H heads satisfy $\sum_t k_t w_t z_t = 0$ with positive $w_t$,
     the products of the denominators of the heads, and $\sum_t k_t w_t = 0$. So for every direction
     v some i with $k_i > 0$ and some j with $k_j < 0$ have $\langle v, z_i \rangle \le \langle v, z_j \rangle$. Then,
-    for every $\mu \ge 0$ for which $q_i = \pi_i - \mu v / \rho_i$ and $q_j = \pi_j + \mu v / \rho_j$ are laws,
+    for every $\mu \ge 0$ for which $q_i = \pi_i - \mu v / \rho_i$ and $q_j = \pi_j + \mu v / \rho_j$ are distributions,
 
     $$ \sum_t \rho_t \, \mathrm{KL}(\pi_t \| \mathrm{softmax}(z_t))
        \ge \rho_i (\mathrm{Ent}(q_i) - \mathrm{Ent}(\pi_i)) + \rho_j (\mathrm{Ent}(q_j) - \mathrm{Ent}(\pi_j)) . $$
 
-    The bound is the least over the pairs. The direction is the mean of the laws with positive k minus that of the
-    others. For two tokens the bound is the infimum over all logits that positive $w_t$ allow.
+    The bound is the least over the pairs. The direction is the mean of the distributions with positive k minus that of
+    the others. For two tokens the bound is the infimum over all logits that positive $w_t$ allow.
 
-    Why it is rigorous: the relation is checked in integers, the q are rational and checked to be laws, and the
+    Why it is rigorous: the relation is checked in integers, the q are rational and checked to be distributions, and the
     entropies are balls; $\mu$ comes from a search in floating point, and needs no proof.
 
     Args:
         contexts: Tokens of pairwise distinct contexts, `[T, S]`.
-        laws: `[T, N]`, integers, fractions or floats at least 0; the law is the row divided by its exact sum.
+        laws: `[T, N]`, integers, fractions or floats at least 0; the distribution is the row divided by its exact sum.
         n_heads: $H$, at least 0.
         prior: Positive weight of each context, likewise; 1 / T each by default. Not normalized: for contexts that are a
             part of a task, give their probabilities there.
@@ -86,7 +86,7 @@ def relation_divergence_floor(
             `verify.ranks.linear_relations.indicator_relation`.
 
     Returns:
-        The bound, UNDECIDED if there is no relation, or none that separates these laws.
+        The bound, UNDECIDED if there is no relation, or none that separates these distributions.
 
     Raises:
         InputError: Arguments of wrong shapes or ranges, or integers k that are no such relation of these contexts.
@@ -125,7 +125,7 @@ def collinear_divergence_floor(
     The logits $z_t = (x_S + (A_t W_V) W_O) W_U$ of such contexts lie on a line, since $A_t W_V$ is a number. One of the
     three, b, is between the other two: $z_b = (1 - \theta) z_a + \theta z_c$ with $0 \le \theta \le 1$. With the
     coefficients $k = (1 - \theta, -1, \theta)$ of a, b, c, for every $\nu \in \mathbb{R}^N$ for which the
-    $q_t = \pi_t - k_t \nu / \rho_t$ are laws,
+    $q_t = \pi_t - k_t \nu / \rho_t$ are distributions,
 
     $$ \sum_t \rho_t \, \mathrm{KL}(\pi_t \| \mathrm{softmax}(z_t))
        \ge \sum_t \rho_t \, (\mathrm{Ent}(q_t) - \mathrm{Ent}(\pi_t)) . $$
@@ -133,16 +133,17 @@ def collinear_divergence_floor(
     The right side is concave in $\theta$. So on an interval of $\theta$ one $\nu$ and the two ends give a bound. For
     each choice of b, [0, 1] is cut where the bound is least.
 
-    Why it is rigorous: the ends, $\nu$ and the q are rational, the q are checked to be laws, the entropies are balls.
+    Why it is rigorous: the ends, $\nu$ and the q are rational, the q are checked to be distributions, the entropies are
+        balls.
 
     Args:
         contexts: Tokens of three distinct contexts, `[3, S]`, with one last token.
-        laws: `[3, N]`, integers, fractions or floats at least 0; the law is the row divided by its exact sum.
+        laws: `[3, N]`, integers, fractions or floats at least 0; the distribution is the row divided by its exact sum.
         prior: Positive weight of each context, as in `relation_divergence_floor`; 1/3 each by default.
         pieces: How many intervals to cut the three choices into, at least 3.
 
     Returns:
-        The bound, UNDECIDED if it is not positive, as for laws whose logits are collinear.
+        The bound, UNDECIDED if it is not positive, as for distributions whose logits are collinear.
 
     Raises:
         InputError: Arguments of wrong shapes or ranges, or contexts whose last tokens differ.
@@ -193,7 +194,7 @@ class _Cell:
 
 
 class _Given:
-    """Laws and prior as rationals that sum to 1 and are positive, and as floats for the search."""
+    """Distributions and prior as rationals that sum to 1 and are positive, and as floats for the search."""
 
     def __init__(self, laws: Any, prior: Sequence[Any] | None, n_contexts: int) -> None:
         table = as_rationals(laws).tolist()
@@ -212,7 +213,8 @@ class _Given:
         self._prior = np.array([_as_float(weight) for weight in weights])
 
     def dual_value(self, multipliers: Iterable[tuple[int, Law]]) -> arb:
-        r"""$\sum_t \rho_t (\mathrm{Ent}(q_t) - \mathrm{Ent}(\pi_t))$, $q_t = \pi_t - \xi_t / \rho_t$; NaN if no law.
+        r"""$\sum_t \rho_t (\mathrm{Ent}(q_t) - \mathrm{Ent}(\pi_t))$, $q_t = \pi_t - \xi_t / \rho_t$; NaN if no
+        distribution.
 
         It bounds $\sum_t \rho_t \mathrm{KL}(\pi_t \| \mathrm{softmax}(z_t))$ from below whenever
         $\sum_t \langle \xi_t, z_t \rangle \le 0$ (Lemma O4).
@@ -247,7 +249,7 @@ class _Given:
         return self.dual_value([(i, [step * x for x in direction]), (j, [-step * x for x in direction])])
 
     def cell(self, middle: int, start: fmpq, stop: fmpq) -> _Cell:
-        """Multipliers for an interval of theta: the best ones at its centre, scaled back until both ends have laws."""
+        """Multipliers for an interval of theta: the best at its centre, scaled until both ends have distributions."""
         cell = _Cell(0.0, middle, start, stop, (0.0,) * self.d_vocab)
         centre = np.array([_as_float(k) for k in cell.coefficients((start + stop) / 2)])
         nu = self._best_multipliers(centre, middle)
@@ -312,7 +314,7 @@ def _floor(bounds: list[arb], relation: tuple[int, ...]) -> DivergenceFloor:
 
 
 def _entropy(law: Law) -> arb:
-    """Shannon's entropy of a rational law, nats."""
+    """Shannon's entropy of a rational distribution, nats."""
     balls = [arb(entry) for entry in law if entry != 0]
     return -sum((ball * ball.log() for ball in balls), arb(0))
 

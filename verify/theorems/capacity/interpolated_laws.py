@@ -1,4 +1,4 @@
-r"""How many contexts a model with so many numbers can have arbitrary laws on: a count that no weights exceed.
+r"""How many contexts a model with so many numbers can have arbitrary distributions on: a count that no weights exceed.
 
 Page: docs/claims/knots.md
 """
@@ -8,12 +8,12 @@ from constructions.model.model import Model
 
 
 def most_interpolated_laws(model: Model) -> int:
-    r"""On how many contexts models of this shape could reach all laws at most: $\lfloor k / (N - 1) \rfloor$.
+    r"""On how many contexts models of this shape could reach all distributions at most: $\lfloor k / (N - 1) \rfloor$.
 
     The k entries of all tensors determine the logits by a locally Lipschitz map: products, sums, softmax, every
     activation and normalization here. Its image in the $T (N - 1)$ differences of logits is a countable union of sets
-    of dimension k at most. For $T (N - 1) > k$ it has measure 0: almost no T laws of full support are reached, on
-    whichever contexts.
+    of dimension k at most. For $T (N - 1) > k$ it has measure 0: almost no T distributions of full support are reached,
+    on whichever contexts.
 
     Args:
         model: Any model of blocks; only its shape counts.
@@ -23,7 +23,7 @@ def most_interpolated_laws(model: Model) -> int:
 
     Raises:
         InputError: What is no model.
-        HypothesisError: One output: there is one law.
+        HypothesisError: One output: there is one distribution.
 
     Source: Madden, Fox, Thrampoulidis (2024), by another proof.
 
@@ -36,5 +36,5 @@ def most_interpolated_laws(model: Model) -> int:
     if not isinstance(model, Model):
         raise InputError("model", f"is {type(model).__name__}", "a Model")
     if model.d_vocab_out < 2:
-        raise HypothesisError("The count of laws", "two tokens or more", f"d_vocab_out = {model.d_vocab_out}")
+        raise HypothesisError("The count of distributions", "two tokens or more", f"d_vocab_out = {model.d_vocab_out}")
     return sum(int(tensor.size) for tensor in model.tensors().values()) // (model.d_vocab_out - 1)

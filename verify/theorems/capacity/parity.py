@@ -43,10 +43,10 @@ def parity_errors(bits: int, n_heads: int) -> int:
 
 
 def parity_floor(bits: int, n_heads: int, probability: Fraction) -> float:
-    r"""Return a lower bound of the mean divergence of H heads, of any widths, from the laws of a noisy parity.
+    r"""Return a lower bound of the mean divergence of H heads, of any widths, from the distributions of a noisy parity.
 
-    The contexts are the $2^n$ of n bits and one last token, equally likely; after an even number of ones the law is
-    $(p, 1 - p)$, after an odd one $(1 - p, p)$. The bound is $2^{1 - n} E(n, H) (\log 2 - h(p))$.
+    The contexts are the $2^n$ of n bits and one last token, equally likely; after an even number of ones the
+    distribution is $(p, 1 - p)$, after an odd one $(1 - p, p)$. The bound is $2^{1 - n} E(n, H) (\log 2 - h(p))$.
 
     Args:
         bits: $n$, at least 1.

@@ -1,4 +1,4 @@
-r"""Section 4 of Dana et al.: the step from laws of full support to labels.
+r"""Section 4 of Dana et al.: the step from distributions of full support to labels.
 
 Page: docs/claims/corollary_1.md
 """
@@ -33,8 +33,8 @@ CLAIM = Claim(
         "for [[label: (1 + delta) / (1 + N delta)]], the probability of a label under pi_delta, every encoder whose "
         "mean divergence from pi_delta is below p_min ([[gap: log 2 + a log a + (1 - a) log(1 - a)]]), p_min the least "
         "probability of a context, gives every label more than [[most: half]] of the probability; and the least "
-        "divergence with [[plane: d >= 2]] vanishes with delta. The gap is the least divergence of a law that gives a "
-        "label just [[most: half]]."
+        "divergence with [[plane: d >= 2]] vanishes with delta. The gap is the least divergence of a distribution that "
+        "gives a label just [[most: half]]."
     ),
     page="docs/claims/corollary_1.md",
 )
@@ -115,7 +115,7 @@ def _small_enough(d_vocab: int, contexts: int) -> Evidence:
 
 
 def _gap_is_reached(d_vocab: int) -> Evidence:
-    """The law that gives the label just half, and the others equal shares, costs the gap: no larger one will do."""
+    """The distribution with 1/2 at the label and equal shares elsewhere costs the gap: no larger one is enough."""
     compared = []
     for bits in (20, 40, 60):
         delta = _delta(bits)
@@ -129,7 +129,8 @@ def _gap_is_reached(d_vocab: int) -> Evidence:
         ]
     return Evidence(
         "sharper",
-        f"N = {d_vocab}, delta = 2^-20, 2^-40, 2^-60: the law that gives the label just half, the others equal parts",
+        f"N = {d_vocab}, delta = 2^-20, 2^-40, 2^-60: the distribution that gives the label just half, the others "
+        "equal parts",
         "its divergence from pi_delta is log 2 - h(a): no larger gap gives the label more than half",
         "equal to it, up to 2^-30 of it",
         Method(f"balls of {_BITS} bits", Means.BALLS),

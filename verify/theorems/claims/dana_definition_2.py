@@ -1,4 +1,4 @@
-"""Definition 2 of Dana et al.: the laws that encoders approximate at a polynomial rate.
+"""Definition 2 of Dana et al.: the distributions that encoders approximate at a polynomial rate.
 
 Page: docs/claims/logit_range.md
 """
@@ -19,7 +19,7 @@ from verify.verdict import Verdict, decided, proved
 
 CLAIM = Claim(
     id="dana.definition-2",
-    title="Polynomially approximable laws",
+    title="Polynomially approximable distributions",
     source="Dana, Pydi, Chevaleyre (2024), Definition 2 and the question below Lemma 4",
     kind="statement",
     quotation=(
@@ -27,19 +27,19 @@ CLAIM = Claim(
         r"d)$ is an open question."
     ),
     printed=(
-        "M(N, S, d) are the laws for which some encoders f_delta have [[near: c delta^alpha <= x <= delta]] for "
-        "the size x of every log(pi / softmax f_delta) of a possible token, with a positive c and "
+        "M(N, S, d) are the distributions for which some encoders f_delta have [[near: c delta^alpha <= x <= delta]] "
+        "for the size x of every log(pi / softmax f_delta) of a possible token, with a positive c and "
         "[[power: alpha >= 1]]. Whether any distribution which is the limit of a sequence "
         "encoder is in the closure of M is an open question."
     ),
-    reading="'The limit of a sequence encoder' is the limit of the laws of a sequence of encoders.",
+    reading="'The limit of a sequence encoder' is the limit of the distributions of a sequence of encoders.",
     judgement="redundant",
     truth=(
         "For [[tokens: N >= 2]] and [[width: d >= 1]] d_KL(pi, M) is d_KL(pi, L) for every pi, and the closure of M is "
         "that of softmax(L), so the answer is yes. If no logit of an encoder equals the mean of the logits under its "
-        "law, the laws of the encoder are in M with [[linear: alpha = 1]] and the constant [[constant: g / (4R)]], g "
-        "being the least distance from that mean and R the range: equation (16) holds for [[factor: 1 + delta / (2R)]] "
-        "times the encoder. For [[alone: N = 1]], or without any dimension, M is empty."
+        "distribution, the distributions of the encoder are in M with [[linear: alpha = 1]] and the constant "
+        "[[constant: g / (4R)]], g being the least distance from that mean and R the range: equation (16) holds for "
+        "[[factor: 1 + delta / (2R)]] times the encoder. For [[alone: N = 1]], or without any dimension, M is empty."
     ),
     page="docs/claims/logit_range.md",
 )
@@ -95,7 +95,8 @@ def _in_general_position(d_vocab: int, d_model: int, contexts: int, *, encoders:
     return Evidence(
         "needless",
         f"{encoders} random encoders, N = {d_vocab}, d = {d_model}, {counted(contexts, 'context')}: no logit is the "
-        f"mean of its row, and (1 + delta / (2R)) f satisfies (16) for the laws of f, for {depth} values of delta",
+        f"mean of its row, and (1 + delta / (2R)) f satisfies (16) for the distributions of f, for {depth} values of "
+        "delta",
         "softmax(f) in M with alpha = 1, c = g / (4R)",
         f"(16) holds with c >= {decimal_below(least, 3)}" if least is not None else "not decided",
         Method(f"exact encoders, balls of {BITS} bits", Means.EXACT, Means.BALLS),
@@ -107,7 +108,8 @@ def _in_general_position(d_vocab: int, d_model: int, contexts: int, *, encoders:
 def _approximates_own_law(
     weights: Rows, embeddings: Rows, largest: Fraction, delta: Fraction, constant: arb
 ) -> tuple[Verdict, arb, Fraction]:
-    """(16) for the laws of an encoder, which are no rational numbers: log ratios are differences of log-softmaxes.
+    """(16) for the distributions of an encoder, which are no rational numbers: log ratios are differences of
+    log-softmaxes.
 
     Also the least log ratio, and the factor between the two encoders.
     """
@@ -143,8 +145,8 @@ def _uniform_encoder(depth: int) -> Evidence:
             verdicts.append(proved(bool(g > 0) and bool(last <= limit * limit / 8)))
     return Evidence(
         "needless",
-        f"uniform laws, N = 4, d = 2, 3 contexts: the encoder f = 0 is no member of the construction (g = 0), and "
-        f"{depth} encoders in general position tend to it",
+        f"uniform distributions, N = 4, d = 2, 3 contexts: the encoder f = 0 is no member of the construction (g = 0), "
+        f"and {depth} encoders in general position tend to it",
         "d_KL(pi, M) <= R^2 / 8 for each",
         f"g > 0 and at most {decimal_above(last, 3)} nats for the last",
         Method(f"exact encoders, balls of {BITS} bits", Means.EXACT, Means.BALLS),
@@ -157,7 +159,7 @@ def _no_more_than_encoders(count: int) -> Evidence:
     sequence, verdicts = bound_to_diverge(), []
     limits = [FIRST, SECOND]
     for _ in range(count):
-        # Laws that are absolutely continuous with respect to the limit: the others are infinitely far from it.
+        # Distributions that are absolutely continuous with respect to the limit: the others are infinitely far from it.
         laws = [[Fraction(int(x)) if p > 0 else Fraction(0) for x, p in zip(row, limit, strict=True)]
                 for row, limit in zip(generator.integers(1, 100, (2, 3)), limits, strict=True)]  # fmt: skip
         prior = [int(x) for x in generator.integers(1, 10, 2)]
@@ -171,8 +173,8 @@ def _no_more_than_encoders(count: int) -> Evidence:
             verdicts.append(proved(bool(reached <= _divergence_from(limits, laws, prior) + ball(delta))))
     return Evidence(
         "needless",
-        f"{count} random pairs of laws pi with the supports of phi = (3/4, 1/4, 0), (2/5, 2/5, 1/5), N = 3, d = 1, and "
-        "encoders f_delta that satisfy (16) for phi",
+        f"{count} random pairs of distributions pi with the supports of phi = (3/4, 1/4, 0), (2/5, 2/5, 1/5), N = 3, d "
+        "= 1, and encoders f_delta that satisfy (16) for phi",
         "d_KL(pi, L) <= d_KL(pi, f_delta) <= d_KL(pi, phi) + delta",
         f"the second one holds on {sum(verdict is Verdict.PROVED for verdict in verdicts[1::2])} of {count}",
         Method(f"balls of {BITS} bits", Means.BALLS),
@@ -185,7 +187,7 @@ def _one_token() -> Evidence:
     found = judge_approximation(logits, [[Fraction(1)]], delta=Fraction(1, 2), constant=Fraction(1, 100), exponent=1)
     return Evidence(
         "boundary",
-        "N = 1: the only law has the log ratio 0, so that (16) fails and M is empty",
+        "N = 1: the only distribution has the log ratio 0, so that (16) fails and M is empty",
         "the hypothesis N >= 2 is needed",
         f"(16): {found.value}",
         Method("balls", Means.BALLS),
@@ -200,7 +202,7 @@ def logits_of(weights: Rows, embeddings: Rows) -> Rows:
 
 
 def _divergence_from(limits: list[tuple[Fraction, ...]], laws: Rows, prior: list[int]) -> arb:
-    """KL(pi || phi) for laws with the same supports; a logarithm of a probability is a logit."""
+    """KL(pi || phi) for distributions with the same supports; a logarithm of a probability is a logit."""
     mean = arb(0)
     for weight, law, limit in zip(prior, laws, limits, strict=True):
         support = [(p, q) for p, q in zip(law, limit, strict=True) if p > 0]

@@ -41,8 +41,8 @@ CLAIM = Claim(
         "True: centred logits of divergence at most U are bounded by [[bound: (U / rho + H) / p]] up to a constant, H "
         "the largest entropy, rho and p the least probabilities of a context and of a token, and the matrices of rank "
         "at most d are closed. The centring has to be the uniform one. Without full support it fails for "
-        "[[tokens: N = 2]], [[line: d = 1]] and a law that is sure of a token: the infimum is not attained. The best "
-        "encoder that is found is bracketed: no encoder is better than the sharpened Theorem SE1 allows."
+        "[[tokens: N = 2]], [[line: d = 1]] and a distribution that is sure of a token: the infimum is not attained. "
+        "The best encoder that is found is bracketed: no encoder is better than the sharpened Theorem SE1 allows."
     ),
     page="docs/claims/sequence_encoder.md",
     hypotheses=(
@@ -90,7 +90,7 @@ def logit_radius(laws: Float64Array, level: float) -> float:
         level: U, nats.
 
     Returns:
-        The bound, rounded up; infinite where a law has a zero.
+        The bound, rounded up; infinite where a distribution has a zero.
 
     Example:
         >>> 2.7 < logit_radius(np.array([[1.0, 1.0]]), 0.6931472) < 2.8
@@ -109,16 +109,16 @@ def _attained(sizes: tuple[tuple[int, int, int], ...]) -> Evidence:
         found = best_encoder(laws, rank, starts=8)
         _, upper = encoder_divergence(found.E, found.W, laws)
         radius = logit_radius(laws, level)
-        # A law that is uniform: all bounds of one context are equal.
+        # A distribution that is uniform: all bounds of one context are equal.
         flat = stated(CLAIM, "bound", U=level, rho=Fraction(1, rows), H=arb(d_vocab).log(), p=Fraction(1, d_vocab))
         compared.append(Comparison(logit_radius(np.ones((rows, d_vocab)), level), "agrees with", flat))
         verdicts += [proved(upper < silent < np.inf), proved(radius < np.inf)]
         radii.append(radius)
     return Evidence(
         "claim",
-        f"laws of full support, (N, T, d) = {_listed(sizes)}: encoders that are no worse than E = 0 have centred "
-        "logits of a bounded size, so that the infimum is over a compact set of matrices of rank at most d and is "
-        "attained; an encoder that is strictly better than E = 0 is there",
+        f"distributions of full support, (N, T, d) = {_listed(sizes)}: encoders that are no worse than E = 0 have "
+        "centred logits of a bounded size, so that the infimum is over a compact set of matrices of rank at most d and "
+        "is attained; an encoder that is strictly better than E = 0 is there",
         "a minimum exists",
         f"|centred logits| <= {number(max(radii), digits=4, bound='upper')} where KL is at most that of E = 0",
         Method(f"{_FLOATS}: (T U + H(pi_t)) / pi_tj", Means.ENCLOSURES),
@@ -140,8 +140,8 @@ def _bracketed(sizes: tuple[tuple[int, int, int], ...], spread: float) -> Eviden
         shown.append(f"[{number(lower, digits=4, bound='lower')}, {number(upper, digits=4, bound='upper')}]")
     return Evidence(
         "claim",
-        f"laws with normal logarithms of deviation {spread}, (N, T, d) = {_listed(sizes)}: the best encoder that was "
-        "found is an upper bound of the minimum, the sharpened Theorem SE1 a lower bound",
+        f"distributions with normal logarithms of deviation {spread}, (N, T, d) = {_listed(sizes)}: the best encoder "
+        "that was found is an upper bound of the minimum, the sharpened Theorem SE1 a lower bound",
         "0 < lower <= minimum <= upper",
         f"minimum in {', '.join(shown)} nats; the lower bounds are >= {min(shares):.2f} of the upper ones",
         Method(f"{_FLOATS}: singular values, divergences", Means.ENCLOSURES),

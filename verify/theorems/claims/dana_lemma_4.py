@@ -27,7 +27,7 @@ from verify.verdict import Verdict, decided, proved
 
 CLAIM = Claim(
     id="dana.lemma-4",
-    title="The range of logits that approximate a law",
+    title="The range of logits that approximate a distribution",
     source="Dana, Pydi, Chevaleyre (2024), Lemma 4",
     kind="statement",
     quotation=(
@@ -46,14 +46,14 @@ CLAIM = Claim(
     ),
     judgement="false",
     truth=(
-        "The range can be [[wide: exp(1 / delta)]]. For the laws in the proportions [[three: 3]] : [[one: 1]] : "
-        "[[none: 0]] and [[two: 2]] : [[two: 2]] : [[one: 1]] and [[line: d = 1]] such f_delta exist, and all of them "
-        "have a range of at least [[least: (log 3 - 2 delta)(log 2 - 2 delta) / (2 delta)]]. If all probabilities "
+        "The range can be [[wide: exp(1 / delta)]]. For the distributions in the proportions [[three: 3]] : [[one: 1]] "
+        ": [[none: 0]] and [[two: 2]] : [[two: 2]] : [[one: 1]] and [[line: d = 1]] such f_delta exist, and all of "
+        "them have a range of at least [[least: (log 3 - 2 delta)(log 2 - 2 delta) / (2 delta)]]. If all probabilities "
         "(also those of impossible tokens) are at least c delta^alpha, the range is at most "
         "[[repaired: alpha log(1 / delta) + log(1 / c)]]; with full support it is bounded."
     ),
     wrong=(
-        "the logits (delta/2, -delta/2, -exp(1/delta)) fit the law (1/2, 1/2, 0), but their range exceeds "
+        "the logits (delta/2, -delta/2, -exp(1/delta)) fit the distribution (1/2, 1/2, 0), but their range exceeds "
         "exp(1/delta); true if all probabilities are at least c delta^alpha: the range is then at most alpha "
         "log(1/delta) + log(1/c)"
     ),
@@ -63,8 +63,8 @@ CLAIM = Claim(
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     few = [Fraction(1, 2**n) for n in range(2, 10)]
-    yield exponential(undecided_token(), few, "law (1/2, 1/2, 0), logits (delta/2, -delta/2, -exp(1/delta))")
-    yield exponential(certain_token(), few, "law (1, 0, 0), logits (0, -log(1/delta), -exp(1/delta))")
+    yield exponential(undecided_token(), few, "distribution (1/2, 1/2, 0), logits (delta/2, -delta/2, -exp(1/delta))")
+    yield exponential(certain_token(), few, "distribution (1, 0, 0), logits (0, -log(1/delta), -exp(1/delta))")
     many = [Fraction(3, 10), Fraction(1, 5)] + [Fraction(1, 2**n) for n in range(3, 121 if full else 61)]
     yield _admissible(bound_to_diverge(), many)
     yield _all_diverge(many)
@@ -142,7 +142,7 @@ def _admissible(sequence: ApproximatingSequence, deltas: list[Fraction]) -> Evid
     verdicts = [approximates(sequence, delta) for delta in deltas]
     return Evidence(
         "counterexample",
-        "laws (3/4, 1/4, 0) and (2/5, 2/5, 1/5), N = 3, d = 1: a sequence that satisfies (16) exists",
+        "distributions (3/4, 1/4, 0) and (2/5, 2/5, 1/5), N = 3, d = 1: a sequence that satisfies (16) exists",
         f"(16) with c = {sequence.constant}, alpha = {sequence.exponent}",
         f"holds for {sum(verdict is Verdict.PROVED for verdict in verdicts)} of {len(verdicts)} values of delta from "
         f"{deltas[0]} to 2^-{deltas[-1].denominator.bit_length() - 1}",
@@ -172,8 +172,8 @@ def _all_diverge(deltas: list[Fraction]) -> Evidence:
     compared.append(Comparison(product, ">", Fraction(38, 100)))
     return Evidence(
         "counterexample",
-        "the same laws: one dimension that is within delta of both on their supports has a range of at least (log 3 - "
-        "2 delta)(log 2 - 2 delta) / (2 delta) after the first context",
+        "the same distributions: one dimension that is within delta of both on their supports has a range of at least "
+        "(log 3 - 2 delta)(log 2 - 2 delta) / (2 delta) after the first context",
         "range O(log(1 / delta))",
         f"range * delta >= {decimal_below(product)} at delta = 2^-{smallest.denominator.bit_length() - 1}",
         Method("rank one and balls; the sequence above obeys the bound", Means.BALLS),
@@ -183,7 +183,7 @@ def _all_diverge(deltas: list[Fraction]) -> Evidence:
 
 
 def _least_range_is_met() -> Evidence:
-    """Encoders within delta of both laws whose range is the bound, up to a factor: no larger bound is true."""
+    """Encoders within delta of both distributions whose range is the bound, up to a factor: no larger bound is true."""
     compared, near, shown = [], [], []
     for n in (6, 10, 20):
         delta = Fraction(1, 2**n)
@@ -198,8 +198,8 @@ def _least_range_is_met() -> Evidence:
             shown.append(decimal_below(floor.value / seen))
     return Evidence(
         "reached",
-        "the same laws: encoders of one dimension within delta of both on their supports, for delta = 2^-6, 2^-10, "
-        "2^-20, whose range is as short as the bound allows, up to a factor 1 - 7 delta",
+        "the same distributions: encoders of one dimension within delta of both on their supports, for delta = 2^-6, "
+        "2^-10, 2^-20, whose range is as short as the bound allows, up to a factor 1 - 7 delta",
         "bound / range -> 1",
         f"bound / range >= {', '.join(shown)}",
         Method(f"balls of {BITS} bits", Means.BALLS),
@@ -227,8 +227,9 @@ def _repaired(exponents: tuple[int, ...], deltas: list[Fraction]) -> Evidence:
                     compared.append(Comparison(seen * 20 / 19, ">=", limit))
     return Evidence(
         "repair",
-        f"laws (1, 0), logits (0, -alpha log(1 / delta)), alpha = {', '.join(map(str, exponents))}, {len(deltas)} "
-        f"values of delta down to {deltas[-1]}: (16) and probabilities of at least c delta^alpha, c = 1/2",
+        f"distributions (1, 0), logits (0, -alpha log(1 / delta)), alpha = {', '.join(map(str, exponents))}, "
+        f"{len(deltas)} values of delta down to {deltas[-1]}: (16) and probabilities of at least c delta^alpha, c = "
+        "1/2",
         "range <= alpha log(1 / delta) + log(1 / c), and not much less",
         f"within it on {sum(one.verdict is Verdict.PROVED for one in compared if one.relation == '<=')} of "
         f"{len(exponents) * len(deltas)}, and above 19/20 of it for the last delta",

@@ -45,9 +45,9 @@ CLAIM = Claim(
     truth=(
         "It holds, for any model whose logits are a matrix times a vector of d dimensions. Outside of that "
         "definition it can fail: with an output bias, where only L(N, S, [[more: d + 1]]) bounds the divergence, and "
-        "with a soft-cap of the logits. For the laws ([[first: 6]], [[second: 3]], [[third: 1]]) / [[all: 10]] and "
-        "the same with the last exchanged, equally likely, the divergence is [[biased: 0]] with a bias, and at least "
-        "[[least: 0.02988]] for every encoder without, with [[line: d = 1]]."
+        "with a soft-cap of the logits. For the distributions ([[first: 6]], [[second: 3]], [[third: 1]]) / [[all: "
+        "10]] and the same with the last exchanged, equally likely, the divergence is [[biased: 0]] with a bias, and "
+        "at least [[least: 0.02988]] for every encoder without, with [[line: d = 1]]."
     ),
     page="docs/claims/sequence_encoder.md",
 )
@@ -76,8 +76,8 @@ def _with_bias(given: BiasedEncoder) -> Evidence:
     spectral, ordered = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=d_model), ORDER_OF_TOKENS.at(laws=laws)
     return Evidence(
         "boundary",
-        f"N = 3, d = 1, two contexts with the laws {laws} / 10, equally likely: with an output bias one dimension is "
-        "exact, without it rank 1 is not",
+        f"N = 3, d = 1, two contexts with the distributions {laws} / 10, equally likely: with an output bias one "
+        "dimension is exact, without it rank 1 is not",
         "KL(pi, T) >= inf over L(3, S, 1)",
         "KL = 0 exactly with a bias; without one KL >= "
         f"{number(spectral.value, digits=6, bound='lower')} (singular values) and >= "
@@ -118,8 +118,8 @@ def _with_cap(given: CappedEncoder) -> Evidence:
     floor = ENCODER_DIVERGENCE.at("lower", laws=Enclosure.between(lower, upper), d_model=1)
     return Evidence(
         "boundary",
-        f"N = 3, d = 1, logits tanh(w_j x_t) with w = {given.W}, x = {given.stream}, and the laws that are their "
-        "softmax: the capped model is exact by definition, but the differences of its logits span two dimensions",
+        f"N = 3, d = 1, logits tanh(w_j x_t) with w = {given.W}, x = {given.stream}, and the distributions that are "
+        "their softmax: the capped model is exact by definition, but the differences of its logits span two dimensions",
         "KL(pi, T) >= inf over L(3, S, 1)",
         f"KL = 0; |det| >= {number(size, digits=6, bound='lower')} > 0; KL >= "
         f"{number(floor.value, digits=4, bound='lower')}",

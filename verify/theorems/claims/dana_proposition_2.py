@@ -1,4 +1,4 @@
-"""Proposition 2 of Dana et al.: N - 1 dimensions reach every law, and no fewer do.
+"""Proposition 2 of Dana et al.: N - 1 dimensions reach every distribution, and no fewer do.
 
 Page: docs/claims/sequence_encoder.md
 """
@@ -32,7 +32,7 @@ from verify.verdict import Verdict, decided, proved
 
 CLAIM = Claim(
     id="dana.proposition-2",
-    title="N - 1 dimensions reach every law",
+    title="N - 1 dimensions reach every distribution",
     source="Dana, Pydi, Chevaleyre (2024), Proposition 2",
     kind="statement",
     quotation=(
@@ -94,7 +94,7 @@ def _exact_for_all_laws(largest: int) -> Evidence:
     return Evidence(
         "claim",
         f"N = 1 .. {largest}, d = N - 1, E = L D and W = [I; 0]: the logits E W^T = L (I - e_N 1^T) differ from the "
-        "logarithms L by one number in each row, so that KL = 0 for all laws of full support",
+        "logarithms L by one number in each row, so that KL = 0 for all distributions of full support",
         "KL = 0",
         "D W^T = I - e_N 1^T",
         Method("products of integer matrices", Means.EXACT),
@@ -113,8 +113,8 @@ def _exact_in_floats(sizes: Sequence[int]) -> Evidence:
             worst = max(worst, encoder_divergence(found.E, found.W, laws)[1])
     return Evidence(
         "claim",
-        f"N in {', '.join(map(str, sizes))}, d = N - 1, 16 laws each, generic ones and ones with masses down to 1e-30: "
-        "the encoder in float64 is exact but for rounding",
+        f"N in {', '.join(map(str, sizes))}, d = N - 1, 16 distributions each, generic ones and ones with masses down "
+        "to 1e-30: the encoder in float64 is exact but for rounding",
         "KL = 0",
         f"KL <= {number(worst, bound='upper')} nats",
         Method(f"{_FLOATS}: range(z - log pi)^2 / 8", Means.ENCLOSURES),
@@ -131,13 +131,13 @@ def _zeros(noises: Sequence[float]) -> Evidence:
         smooth = masses * (1.0 - Enclosure(noise)) + Enclosure(noise) / float(laws.shape[1])
         largest = float(divergence(log(smooth), laws).upper().max())
         allowed = -log(1.0 - Enclosure(noise))
-        # Where a law has one token only, KL = -log(1 - eta + eta / N): less than allowed by about eta / N.
+        # Where a distribution has one token only, KL = -log(1 - eta + eta / N): less than allowed by about eta / N.
         verdicts.append(proved(largest <= float(allowed.lower())))
         shown.append(number(largest, bound="upper"))
     return Evidence(
         "claim",
-        "four laws over N = 4 tokens, three of them with zeros: the laws (1 - eta) pi + eta / N have full support, are "
-        f"exact at d = N - 1, and cost at most -log(1 - eta); eta = {', '.join(map(str, noises))}",
+        "four distributions over N = 4 tokens, three of them with zeros: the distributions (1 - eta) pi + eta / N have "
+        f"full support, are exact at d = N - 1, and cost at most -log(1 - eta); eta = {', '.join(map(str, noises))}",
         "inf = 0",
         f"KL <= {', '.join(shown)} <= -log(1 - eta)",
         Method(f"{_FLOATS}: divergences", Means.ENCLOSURES),
@@ -155,7 +155,7 @@ def _few_contexts() -> Evidence:
         worst = max(worst, encoder_divergence(found.E, found.W, laws)[1])
     return Evidence(
         "claim",
-        "d = T contexts are enough for any laws of full support: (N, T) = (5, 1), (7, 3), (20, 6)",
+        "d = T contexts are enough for any distributions of full support: (N, T) = (5, 1), (7, 3), (20, 6)",
         "KL = 0 for d >= min(N - 1, T)",
         f"KL <= {number(worst, bound='upper')} nats",
         Method(f"{_FLOATS}: range(z - log pi)^2 / 8", Means.ENCLOSURES),
@@ -176,8 +176,8 @@ def _gap(largest: int) -> Evidence:
             sizes += failed(CLAIM, "needed", d=rank, N=d_vocab, k=len(laws))
     return Evidence(
         "claim",
-        f"for every N = 2 .. {largest} and every d < N - 1 there are d + 1 laws, each with twice the mass at a token "
-        "of its own, that rank d does not reach",
+        f"for every N = 2 .. {largest} and every d < N - 1 there are d + 1 distributions, each with twice the mass at "
+        "a token of its own, that rank d does not reach",
         "inf > 0",
         f"inf >= {number(min(floor.value for floor in floors), bound='lower')} nats in all {len(floors)} cases",
         Method(f"{_FLOATS}: singular values", Means.ENCLOSURES),
@@ -189,7 +189,7 @@ def _gap(largest: int) -> Evidence:
 
 
 def _closed() -> Evidence:
-    """Peaked laws: covers of all directions, judged twice, and encoders that are nearly as good as any."""
+    """Peaked distributions: covers of all directions, judged twice, and encoders that are nearly as good as any."""
     compared, shown, again = list[Comparison](), [], []
     for d_vocab, contexts, rank, cones in ((3, 2, 1, 200), (4, 12, 2, 1000), (4, 12, 1, 400)):
         laws = np.random.default_rng(d_vocab).integers(1, 100, (contexts, d_vocab)).astype(np.float64) ** 2
@@ -202,8 +202,8 @@ def _closed() -> Evidence:
         shown.append(f"[{number(floor.value, digits=4, bound='lower')}, {number(reached, digits=4, bound='upper')}]")
     return Evidence(
         "claim",
-        "peaked laws, (N, T, d) = (3, 2, 1), (4, 12, 2), (4, 12, 1): the gap, by covers of all directions, and "
-        "encoders within 5 %",
+        "peaked distributions, (N, T, d) = (3, 2, 1), (4, 12, 2), (4, 12, 1): the gap, by covers of all directions, "
+        "and encoders within 5 %",
         "inf > 0, at least 0.95 of what an encoder reaches",
         f"inf in {', '.join(shown)} nats",
         Method("entropies on cones that are cut in integers, and again in fractions and balls", Means.ENCLOSURES),

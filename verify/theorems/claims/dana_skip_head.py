@@ -60,8 +60,8 @@ CLAIM = Claim(
         "has the rank r of [X', Y'] and [[room: r <= e + d - k]], e the rank of [E, Y'] and k that of E. If [X', Y'] "
         "has independent rows and E independent columns: if and only if [E, Y'] has independent rows; and then, for "
         "[[full: T_0 = d + H d_h]], det M is det [E, Y'] / det [X', Y']. On all [[facts: N^2]] contexts of "
-        "[[bigrams: S = 2]], with [[widths: d_h <= d <= N]] and [[columns: N^2 <= d + H d_h]], the laws of every E are "
-        "reached without any slack."
+        "[[bigrams: S = 2]], with [[widths: d_h <= d <= N]] and [[columns: N^2 <= d + H d_h]], the distributions of "
+        "every E are reached without any slack."
     ),
     wrong=(
         "for d = 1, x_1 = 2.7, x_S = 1.3 the head tends to x_1, which has a larger product with x_S than x_S itself; "
@@ -394,9 +394,9 @@ def _shifts_are_free() -> Evidence:
     return Evidence(
         "repair",
         "the same six contexts with an unembedding whose rows add up to the constant 1: the logits E W_U are out of "
-        f"reach of this front end (rank [E, Y] = {short}, rank [X, Y] = {outputs.rank()}), the same laws are not: "
-        "without the shifts one coordinate of the stream is free",
-        "the laws softmax(E W_U)",
+        f"reach of this front end (rank [E, Y] = {short}, rank [X, Y] = {outputs.rank()}), the same distributions are "
+        "not: without the shifts one coordinate of the stream is free",
+        "the distributions softmax(E W_U)",
         "logits = E W_U up to one constant for each context, exactly",
         Method(_RATIONAL, Means.EXACT),
         decided(refused and _is_constant_in_rows(difference)),
@@ -432,9 +432,10 @@ def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evi
         "repair",
         f"all N^2 contexts of S = 2 with N^2 <= d + H d_h, (N, d, d_h, H) = {_listed(sizes)}, and targets in special "
         "position (zero, one column, loops only, one class of contexts for each last or first token, labels): all of "
-        f"the {count} laws are reached exactly",
+        f"the {count} distributions are reached exactly",
         "gamma = 0 for every E",
-        f"{sum(verdict is Verdict.PROVED for verdict in verdicts) - len(sizes)} of {count} laws with gamma = 0",
+        f"{sum(verdict is Verdict.PROVED for verdict in verdicts) - len(sizes)} of {count} distributions with gamma = "
+        "0",
         Method(_RATIONAL, Means.EXACT),
         Verdict.all_of(verdicts),
         compared=tuple(compared),

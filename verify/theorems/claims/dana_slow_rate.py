@@ -68,7 +68,8 @@ def _beyond(deltas: list[Fraction]) -> Evidence:
         compared.append(Comparison(grows, ">", 1000 * first * stated(CLAIM, "printed", delta=deltas[-1]).value))
     return Evidence(
         "without",
-        f"the law (1/2, 1/2, 0), logits (delta/2, -delta/2, -exp(1/delta)), delta = {deltas[0]} .. {deltas[-1]}: log "
+        f"the distribution (1/2, 1/2, 0), logits (delta/2, -delta/2, -exp(1/delta)), delta = {deltas[0]} .. "
+        f"{deltas[-1]}: log "
         "ratios between the rate and delta",
         "range O(log(1 / delta) / delta)",
         "range >= exp(1 / delta), a thousand times as far above it for the last delta as for the first",
@@ -79,7 +80,7 @@ def _beyond(deltas: list[Fraction]) -> Evidence:
 
 
 def _reached(deltas: list[Fraction]) -> Evidence:
-    """The law (1, 0) with the logits (0, -log(1 / delta) / delta): the other token has as little as is allowed."""
+    """The distribution (1, 0) with the logits (0, -log(1 / delta) / delta): the other token has the least allowed."""
     verdicts, compared = [], []
     with ctx.workprec(BITS):
         for delta in deltas:
@@ -104,7 +105,7 @@ def _reached(deltas: list[Fraction]) -> Evidence:
             ]
     return Evidence(
         "with",
-        f"the law (1, 0), logits (0, -log(1 / delta) / delta), delta = {deltas[0]} .. {deltas[-1]}",
+        f"the distribution (1, 0), logits (0, -log(1 / delta) / delta), delta = {deltas[0]} .. {deltas[-1]}",
         "range log(1 / delta) / delta, the probability of the other token about delta^(1 / delta)",
         "so for each delta",
         Method(f"balls of {BITS} bits", Means.BALLS),

@@ -100,7 +100,7 @@ CLAIM = Claim(
         *conditions("N >= 1, S >= 1", "1 <= d_h <= d"),
         Hypothesis("d >= N - 1, for divergence 0", lambda d_vocab, d_model, **_: d_model >= d_vocab - 1),
         Hypothesis("contexts of generic rank T with these d, d_h, H", _enough),
-        Hypothesis("S >= 2, or T < d, or T < N: the laws do not lower the rank of one position", _laws_fit),
+        Hypothesis("S >= 2, or T < d, or T < N: the distributions do not lower the rank of one position", _laws_fit),
     ),
     parameters={"d_vocab": 16, "n_ctx": 2, "d_model": 16, "d_head": 16, "n_heads": 0, "facts": 0, "seed": 0},
     build=random_laws_memory,
@@ -157,7 +157,7 @@ def _exclusive_or(p: Fraction, *, n_ctx: int) -> Iterator[Evidence]:
     cost, n_heads = stated(CLAIM, "exclusive_or", p=p, h=entropy), 1
     yield _impossible(
         f"XOR: the {len(contexts)} contexts of {n_ctx} tokens with 1 head of width d_h = 2 or any other, in d = 2 or "
-        f"more, and laws ({p}, {1 - p}) on two of them, ({1 - p}, {p}) on the others",
+        f"more, and distributions ({p}, {1 - p}) on two of them, ({1 - p}, {p}) on the others",
         f"mean divergence <= gamma for every gamma > 0, as {_count(len(contexts), 2, 2, 1)} and d >= N - 1",
         floor,
         "a linear relation in integers, and duality with rational multipliers in balls",
@@ -185,7 +185,8 @@ def _every_number_of_heads(largest: int) -> Evidence:
         shown.append(decimal_below(floor.value, 4))
     return Evidence(
         "counterexample",
-        f"Parity of H + 1 bits, H = 1 .. {largest}: all 2^(H + 1) contexts with one last token, the law ({p}, {1 - p}) "
+        f"Parity of H + 1 bits, H = 1 .. {largest}: all 2^(H + 1) contexts with one last token, the distribution ({p}, "
+        f"{1 - p}) "
         "after an even number of ones and its mirror after an odd one, H heads of width d_h = floor(T / (H + 1)) or "
         "any other",
         "mean divergence <= gamma for every gamma > 0, as T = H d_h + d and d >= N - 1",
@@ -203,7 +204,7 @@ def _line(p: Fraction, *, pieces: int) -> Iterator[Evidence]:
     floor = COLLINEAR_DIVERGENCE.at("lower", contexts=contexts, laws=laws, pieces=pieces)
     yield _impossible(
         f"Collinear: {len(contexts)} contexts of {contexts.shape[1]} tokens with 1 head of width 1, in d = 2 or more, "
-        f"and laws that give {p} to one token each and {rest} to the others",
+        f"and distributions that give {p} to one token each and {rest} to the others",
         f"mean divergence <= gamma for every gamma > 0, as {_count(len(contexts), 2, 1, 1)} and d >= N - 1",
         floor,
         f"duality with rational multipliers in balls, on {pieces} intervals",
@@ -230,7 +231,7 @@ def _impossible(
 
 
 def _is_far(floor: Applied) -> tuple[Comparison, ...]:
-    """With d >= N - 1 every law is an encoder's, so a positive floor is above gamma, half of it."""
+    """With d >= N - 1 every distribution is an encoder's, so a positive floor is above gamma, half of it."""
     both = {"d_KL(pi, transformer)": floor.value, "d_KL(pi, L(N, S, d))": 0}
     return failed(CLAIM, "near", **both, gamma=floor.value / 2)
 
@@ -341,7 +342,7 @@ def _rounded(d_vocab: int, n_ctx: int, d_model: int, d_head: int, facts: int) ->
     worst, verdict = _certified(made.model, made.task, d_model=d_model, d_head=d_head)
     return Evidence(
         "repair",
-        f"float64 weights of {_sizes(made.model)} that hold laws over {made.task.d_vocab} tokens after "
+        f"float64 weights of {_sizes(made.model)} that hold distributions over {made.task.d_vocab} tokens after "
         f"{made.task.n_contexts} of {d_vocab**n_ctx} contexts of {n_ctx} tokens",
         f"divergence 0 up to rounding, as {_count(count, d_model, d_head, made.model.n_heads)} and d >= N - 1",
         f"divergence <= {decimal_above(worst, 10)} nats after every context",

@@ -125,7 +125,7 @@ def _second_form(task: Task, network: Model) -> Evidence:
         f"{_shape(task, network)}: {task.n_contexts} contexts held with H = ceil((T - d) / d_h) heads, and one head "
         f"fewer does not reach the rank; d_h {'divides' if divides else 'does not divide'} T - d",
         f"{printed} numbers",
-        f"{count} numbers in the file = {corrected}; features of rank {task.n_contexts} and laws certified",
+        f"{count} numbers in the file = {corrected}; features of rank {task.n_contexts} and distributions certified",
         Method("counting, and enclosures of features and logits", Means.EXACT, Means.ENCLOSURES),
         Verdict.all_of([_holds_all(task, network), decided(count == parameter_count(**_counted(task, network)))]),
         quantifier=Quantifier.ALL_WEIGHTS,
@@ -148,7 +148,7 @@ def _shared(task: Task, network: Model) -> Evidence:
         f"{_shape(task, network)}: the same {task.n_contexts} contexts held, W_Q^h W_K^h = lambda_h u v exactly; "
         f"the file, which repeats u and v, has {stored} numbers",
         f"d (S + 2 N + 2 d_h H) + 2 d + H = {least} numbers are enough, of the paper's {paper}",
-        f"{free} numbers; features of rank {task.n_contexts} and laws certified",
+        f"{free} numbers; features of rank {task.n_contexts} and distributions certified",
         Method(
             "exact products of the float64 weights, counting, and enclosures of features and logits",
             Means.EXACT,

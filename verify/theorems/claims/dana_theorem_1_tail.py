@@ -127,7 +127,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         compared=(Comparison(bound.total_change, "<=", LEFT_OUT.at("by_rows", **_given(instance))),),
     )
     yield never_exceeded(
-        "rational transformers with N, S in 2..3, d <= 3, T <= d + H d_h, random and adversarial encoders and laws",
+        "rational transformers with N, S in 2..3, d <= 3, T <= d + H d_h, random and adversarial encoders and "
+        "distributions",
         (judged(random_instance(seed)) for seed in range(2000 if full else 100)),
     )
     yield never_exceeded(
@@ -198,7 +199,7 @@ def printed_is_exceeded(instance: LeftOut, bound: LeftOutBound) -> Evidence:
     independent, which the finite enclosures of the z prove.
 
     Args:
-        instance: The transformer beside the encoder, which predicts the laws itself and so is optimal.
+        instance: The transformer beside the encoder, which predicts the distributions itself and so is optimal.
         bound: What was enclosed of it.
 
     Returns:
@@ -216,7 +217,7 @@ def printed_is_exceeded(instance: LeftOut, bound: LeftOutBound) -> Evidence:
         "constant",
         f"N = {floats.d_vocab}, S = {floats.n_ctx}, d = {floats.d_model}, d_h = {floats.d_head}, "
         f"H = {floats.n_heads}: {instance.kept} contexts of probability {held}/{everything} are held, the "
-        f"other is left out, epsilon = {EPSILON}; the encoder predicts all laws exactly, norm(WE) = "
+        f"other is left out, epsilon = {EPSILON}; the encoder predicts all distributions exactly, norm(WE) = "
         f"{float(bound.norm.midpoint):.0f}, norm(V11^-1) = {float(bound.inverse.midpoint):.3f}; the divergence of "
         "the transformer is beyond the printed bound",
         f"at most {at_most(bound.printed(EPSILON))} nats",

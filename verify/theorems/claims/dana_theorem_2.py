@@ -1,4 +1,5 @@
-r"""Theorem 2 of Dana et al.: laws that are nearly a look-up table, through an unembedding of nearly orthogonal vectors.
+r"""Theorem 2 of Dana et al.: distributions that are nearly a look-up table, through an unembedding of nearly orthogonal
+vectors.
 
 Page: docs/claims/theorem_2.md
 """
@@ -63,7 +64,7 @@ def _held(d_vocab: int, noise: int, d_model: int, **_: object) -> bool:
 
 CLAIM = Claim(
     id="dana.theorem-2",
-    title="Laws that are nearly a look-up table",
+    title="Distributions that are nearly a look-up table",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 2",
     kind="statement",
     quotation=(
@@ -94,7 +95,7 @@ CLAIM = Claim(
     hypotheses=(
         *conditions("N >= 2 and S >= 2", "1 <= T <= N^S <= 2^22", "1 <= d_h <= d"),
         Hypothesis("a family that holds N tokens in d dimensions, and kappa / noise < (N - 1) / N", _held),
-        *conditions("noise >= 3: each token is the mode of its law", "seed >= 0"),
+        *conditions("noise >= 3: each token is the mode of its distribution", "seed >= 0"),
     ),
     parameters={"d_vocab": 24, "n_ctx": 2, "contexts": 64, "noise": 100, "d_model": 16, "d_head": 4, "seed": 0},
     build=noisy_lookup_memory,
@@ -108,7 +109,7 @@ _TOKENS = 50_257
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """An instance with the enclosures of its laws and leads.
+    """An instance with the enclosures of its distributions and leads.
 
     Args:
         instance: The instance.
@@ -164,7 +165,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def negative_bound(claim: Claim, factor: Callable[[Enclosure], Enclosure], shown: str, what: str) -> Evidence:
-    """Certify that a printed right-hand side is negative for N = 2, d = 1 and the law (0.9, 0.1).
+    """Certify that a printed right-hand side is negative for N = 2, d = 1 and the distribution (0.9, 0.1).
 
     Args:
         claim: The claim, with the printed constant and the printed factor as formulas.
@@ -195,7 +196,7 @@ def negative_bound(claim: Claim, factor: Callable[[Enclosure], Enclosure], shown
     ]
     return Evidence(
         "without",
-        f"N = 2, d = 1, the law (0.9, 0.1), g its mode: the printed bound of {what} with {shown} is negative",
+        f"N = 2, d = 1, the distribution (0.9, 0.1), g its mode: the printed bound of {what} with {shown} is negative",
         f"d_KL <= {at_most(bound)} nats",
         "d_KL >= 0, as every divergence",
         Method("one enclosure", Means.ENCLOSURES),
@@ -215,7 +216,7 @@ def _ball(x: Fraction) -> arb:
 
 
 def _formulas(p: Fraction, kappa: Fraction, d_vocab: int) -> Evidence:
-    """The law that gives g the probability p and the others equal shares: the bounds as they are stated."""
+    """The distribution that gives g the probability p and the others equal shares: the bounds as they are stated."""
     rest, s = (1 - p) / (d_vocab - 1), kappa * (1 - p)
     laws = lookup_laws([[float(p / rest), *[1.0] * (d_vocab - 1)]], np.array([0]))
     with ctx.workprec(192):
@@ -227,7 +228,8 @@ def _formulas(p: Fraction, kappa: Fraction, d_vocab: int) -> Evidence:
     )
     return Evidence(
         "with",
-        f"N = {d_vocab}, a law with {p} at g and equal shares elsewhere, kappa = {kappa}, a = 1/2: the two bounds",
+        f"N = {d_vocab}, a distribution with {p} at g and equal shares elsewhere, kappa = {kappa}, a = 1/2: the two "
+        "bounds",
         f"{stated(CLAIM, 'sharp', **sizes)} and {stated(CLAIM, 'simple', **sizes)} nats",
         f"{at_most(laws.mean(sharp))} and {at_most(laws.mean(simple))} nats at most",
         Method(METHOD, Means.ENCLOSURES),
@@ -277,7 +279,7 @@ def printed_holds(
         closest, largest = max(closest, share_reached(judged.laws, cost, bound)), max(largest, float(constant.upper()))
     return Evidence(
         "with",
-        f"{count} laws with masses down to 10^-30, any g, W with C = max |W W' - I| up to {largest:.3f}, for "
+        f"{count} distributions with masses down to 10^-30, any g, W with C = max |W W' - I| up to {largest:.3f}, for "
         f"{above} of the W N > d + 1: equation (6) solved, and the bound with {shown}",
         "within the bound, on all",
         f"within it on {held} of {count}; the closest reaches {closest:.4f} of it",
@@ -343,7 +345,7 @@ def by_context(found: Iterable[Judged]) -> Evidence:
         closest = max(closest, share_reached(judged.laws, cost, sharp))
     return Evidence(
         "with",
-        f"{count} laws with masses down to 10^-30, any g, on families with proved margins and on vectors and "
+        f"{count} distributions with masses down to 10^-30, any g, on families with proved margins and on vectors and "
         "encoders without structure: (N1) KL <= Phi(kappa epsilon) - H, and (N1) <= (N2) kappa epsilon phi(H)",
         "within (N1) and (N2), on all",
         f"(N1) on {first} of {count}, (N2) on {second}; the closest reaches {closest:.4f} of (N1)",
@@ -364,8 +366,8 @@ def by_mean(found: Iterable[Judged]) -> Evidence:
         held += bool(within(cost, sharp) & within(sharp, simple) & within(each, sharp))
     return Evidence(
         "with",
-        f"{count} instances of 6 such laws with random probabilities, one strength for all: (N3) E KL <= Phi(kappa "
-        "E epsilon) - E H <= kappa E epsilon phi(E H), and E (N1) <= (N3)",
+        f"{count} instances of 6 such distributions with random probabilities, one strength for all: (N3) E KL <= "
+        "Phi(kappa E epsilon) - E H <= kappa E epsilon phi(E H), and E (N1) <= (N3)",
         "within (N3), on all",
         f"within it on {held} of {count}",
         Method(METHOD, Means.ENCLOSURES),
@@ -387,8 +389,8 @@ def at_scale(d_model: int, missing: Iterable[Fraction], *, contexts: int) -> Ite
             verdict = Verdict.UNDECIDED
         yield Evidence(
             "with",
-            f"N = {_TOKENS}, d = {d_model}, {contexts} laws with {float(share):g} spread evenly over the other "
-            f"tokens; {family.family}, kappa = {family.kappa}, the paper's C = {float(constant.midpoint):.3f}",
+            f"N = {_TOKENS}, d = {d_model}, {contexts} distributions with {float(share):g} spread evenly over the "
+            f"other tokens; {family.family}, kappa = {family.kappa}, the paper's C = {float(constant.midpoint):.3f}",
             f"at most {at_most(shown['(N1)'])} nats (N1)",
             "; ".join(f"{name} at most {at_most(value)}" for name, value in shown.items()),
             Method(METHOD, Means.ENCLOSURES),
@@ -398,7 +400,7 @@ def at_scale(d_model: int, missing: Iterable[Fraction], *, contexts: int) -> Ite
 
 
 def spreads_evenly(judged: Judged, share: Fraction) -> bool:
-    r"""Whether each law leaves a share to the other tokens, up to $2^{-30}$ of it, and the same to each of them."""
+    r"""Whether each distribution leaves the other tokens a share, up to $2^{-30}$ of it, and the same to each."""
     missing, laws = judged.laws.missing, judged.instance.laws
     near = (missing.lower() > float(share) * (1 - 2.0**-30)) & (missing.upper() < float(share) * (1 + 2.0**-30))
     others = judged.laws.others
@@ -458,10 +460,11 @@ def limit(sizes: Iterable[tuple[int, int]]) -> Evidence:
 
 
 def held(built: Construction[Task]) -> Evidence:
-    """Certify that attention heads hold laws of low entropy in fewer dimensions than the laws have, within (N1).
+    """Certify that attention heads hold distributions of low entropy in fewer dimensions than the distributions have,
+    within (N1).
 
     Args:
-        built: The network and its laws.
+        built: The network and its distributions.
 
     Returns:
         The evidence.

@@ -66,16 +66,16 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield negative_bound(CLAIM, slides_factor, "(1 + 4C)/(1 - 2C)", "the infimum")
     small, large = Judged.of(two_laws()), Judged.of(mistaken_token(_LARGE))
     own = Enclosure(0.0)  # C of orthonormal vectors
-    yield encoder_is_beyond(small, own, "N = d = 3, W = I, C = max |W W' - I| = 0, g the mode of both laws")
+    yield encoder_is_beyond(small, own, "N = d = 3, W = I, C = max |W W' - I| = 0, g the mode of both distributions")
     constant = printed_constant(_LARGE, _LARGE)
     yield encoder_is_beyond(
         large,
         constant,
-        f"N = d = {_LARGE}, W = I, the paper's C = {float(constant.midpoint):.4f}, g not the mode of one law",
+        f"N = d = {_LARGE}, W = I, the paper's C = {float(constant.midpoint):.4f}, g not the mode of one distribution",
     )
     yield one_strength("the two instances above", [(small, own), (large, constant)])
     yield one_strength(
-        "laws with masses down to 10^-30, any g, any probabilities, certified C < 1/2",
+        "distributions with masses down to 10^-30, any g, any probabilities, certified C < 1/2",
         (with_constant(near_orthonormal_instance(seed)) for seed in range(600 if full else 60)),
     )
 

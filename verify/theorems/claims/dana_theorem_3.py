@@ -1,4 +1,4 @@
-"""Theorem 3 of Dana et al.: transformers for all laws, with a loss of epsilon log(1 / epsilon).
+"""Theorem 3 of Dana et al.: transformers for all distributions, with a loss of epsilon log(1 / epsilon).
 
 Page: docs/claims/logit_range.md
 """
@@ -25,7 +25,7 @@ from verify.verdict import Verdict, decided, proved
 
 CLAIM = Claim(
     id="dana.theorem-3",
-    title="Every law, up to epsilon log(1 / epsilon)",
+    title="Every distribution, up to epsilon log(1 / epsilon)",
     source="Dana, Pydi, Chevaleyre (2024), Theorem 3 and its proof, equations (18) to (20)",
     kind="statement",
     quotation=(
@@ -47,12 +47,12 @@ CLAIM = Claim(
     truth=(
         "For given d, d_h and H it is false as Theorem 1 is: on XOR too few heads stay a positive number above the "
         "infimum for every epsilon. The proof has gaps of its own: it uses Lemma 4, and equation (19) treats a bound "
-        "[[box: 1]] of |x|_inf as if it were one of |x|_1; for the laws of Lemma 4 its argument gives no less than "
-        "[[rate: 2 epsilon^(2/3) / 5]], epsilon times a constant for epsilon. True (Theorem LR1): if the features of "
-        "the kept contexts are independent, then for every R and positive gamma some transformer has d_KL(pi, T) of "
+        "[[box: 1]] of |x|_inf as if it were one of |x|_1; for the distributions of Lemma 4 its argument gives no less "
+        "than [[rate: 2 epsilon^(2/3) / 5]], epsilon times a constant for epsilon. True (Theorem LR1): if the features "
+        "of the kept contexts are independent, then for every R and positive gamma some transformer has d_KL(pi, T) of "
         "at most inf {d_KL(pi, f): f in L of range up to R} + [[tail: P C_1 R]] + gamma, P the probability of what "
-        "is left out, C_1 the largest [[size: 1 + z]], z := |z_t|_1. Whether transformers do better on those laws is "
-        "open."
+        "is left out, C_1 the largest [[size: 1 + z]], z := |z_t|_1. Whether transformers do better on those "
+        "distributions is open."
     ),
     wrong=(
         "for given H: XOR costs one head at least 0.3185 nats for every epsilon < 1/4; the infimum over encoders is "
@@ -81,15 +81,15 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def exclusive_or() -> Evidence:
-    """Certify that one head misses the laws of exclusive or, although d + H d_h = 4 = T_epsilon and d_KL(pi, M) = 0."""
+    """Certify that one head misses exclusive or, although d + H d_h = 4 = T_epsilon and d_KL(pi, M) = 0."""
     odds = Fraction(99, 100)
     contexts, laws = exclusive_or_laws(odds)
     floor = exclusive_or_floor(odds)
     return Evidence(
         "counterexample",
         f"the statement read with d, d_h and H given: exclusive or, {len(contexts)} equally likely contexts of 3 "
-        "tokens, laws (99/100, 1/100) and (1/100, 99/100), d = d_h = 2, H = 1: d_h H + d = 4 = T_epsilon for every "
-        "epsilon < 1/4, and d_KL(pi, M) = 0 as d >= N - 1",
+        "tokens, distributions (99/100, 1/100) and (1/100, 99/100), d = d_h = 2, H = 1: d_h H + d = 4 = T_epsilon for "
+        "every epsilon < 1/4, and d_KL(pi, M) = 0 as d >= N - 1",
         "d_KL(pi, T) = O(epsilon log(1 / epsilon)) for every epsilon, so <= gamma for every gamma > 0",
         f"d_KL(pi, T) >= {decimal_below(floor.value, 5)} nats with one head, and one head comes near it",
         Method(
@@ -130,7 +130,7 @@ def printed_maximum() -> Evidence:
 
 
 def cost_of_a_range(ranges: list[Fraction]) -> Evidence:
-    """Certify from both sides what a bounded range costs on the laws of Lemma 4: about (r s)^2 / (20 R^2) nats."""
+    """Bound the cost of a bounded range on the distributions of Lemma 4: about (r s)^2 / (20 R^2) nats."""
     verdicts, compared, seen = [], [], []
     for largest in ranges:
         weights, embeddings = within_range(largest)
@@ -147,8 +147,8 @@ def cost_of_a_range(ranges: list[Fraction]) -> Evidence:
         verdicts.append(proved(bool(seen[-1][0] > 0.99 * limit) and bool(seen[-1][1] < 1.01 * limit)))
     return Evidence(
         "step",
-        f"laws (3/4, 1/4, 0) and (2/5, 2/5, 1/5), equally likely, d = 1: the least divergence K(R) of encoders "
-        f"with logits of range <= R, for {len(ranges)} values of R from {ranges[0]} to {ranges[-1]}",
+        f"distributions (3/4, 1/4, 0) and (2/5, 2/5, 1/5), equally likely, d = 1: the least divergence K(R) of "
+        f"encoders with logits of range <= R, for {len(ranges)} values of R from {ranges[0]} to {ranges[-1]}",
         "d_KL(pi, M) = 0 reached at range O(log(1 / delta)) up to delta: K(R) exponentially small",
         f"R^2 K(R) in [{decimal_below(seen[0][0], 5)}, {decimal_above(seen[0][1], 5)}] for the first R, in "
         f"[{decimal_below(seen[-1][0], 5)}, {decimal_above(seen[-1][1], 5)}] for the last",
@@ -179,7 +179,7 @@ def best_rate(prices: list[Fraction]) -> Evidence:
         growing = proved(all(bool(b > a) for a, b in itertools.pairwise(shares)))
     return Evidence(
         "step",
-        f"the same laws: min over all R > 0 of K(R) + a R, a = epsilon C, for a = {prices[0]} .. {prices[-1]}",
+        f"the same distributions: min over all R > 0 of K(R) + a R, a = epsilon C, for a = {prices[0]} .. {prices[-1]}",
         "O(a log(1 / a)) by the proof of Theorem 3",
         f"between 2 a^(2/3) / 5 and a^(2/3) for each a; {decimal_below(shares[0], 5)} .. "
         f"{decimal_below(shares[-1], 5)} times a log(1 / a) or more, increasing",
@@ -255,8 +255,8 @@ def theorem_e_on_the_laws_of_lemma_4(occurrences: list[int]) -> Evidence:
         )
     return Evidence(
         "repair",
-        "the laws of Lemma 4 on the nine contexts of two of three tokens, d = d_h = 1, H = 5: six contexts held, three "
-        "of probability epsilon left out, R chosen for epsilon",
+        "the distributions of Lemma 4 on the nine contexts of two of three tokens, d = d_h = 1, H = 5: six contexts "
+        "held, three of probability epsilon left out, R chosen for epsilon",
         "d_KL(pi, T) <= inf {d_KL(pi, f): range <= R} + epsilon C_1 R + gamma",
         "; ".join(lines),
         Method(f"exact transformers; a bound of encoders of range R; balls of {BITS} bits", Means.EXACT, Means.BALLS),
@@ -280,7 +280,7 @@ def judged(instance: LeftOut, laws: list[tuple[Fraction, ...]] | None = None) ->
 
 
 def _completed(instance: LeftOut) -> list[list[Fraction]] | None:
-    """Laws on the contexts left out, with uniform ones on the others, where both sides are equal."""
+    """Distributions on the contexts left out, with uniform ones on the others, where both sides are equal."""
     if instance.laws is None:
         return None
     d_vocab = instance.laws.shape[1]

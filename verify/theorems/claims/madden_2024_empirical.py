@@ -1,4 +1,4 @@
-r"""Madden et al.: next-token laws as a text gives them, most of whose entries are zero.
+r"""Madden et al.: next-token distributions as a text gives them, most of whose entries are zero.
 
 Page: docs/claims/knots.md
 """
@@ -19,18 +19,19 @@ from verify.verdict import proved
 
 CLAIM = Claim(
     id="madden-2024.empirical",
-    title="The laws of a text",
+    title="The distributions of a text",
     source="Madden, Fox, Thrampoulidis (2024), the empirical setting",
     kind="statement",
     printed=(
-        "In the empirical setting, where a text gives the laws, the number of parameters that interpolate the laws of "
-        "T contexts is of the order of T N too, in a vocabulary of N tokens."
+        "In the empirical setting, where a text gives the distributions, the number of parameters that interpolate the "
+        "distributions of T contexts is of the order of T N too, in a vocabulary of N tokens."
     ),
     judgement="not-judged",
     truth=(
-        "Not judged. An empirical law with an entry that vanishes is the law of no softmax: with the mass x on the "
-        "entries that vanish the divergence is at least [[cost: -log(1 - x)]], and this is reached. Laws that are sure "
-        "of a token are labels, for which [[label: one]] number each is enough, and fewer in words of bits."
+        "Not judged. An empirical distribution with an entry that vanishes is the distribution of no softmax: with the "
+        "mass x on the entries that vanish the divergence is at least [[cost: -log(1 - x)]], and this is reached. "
+        "Distributions that are sure of a token are labels, for which [[label: one]] number each is enough, and fewer "
+        "in words of bits."
     ),
     reconstructed="the statement, from memory: the paper was at hand in its abstract only",
     page="docs/claims/knots.md",
@@ -46,7 +47,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _cost(share: Fraction) -> Evidence:
-    """The law (1/3, 2/3, 0, 0) and the softmax that keeps its proportions, with a share left for the others."""
+    """The distribution (1/3, 2/3, 0, 0) and the softmax that keeps its proportions, with a share for the rest."""
     law = (Fraction(1, 3), Fraction(2, 3))
     with ctx.workprec(_BITS):
         kept = [(1 - share) * p for p in law]
@@ -56,8 +57,8 @@ def _cost(share: Fraction) -> Evidence:
         )
     return Evidence(
         "part",
-        f"the law (1/3, 2/3, 0, 0), softmax laws with the mass {share} on the last two tokens: in the proportion of "
-        "the law, and in another",
+        f"the distribution (1/3, 2/3, 0, 0), softmax distributions with the mass {share} on the last two tokens: in "
+        "the proportion of the distribution, and in another",
         f"divergence >= {stated(CLAIM, 'cost', x=share)}",
         f"{float(divergence.mid()):.3g} and {float(worse.mid()):.3g} nats",
         Method(f"balls of {_BITS} bits", Means.BALLS),

@@ -1,4 +1,5 @@
-r"""The lower bound of Madden et al.: some transformer reaches arbitrary laws with parameters of the order of T (N - 1).
+r"""The lower bound of Madden et al.: some transformer reaches arbitrary distributions with parameters of the order of T
+(N - 1).
 
 Page: docs/claims/knots.md
 """
@@ -27,20 +28,20 @@ from verify.verdict import decided, proved
 
 CLAIM = Claim(
     id="madden-2024.lower",
-    title="A transformer of one layer that reaches arbitrary laws",
+    title="A transformer of one layer that reaches arbitrary distributions",
     source="Madden, Fox, Thrampoulidis (2024), lower bounds",
     kind="statement",
     printed=(
         "A layer of attention with several heads and a network of neurons, with an activation that is real analytic "
-        "and no polynomial, reaches arbitrary laws on T contexts with parameters of the order of [[order: T (N - 1)]]; "
-        "averaging the tokens is enough in place of attention."
+        "and no polynomial, reaches arbitrary distributions on T contexts with parameters of the order of [[order: T "
+        "(N - 1)]]; averaging the tokens is enough in place of attention."
     ),
     judgement="not-judged",
     truth=(
         "Not judged: the paper was not read. Proved here: with ReLU and [[heads: one]] head that looks at positions "
         "alone, [[enough: T (N - 1) + T - 1 + N + S]] numbers that depend on the task are enough, "
-        "[[above: T - 1 + N + S]] above the bound [[order: T (N - 1)]]: all laws of full support on any T distinct "
-        "contexts, in closed form. The neurons of the source have independent values at T codes, so that some "
+        "[[above: T - 1 + N + S]] above the bound [[order: T (N - 1)]]: all distributions of full support on any T "
+        "distinct contexts, in closed form. The neurons of the source have independent values at T codes, so that some "
         "readout has any log-odds. Averages with equal weights know no order: the embeddings have to make it known."
     ),
     reconstructed="the network and the constants: the paper was at hand in its abstract only",
@@ -71,7 +72,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def drawn_log_odds(*, d_vocab: int, facts: int) -> list[list[fmpq]]:
-    """Fractions, `[T, N - 1]`: the log-odds of laws of full support."""
+    """Fractions, `[T, N - 1]`: the log-odds of distributions of full support."""
     rng = np.random.default_rng([d_vocab, facts])
     return [[fmpq(int(p), int(q)) for p, q in rng.integers(1, 40, (d_vocab - 1, 2))] for _ in range(facts)]
 
@@ -110,7 +111,7 @@ def _reached(model: Model, contexts: np.ndarray, log_odds: list[list[fmpq]]) -> 
         f"{counted(facts, 'distinct context')} of {counted(n_ctx, 'token')} out of {d_vocab}, "
         f"log-odds drawn: one head by position, "
         f"{facts - 1 or 1} ReLU neurons, rational weights, {numbers} numbers that depend on the task",
-        f"the laws, exactly, with {stated(CLAIM, 'enough', **sizes)} numbers",
+        f"the distributions, exactly, with {stated(CLAIM, 'enough', **sizes)} numbers",
         "exactly the log-odds" if found == wanted else "other log-odds",
         Method("exact rationals", Means.EXACT),
         decided(found == wanted and len(np.unique(contexts, axis=0)) == facts and numbers is not None),
@@ -125,9 +126,9 @@ def _rounded() -> Evidence:
     worst = None if proof.divergence_upper is None else float(proof.divergence_upper.max())
     return Evidence(
         "part",
-        f"{made.task.n_contexts} random laws of {made.task.d_vocab} tokens, weights rounded to float64",
+        f"{made.task.n_contexts} random distributions of {made.task.d_vocab} tokens, weights rounded to float64",
         f"a divergence of {_SMALL:.0e} nats at most",
-        "no laws" if worst is None else f"at most {worst:.1e} nats",
+        "no distributions" if worst is None else f"at most {worst:.1e} nats",
         Method("integers, and balls for the attention", Means.EXACT, Means.BALLS),
         proved(worst is not None and worst <= _SMALL),
         {"sha256": made.model.sha256()},

@@ -1,4 +1,4 @@
-"""The upper bound of Madden et al.: k parameters reach arbitrary laws on about k / (N - 1) contexts at most.
+"""The upper bound of Madden et al.: k parameters reach arbitrary distributions on about k / (N - 1) contexts at most.
 
 Page: docs/claims/knots.md
 """
@@ -20,20 +20,20 @@ from verify.verdict import decided, proved
 
 CLAIM = Claim(
     id="madden-2024.upper",
-    title="How many arbitrary laws so many parameters reach at most",
+    title="How many arbitrary distributions so many parameters reach at most",
     source="Madden, Fox, Thrampoulidis (2024), upper bounds",
     kind="statement",
     printed=(
-        "A model with k parameters interpolates arbitrary next-token laws on [[printed: k / (N - 1)]] contexts at "
-        "most, up to a constant factor, in a vocabulary of N tokens."
+        "A model with k parameters interpolates arbitrary next-token distributions on [[printed: k / (N - 1)]] "
+        "contexts at most, up to a constant factor, in a vocabulary of N tokens."
     ),
     judgement="not-judged",
     truth=(
-        "Not judged: the paper was not read. Proved here: without any factor, for exact laws: a model with k entries "
-        "whose logits depend on them in a locally Lipschitz way reaches all laws on [[most: floor(k / (N - 1))]] "
-        "contexts at most, and almost no laws on more. ReLU neurons lose a number each: m of them on R^d reach no "
-        "more than [[neurons: m (d + 1) + 1]] log-odds of tokens, of their [[numbers: m (d + 2) + 1]] parameters. "
-        "About labels it says nothing."
+        "Not judged: the paper was not read. Proved here: without any factor, for exact distributions: a model with "
+        "k entries whose logits depend on them in a locally Lipschitz way reaches all distributions on "
+        "[[most: floor(k / (N - 1))]] contexts at most, and almost no distributions on more. ReLU neurons lose a "
+        "number each: m of them on R^d reach no more than [[neurons: m (d + 1) + 1]] log-odds of tokens, of their "
+        "[[numbers: m (d + 2) + 1]] parameters. About labels it says nothing."
     ),
     reconstructed="the constants: the paper was at hand in its abstract only",
     page="docs/claims/knots.md",
@@ -62,7 +62,7 @@ def _count(model: Model, facts: int) -> Evidence:
     return Evidence(
         "part",
         f"a head and {neurons} neurons, N = {model.d_vocab_out}, with {entries} entries: contexts on "
-        f"which arbitrary laws are reached; the shape is that of a memory of {facts} laws",
+        f"which arbitrary distributions are reached; the shape is that of a memory of {facts} distributions",
         f"{stated(CLAIM, 'most', k=entries, N=model.d_vocab_out)} contexts at most",
         f"{most.value} contexts at most",
         Method("a locally Lipschitz map raises no dimension; the entries are counted", Means.EXACT),
@@ -86,8 +86,8 @@ def _out_of_reach(*, width: int, neurons: int) -> Evidence:
     numbers = neurons * width + neurons + neurons + 1  # W_in, b_in, W_out, b_out
     return Evidence(
         "part",
-        f"m = {neurons} ReLU neurons on the codes of {count} contexts in R^{width}, laws of two tokens with integer "
-        f"log-odds: {found.combinations} combinations of activation patterns",
+        f"m = {neurons} ReLU neurons on the codes of {count} contexts in R^{width}, distributions of two tokens with "
+        f"integer log-odds: {found.combinations} combinations of activation patterns",
         f"{stated(CLAIM, 'neurons', m=neurons, d=width)} contexts at most, of {numbers} parameters",
         f"log-odds outside of all {found.combinations} subspaces, of dimension {found.largest_dimension} at most"
         if found.outside

@@ -1,4 +1,4 @@
-"""The least-squares bound of the slides: what the truncated logarithms of laws cost.
+"""The least-squares bound of the slides: what the truncated logarithms of distributions cost.
 
 Page: docs/claims/least_squares.md
 """
@@ -100,7 +100,7 @@ class Judged:
     Args:
         laws: Weights, `[T, N]`.
         rank: d.
-        divergence: Of each law from the truncation, nats, `[T]`.
+        divergence: Of each distribution from the truncation, nats, `[T]`.
         moments: Its bounds by moments.
         singular_values: Of $L P_1$.
     """
@@ -131,7 +131,7 @@ class Judged:
     def moments_hold(self) -> bool:
         r"""Whether the divergence is proved to be between its bounds by moments, up to a relative $2^{-16}$.
 
-        A law with tiny masses has next to two points, and then the bounds are next to equal.
+        A distribution with tiny masses has next to two points, and then the bounds are next to equal.
         """
         bounds = self.moments
         above = (bounds.two_point, bounds.upper, bounds.by_range, bounds.by_norm)
@@ -208,7 +208,7 @@ def _mass_bound(size: Enclosure, value: Enclosure) -> Enclosure:
 
 
 def random_instances(seeds: int) -> Iterator[tuple[Float64Array, int]]:
-    """Laws and ranks: logarithms of rank d with noise, from nearly uniform laws to masses of 1e-30 and less."""
+    """Distributions and ranks: logarithms of rank d with noise, from nearly uniform to masses of 1e-30 and less."""
     for seed in range(seeds):
         for contexts, d_vocab, rank in _SHAPES:
             for spread, noise in _SPREADS:
@@ -345,7 +345,7 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
     rows = sum(len(instance.laws) for instance in instances)
     yield Evidence(
         "claim",
-        f"the {rows} laws of these: KL is at least log(1 + V phi(-m)), and at most the two-point bound, "
+        f"the {rows} distributions of these: KL is at least log(1 + V phi(-m)), and at most the two-point bound, "
         "log(1 + V phi(M)), range^2 / 8 and norm^2 / 4, for the errors of the logits, up to a relative 2^-16",
         "between the bounds",
         f"between the bounds in {sum(x.moments_hold() for x in instances)} of {len(instances)} instances",

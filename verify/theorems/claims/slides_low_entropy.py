@@ -1,4 +1,4 @@
-r"""The bound for laws of low entropy of the slides of June 2024.
+r"""The bound for distributions of low entropy of the slides of June 2024.
 
 Page: docs/claims/theorem_2.md
 """
@@ -15,7 +15,7 @@ from verify.theorems.evidence import Comparison, Evidence, Means, Method, met, s
 
 CLAIM = Claim(
     id="slides.low-entropy",
-    title="Laws of low entropy, an earlier form",
+    title="Distributions of low entropy, an earlier form",
     source="Dana (slides of June 2024), Bound on the divergence",
     kind="statement",
     quotation=(

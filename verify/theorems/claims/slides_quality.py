@@ -32,7 +32,7 @@ CLAIM = Claim(
         "Not judged. Of what can be meant: attention with a given number of heads has a limit of quantity, whatever "
         "its widths, as the parity of n bits takes [[heads: n]] heads exactly. Sequence encoders have none: "
         "[[plane: d = 2]] is enough for any number of labels. With [[few: d < N - 1]] they have one of quality: some "
-        "laws cost a certified divergence, for all encoders."
+        "distributions cost a certified divergence, for all encoders."
     ),
     page="docs/claims/heads_of_any_width.md",
 )
@@ -92,13 +92,13 @@ def _any_number(d_vocab: int, contexts: int) -> Evidence:
 
 
 def _quality(d_vocab: int, d_model: int) -> Evidence:
-    """Laws that give one token half: their logarithms have the centred rank N - 1."""
+    """Distributions that give one token half: their logarithms have the centred rank N - 1."""
     laws = np.eye(d_vocab) * (d_vocab - 2) + np.ones((d_vocab, d_vocab))
     floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=d_model)
     return Evidence(
         "part",
-        f"N = {d_vocab}, the laws that give one token {d_vocab - 1}/{2 * (d_vocab - 1)} and the others equal shares: "
-        f"d = {d_model}",
+        f"N = {d_vocab}, the distributions that give one token {d_vocab - 1}/{2 * (d_vocab - 1)} and the others equal "
+        f"shares: d = {d_model}",
         "a divergence that is not 0",
         f"KL >= {floor.value:.3g} nats",
         Method("enclosures of singular values", Means.ENCLOSURES),

@@ -34,8 +34,9 @@ CLAIM = Claim(
     truth=(
         "Open in general: the least divergence, and the largest number of labels, that given d, d_h and H allow. "
         "Known: the number of columns is no limit of labels ([[heads: one]] head with [[columns: N + 1]] columns "
-        "holds every labelling of all [[contexts: N^2]] bigrams); it is one of the rank, so generic laws are not held; "
-        "some laws cost it at least a certified divergence; and some labelling of long contexts needs many heads."
+        "holds every labelling of all [[contexts: N^2]] bigrams); it is one of the rank, so generic distributions are "
+        "not held; some distributions cost it at least a certified divergence; and some labelling of long contexts "
+        "needs many heads."
     ),
     page="docs/claims/theorem_1.md",
 )
@@ -75,7 +76,7 @@ def _labels(d_vocab: int) -> Evidence:
 
 
 def _rank(d_vocab: int) -> Evidence:
-    """One head of the same widths as above has no more columns than N + 1: most laws of full support are not held."""
+    """One head of the widths above has at most N + 1 columns: most distributions of full support are not held."""
     contexts = all_contexts(d_vocab, 2)
     rank = RANK.at("rank", contexts=contexts, d_model=d_vocab, d_head=1, n_heads=1, with_skip=True)
     return Evidence(
@@ -97,7 +98,7 @@ def _laws(law: Fraction) -> Evidence:
     floor = exclusive_or_floor(law)
     return Evidence(
         "known",
-        f"XOR after 3 tokens with the laws ({law}, {1 - law}) and their mirrors: one head, of any widths",
+        f"XOR after 3 tokens with the distributions ({law}, {1 - law}) and their mirrors: one head, of any widths",
         "a divergence that is not 0, and is reached",
         f"KL >= {float(floor.value) if math.isfinite(floor.value) else 0.0:.6g} nats",
         Method("enclosures", Means.ENCLOSURES),

@@ -70,7 +70,7 @@ CLAIM = Claim(
     judgement="not-judged",
     truth=(
         "Not judged. If a module is [[heads: one]] head: for [[none: epsilon = 0]], where the right-hand side "
-        "vanishes whatever C is, XOR has [[facts: four]] questions, a law of full support after each, "
+        "vanishes whatever C is, XOR has [[facts: four]] questions, a distribution of full support after each, "
         "[[dimensions: d = 4]], so one module; the optimal map loses nothing, that head at least a certified positive "
         "number. With [[corrected: sqrt(2) P Z n]] on the right, P the probability of what is left out, Z the largest "
         "[[long: sqrt(1 + z^2)]], z the length of z_t, n := norm(WE), it holds, up to any positive gamma, for every f "
@@ -99,12 +99,13 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _too_few_modules()
     yield replace(reached(CLAIM, "corrected"), role="sharper")
     yield _modules_never_exceed(
-        "rational transformers with H = ceil(T / d) modules of width d <= 3, random and adversarial encoders and laws",
+        "rational transformers with H = ceil(T / d) modules of width d <= 3, random and adversarial encoders and "
+        "distributions",
         (random_instance(seed, modules=True) for seed in range(1000 if full else 60)),
     )
     sizes = _SIZES + (_SIZES_FULL if full else ())
     yield _modules_never_exceed(
-        "float64 transformers that hold random laws, with (N, S, d, T) = " + ", ".join(map(str, sizes)),
+        "float64 transformers that hold random distributions, with (N, S, d, T) = " + ", ".join(map(str, sizes)),
         (
             modules_instance(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, kept=kept, seed=0)
             for d_vocab, n_ctx, d_model, kept in sizes
@@ -191,7 +192,7 @@ def _constant_of_the_sizes(*, kept: int) -> Evidence:
     return Evidence(
         "sharper",
         f"N = k = d = 2, N_epsilon = {kept}, {-(-kept // d_model)} modules: one front end has full rank on each of "
-        f"the {len(rows)} sets of kept contexts, so that one C serves the laws of the encoders, whose "
+        f"the {len(rows)} sets of kept contexts, so that one C serves the distributions of the encoders, whose "
         "logits it has on the kept contexts",
         "some C that depends on the sizes only",
         f"C = {at_most(constant)}",

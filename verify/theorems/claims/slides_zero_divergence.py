@@ -38,7 +38,7 @@ CLAIM = Claim(
     page="docs/claims/distribution_memory.md",
 )
 
-_TOKENS = (3, 5, 9)  # 2^k + 1: laws of 1/2 and 2^-(k+1)
+_TOKENS = (3, 5, 9)  # 2^k + 1: distributions of 1/2 and 2^-(k+1)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -50,7 +50,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _logarithms(d_vocab: int) -> Int64Array:
-    """Base-2 logarithms of the laws that give one token 1/2 and the N - 1 = 2^k others equal shares, `[N, N]`."""
+    """Base-2 logs of the distributions that give one token 1/2 and the N - 1 = 2^k others equal shares, `[N, N]`."""
     return np.where(np.eye(d_vocab, dtype=bool), -1, -(d_vocab - 1).bit_length())
 
 
@@ -63,7 +63,7 @@ def _rank(logarithms: Int64Array) -> Evidence:
     rank = fmpz_mat(logarithms.tolist()).rank()
     return Evidence(
         "boundary",
-        f"N = {d_vocab}, the {len(logarithms)} laws that give one token 1/2 and the others equal shares: "
+        f"N = {d_vocab}, the {len(logarithms)} distributions that give one token 1/2 and the others equal shares: "
         "L = log pi, in units of log 2",
         f"rank L > {stated(CLAIM, 'printed', N=d_vocab)} = d",
         f"rank L = {rank}",
@@ -99,10 +99,10 @@ def _encoded(logarithms: Int64Array) -> Evidence:
     centred = _centred_rank(logarithms)
     return Evidence(
         "claim",
-        f"N = {d_vocab}, the same laws: an integer encoder with d = {E.shape[1]}, logits in units of log 2, and the "
-        "rank of L without the mean of each row",
+        f"N = {d_vocab}, the same distributions: an integer encoder with d = {E.shape[1]}, logits in units of log 2, "
+        "and the rank of L without the mean of each row",
         f"divergence 0, rank {stated(CLAIM, 'centred', N=d_vocab)}",
-        f"{'equal' if equal else 'different'} laws, rank {centred}",
+        f"{'equal' if equal else 'different'} distributions, rank {centred}",
         Method("exact rationals", Means.EXACT),
         decided(equal),
         compared=(
@@ -118,7 +118,7 @@ def _not_with_less(logarithms: Int64Array) -> Evidence:
     floor = ENCODER_DIVERGENCE.at("lower", laws=2.0**logarithms, d_model=rank - 1)
     return Evidence(
         "sharper",
-        f"N = {logarithms.shape[1]}, the same laws, d = {rank - 1}: the divergence is not 0",
+        f"N = {logarithms.shape[1]}, the same distributions, d = {rank - 1}: the divergence is not 0",
         "divergence 0 only if L without the mean of each row has rank at most d",
         f"KL >= {floor.value:.3g} nats",
         Method("enclosures of singular values", Means.ENCLOSURES),
@@ -129,7 +129,7 @@ def _not_with_less(logarithms: Int64Array) -> Evidence:
 
 
 def _of_rank_d() -> Evidence:
-    """Laws on 4 tokens with logarithms of rank 2: the first sentence of the claim, by a rational factorization."""
+    """Distributions on 4 tokens with logs of rank 2: the first sentence of the claim, by a rational factorization."""
     logarithms = np.array([[-1, -2, -3, -3], [-2, -1, -3, -3], [-1, -2, -3, -3]])
     exact = fmpz_mat(logarithms.tolist())
     rank = exact.rank()
@@ -139,8 +139,8 @@ def _of_rank_d() -> Evidence:
     equal = columns * W == fmpq_mat(exact)
     return Evidence(
         "claim",
-        f"{len(logarithms)} laws on 4 tokens whose logarithms have rank {rank}: a rational encoder with d = 2 has L "
-        "for its logits",
+        f"{len(logarithms)} distributions on 4 tokens whose logarithms have rank {rank}: a rational encoder with d = 2 "
+        "has L for its logits",
         "divergence 0 if L has rank d",
         f"{'equal' if equal else 'different'} logits",
         Method("exact rationals", Means.EXACT),

@@ -28,7 +28,7 @@ def cover_floor_in_balls(
     M_i)$.
 
     Args:
-        laws: Positive weights of T laws over N tokens; every float is taken exactly.
+        laws: Positive weights of T distributions over N tokens; every float is taken exactly.
         prior: Positive weights of the contexts.
         d_model: The rank d of the encoders, in 1 .. N - 2.
         cuts: (i, j, a, b) for every cone that is cut at $a v_i + b v_j$, (-1, -1, 0, 0) for every leaf, in preorder.
@@ -41,7 +41,7 @@ def cover_floor_in_balls(
         A ball; its lower end bounds the divergence of every encoder of rank d.
 
     Raises:
-        InputError: Cuts that do not cover everything, or moves and scales that are no moves to laws.
+        InputError: Cuts that do not cover everything, or moves and scales that are no moves to distributions.
 
     Example:
         >>> laws = [[6, 3, 1], [6, 1, 3]]
@@ -86,11 +86,11 @@ def _scaled(matrix: Matrix, factor: fmpq) -> list[list[fmpq]]:
 
 
 def _moved(law: list[fmpq], products: list[tuple[list[fmpq], list[list[fmpq]]]]) -> list[fmpq]:
-    """Return the law, moved by the mean of products of steps and matrices."""
+    """Return the distribution, moved by the mean of products of steps and matrices."""
     rows = [pair for step, matrix in products for pair in zip(step, matrix, strict=True)]
     moved = [p + sum((x * row[j] for x, row in rows), fmpq(0)) / len(products) for j, p in enumerate(law)]
     if min(moved) <= 0 or sum(moved) != 1:
-        raise InputError("moves", "lead to what is no law")
+        raise InputError("moves", "lead to what is no distribution")
     return moved
 
 

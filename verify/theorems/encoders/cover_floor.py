@@ -1,9 +1,9 @@
 r"""The least divergence of sequence encoders of a rank, from below to any accuracy: a cover of all directions.
 
 The logits of an encoder of rank d are orthogonal to a space of k = N - 1 - d directions besides the constants, the rows
-of a matrix. On a simplicial cone of matrices moves of the laws, one for each vertex, bound the divergence; cones are
-cut until the bound is good everywhere. The cuts are integers, so the cover is exact, and what was found for each cone
-is a certificate that is judged without the search.
+of a matrix. On a simplicial cone of matrices moves of the distributions, one for each vertex, bound the divergence;
+cones are cut until the bound is good everywhere. The cuts are integers, so the cover is exact, and what was found for
+each cone is a certificate that is judged without the search.
 
 Page: docs/claims/encoder_covers.md
 """
@@ -25,12 +25,12 @@ from verify.arithmetic.sums import total
 from verify.theorems.encoders.encoder_ceiling import checked_laws
 
 _BATCH = 256  # cones that are looked at together
-_ENTRIES = 2**20  # of the moved laws of a batch of leaves
+_ENTRIES = 2**20  # of the moved distributions of a batch of leaves
 _NEWTON, _FEWER, _INSIDE = 9, 3, 0.9  # steps of Newton, from moves that are near, and how far towards the edge at most
 _BACK = 0.95  # of the moves of the cone before, at most towards the edge, that those of its halves begin with
 _WEIGHINGS, _ROUNDS, _FLOOR = 4, 80, 1e-6  # how often vertices are weighed, by how many steps, from what at least
 _TRIED, _DESCENTS = 300, 4  # spaces of directions, and descents from the best of them
-_ROOM = 1.0 - 2.0**-20  # of the longest moves: the moved laws have to be positive
+_ROOM = 1.0 - 2.0**-20  # of the longest moves: the moved distributions have to be positive
 _LARGEST = 2**52  # of a vertex
 _LEAF: tuple[int, ...] = (-1, -1, 0, 0)
 _Bracket = tuple[Float64Array, Float64Array, Float64Array]
@@ -38,7 +38,7 @@ _Bracket = tuple[Float64Array, Float64Array, Float64Array]
 
 @dataclass(frozen=True, eq=False)
 class EncoderCover:
-    r"""Cones that cover all spaces of k directions, and moves of the laws that bound the divergence on each.
+    r"""Cones that cover all spaces of k directions, and moves of the distributions that bound the divergence on each.
 
     Args:
         cuts: In preorder, from each initial cone downwards: for a cone that is cut at $a v_i + b v_j$ the numbers
@@ -69,12 +69,13 @@ def encoder_cover(
     the largest mean small: at the saddle point no moves bound more. For k > 1 every vertex has moves of its own.
 
     Args:
-        laws: Positive weights, `[T, N]`, $N \ge 3$; the law is the row divided by its sum.
+        laws: Positive weights, `[T, N]`, $N \ge 3$; the distribution is the row divided by its sum.
         d_model: The rank d, in 1 .. N - 2; by default N - 2. There are `fewest_cones` to begin with: for 1 < d < N - 2
             too many from N = 7 on.
         prior: As in `verify.theorems.encoders.encoder_floor.encoder_floor`.
         relative: How near to the least divergence that is found the bound shall come.
-        reached: The divergence of an encoder, where one is known: for peaked laws descents from here may end above.
+        reached: The divergence of an encoder, where one is known: for peaked distributions descents from here may end
+            above.
         most: How many cones to look at.
 
     Returns:
@@ -82,7 +83,7 @@ def encoder_cover(
 
     Raises:
         InputError: Arguments of wrong shapes or ranges.
-        HypothesisError: A law without full support.
+        HypothesisError: A distribution without full support.
 
     Example:
         >>> cover = encoder_cover([[6, 3, 1], [6, 1, 3]], relative=0.001)
@@ -131,15 +132,16 @@ def cover_floor(
     r"""Bound the mean divergence of every encoder of rank d from below by a cover, in nats.
 
     Let $M_1, \dots, M_K$ be the vertices of a leaf, times its scales, and
-    $q_{t,ij} = \pi_t + \frac12 (\mu_{t,i} M_j + \mu_{t,j} M_i)$ laws. Every encoder whose logits are orthogonal to the
-    rows of a matrix of the cone has the divergence $\min_{i \le j} \sum_t \rho_t (H(q_{t,ij}) - H(\pi_t))$ or more;
-    with common moves $i = j$ is enough. The leaves cover all spaces of k directions.
+    $q_{t,ij} = \pi_t + \frac12 (\mu_{t,i} M_j + \mu_{t,j} M_i)$ distributions. Every encoder whose logits are
+    orthogonal to the rows of a matrix of the cone has the divergence
+    $\min_{i \le j} \sum_t \rho_t (H(q_{t,ij}) - H(\pi_t))$ or more; with common moves $i = j$ is enough. The leaves
+    cover all spaces of k directions.
 
     Why it is rigorous: the cones are cut again from the beginning, in integers; scales and moves are any floats, and
-    the moved laws and their entropies are enclosures, which have to be positive.
+    the moved distributions and their entropies are enclosures, which have to be positive.
 
     Args:
-        laws: Positive weights, `[T, N]`; the law is the row divided by its exact sum.
+        laws: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
         cover: Cuts, scales and moves, whoever found them.
         d_model: The rank d, in 1 .. N - 2; by default N - 2.
         prior: As in `verify.theorems.encoders.encoder_floor.encoder_floor`.
@@ -149,7 +151,7 @@ def cover_floor(
 
     Raises:
         InputError: Arguments of wrong shapes or ranges, or cuts that are no cuts of all cones.
-        HypothesisError: A law without full support.
+        HypothesisError: A distribution without full support.
     """
     weights, shares = _full(laws, prior)
     leaves = _leaves(_initial_cones(weights.shape[1], _checked_rank(d_model, weights.shape[1])), cover.cuts)
@@ -172,7 +174,7 @@ def cover_floor(
         moves = np.broadcast_to(cover.moves[part, ..., np.newaxis], (*scaled.shape[:1], *own[1:], 1))
         for i, j in itertools.combinations_with_replacement(range(corners), 2):
             if i != j and cover.moves.shape == common:
-                continue  # the mean of the laws at i and at j
+                continue  # the mean of the distributions at i and at j
             moved = total(scaled[:, i, np.newaxis] * moves[:, :, j], 2)
             if i != j:
                 moved = (moved + total(scaled[:, j, np.newaxis] * moves[:, :, i], 2)) * 0.5
@@ -190,7 +192,9 @@ def _full(laws: ArrayLike, prior: ArrayLike | None) -> tuple[Float64Array, Float
         raise InputError("laws", f"has {weights.shape[1]} tokens", "at least 3")
     weights, shares = weights[shares > 0.0], shares[shares > 0.0]
     if not (weights > 0.0).all():
-        raise HypothesisError("Theorem EC1 of encoders", "laws of full support", f"one has the entry {weights.min()}")
+        raise HypothesisError(
+            "Theorem EC1 of encoders", "distributions of full support", f"one has the entry {weights.min()}"
+        )
     return weights, shares
 
 
@@ -363,7 +367,7 @@ class _Search:
         return cones._replace(weights=weights, moves=moves, bounds=best)
 
     def pulled(self, scaled: Float64Array, moves: Float64Array) -> Float64Array:
-        """Return the moves, shortened where they lead out of the laws."""
+        """Return the moves, shortened where they lead out of the distributions."""
         cones, corners, size, tokens = scaled.shape
         directions = np.swapaxes(scaled, 1, 2).reshape(cones, size, -1)
         reach = (-(moves @ directions).reshape(*moves.shape[:2], corners, tokens) / self.laws[:, None]).max(axis=(2, 3))
@@ -379,7 +383,7 @@ class _Search:
         them.
 
         With $s_{ti}$ the slope by the moves of a context at a vertex, and $C_t$ the curvature of the weighted mean,
-        these are $\sum_t \rho_t s_{ti} C_t^{-1} s_{tj}$. Minus infinity where a moved law is none.
+        these are $\sum_t \rho_t s_{ti} C_t^{-1} s_{tj}$. Minus infinity where a moved distribution is none.
         """
         cones, corners, size, tokens = scaled.shape
         flat = np.swapaxes(scaled, 1, 2).reshape(cones, size, -1)

@@ -25,13 +25,13 @@ from verify.linear_algebra.singular_values import enclose_singular_values
 def mean_divergence(logits: Enclosure, laws: ArrayLike, *, prior: ArrayLike | None = None) -> tuple[float, float]:
     r"""Enclose $\sum_t \rho_t \mathrm{KL}(\pi_t \| \mathrm{softmax}(z_t))$ in nats.
 
-    Where the logits are near the logarithms of the laws, the upper end is the quadratic bound.
+    Where the logits are near the logarithms of the distributions, the upper end is the quadratic bound.
 
     Why it is rigorous: `divergence` and `quadratic_divergence_bound`, and sums of enclosures.
 
     Args:
         logits: Logits, `[T, N]`.
-        laws: Weights that are at least 0, `[T, N]`; the law is the row divided by its exact sum.
+        laws: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its exact sum.
         prior: As in `encoder_floor`.
 
     Returns:
@@ -51,7 +51,8 @@ def mean_divergence(logits: Enclosure, laws: ArrayLike, *, prior: ArrayLike | No
 def network_divergence(
     network: Model, task: Task, *, logits: Enclosure | None = None, progress: Progress | None = None
 ) -> tuple[float, float]:
-    r"""Enclose the mean divergence of a task's laws from a network's, weighted by the prior of the task, in nats.
+    r"""Enclose the mean divergence of a task's distributions from a network's, weighted by the prior of the task, in
+    nats.
 
     By Proposition 1 the upper end is an upper bound of the infimum over all encoders of rank d, since the logits of the
     network are those of an encoder.
@@ -60,7 +61,7 @@ def network_divergence(
 
     Args:
         network: The weights.
-        task: A task with laws.
+        task: A task with distributions.
         logits: Enclosure of the logits of the memorized contexts, if it is known already.
         progress: Called with the stage and the finished share of it.
 
@@ -95,7 +96,7 @@ def network_divergence(
 
 
 def _bounds(logits: Enclosure, laws: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Bounds of the divergence of each law; the upper ones also from the quadratic bound, where a law has no zeros."""
+    """Bound each divergence from both sides, from above also by the quadratic bound if a distribution has no zeros."""
     direct = divergence(logits, laws)
     lower, upper = np.maximum(direct.lower(), 0.0), direct.upper()
     full = np.flatnonzero(laws.min(axis=1) > 0.0)
@@ -153,17 +154,17 @@ def truncation_ceiling(laws: ArrayLike, d_model: int, *, prior: ArrayLike | None
     $$ \inf_{E, W} \; \sum_t \rho_t \, \mathrm{KL}\bigl(\pi_t \,\|\, \mathrm{softmax}(E_t W^\top)\bigr)
        \le \tfrac14 \sum_{i > d} \sigma_i\bigl(\mathrm{diag}(\sqrt{\rho_t}) \, L J\bigr)^2 , $$
 
-    $L$ the logarithms of the laws, $J = I - \frac1N \mathbf{1} \mathbf{1}^\top$.
+    $L$ the logarithms of the distributions, $J = I - \frac1N \mathbf{1} \mathbf{1}^\top$.
 
     Why it is rigorous: Hoeffding's lemma for the truncated singular value decomposition; the values are enclosed.
 
     Args:
-        laws: Positive weights, `[T, N]`; the law is the row divided by its exact sum.
+        laws: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
         d_model: The rank d, at least 0.
         prior: As in `encoder_floor`.
 
     Returns:
-        The bound, rounded up; infinite where a context of positive weight has a law with a zero.
+        The bound, rounded up; infinite where a context of positive weight has a distribution with a zero.
 
     Raises:
         InputError: Arguments of wrong shapes or ranges.
@@ -185,7 +186,7 @@ def truncation_ceiling(laws: ArrayLike, d_model: int, *, prior: ArrayLike | None
 
 
 def checked_laws(laws: ArrayLike, prior: ArrayLike | None, d_model: int) -> tuple[Float64Array, Float64Array]:
-    """Return the laws and the prior as float64 weights, whose exact sums normalize them.
+    """Return the distributions and the prior as float64 weights, whose exact sums normalize them.
 
     Args:
         laws: `[T, N]`.
@@ -193,10 +194,11 @@ def checked_laws(laws: ArrayLike, prior: ArrayLike | None, d_model: int) -> tupl
         d_model: A rank.
 
     Returns:
-        The weights of the laws and of the prior.
+        The weights of the distributions and of the prior.
 
     Raises:
-        InputError: Wrong shapes, a law or a prior that cannot be normalized, or a negative rank; names the argument.
+        InputError: Wrong shapes, a distribution or a prior that cannot be normalized, or a negative rank; names the
+            argument.
 
     Example:
         >>> checked_laws([[1, 3]], None, 0)
@@ -206,7 +208,7 @@ def checked_laws(laws: ArrayLike, prior: ArrayLike | None, d_model: int) -> tupl
     if weights.ndim != 2 or 0 in weights.shape:
         raise InputError("laws", f"has shape {weights.shape}", "[T, N] with at least one context and one token")
     if not (np.isfinite(weights).all() and weights.min() >= 0.0 and weights.any(axis=1).all()):
-        raise InputError("laws", "has a negative or non-finite entry, or a row of zeros", "laws in its rows")
+        raise InputError("laws", "has a negative or non-finite entry, or a row of zeros", "distributions in its rows")
     shares = np.ones(len(weights)) if prior is None else as_float64(prior, "prior")
     if shares.shape != (len(weights),) or not (np.isfinite(shares).all() and shares.min() >= 0.0 < shares.max()):
         raise InputError("prior", f"has shape {shares.shape}", f"{len(weights)} weights of at least 0, not all 0")

@@ -1,9 +1,10 @@
 r"""Lower bounds of the divergence of all sequence encoders of a rank, whatever their weights.
 
-The logits of an encoder of rank d lie in a subspace of dimension d. Moving a law orthogonally to that subspace, and to
-the constants, does not change its cross-entropy with the encoder's softmax, so the divergence is at least the entropy
-that such a move gains. A move against the residual of the logarithms gains a multiple of the square of the residual,
-and the squares of the residuals of all contexts add up to at least the squares of the last singular values.
+The logits of an encoder of rank d lie in a subspace of dimension d. Moving a distribution orthogonally to that
+subspace, and to the constants, does not change its cross-entropy with the encoder's softmax, so the divergence is at
+least the entropy that such a move gains. A move against the residual of the logarithms gains a multiple of the square
+of the residual, and the squares of the residuals of all contexts add up to at least the squares of the last singular
+values.
 
 What is searched for in floating point are weights of the tokens, step widths and blocks; any of them give a bound.
 
@@ -34,14 +35,14 @@ _OUTWEIGHING = 1.0 + 2.0**-40  # outweighs 120 roundings, and those of the coeff
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _COARSE, _FINE = 8, 30  # how often the interval of a step width shrinks: in the search, and at its end
 _REFINED = 0.1  # share of the bound above which the weights of a block are searched for more closely
-_EXPONENTS = (0.0, 0.5, 1.0)  # of the mean law, as weights of the tokens to begin with
+_EXPONENTS = (0.0, 0.5, 1.0)  # of the mean distribution, as weights of the tokens to begin with
 _SAMPLE = 256  # contexts that the search for weights looks at
 _FEW_TOKENS = 12  # up to so many, the weight of every token is searched for by itself
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    r"""A part of the laws that contributes to a bound: contexts, tokens, and what was found for them.
+    r"""A part of the distributions that contributes to a bound: contexts, tokens, and what was found for them.
 
     Args:
         contexts: Which contexts, `[m]`.
@@ -95,24 +96,24 @@ def encoder_floor(
     $$ \inf_{E, W} \; \sum_t \rho_t \, \mathrm{KL}\bigl(\pi_t \,\|\, \mathrm{softmax}(E_t W^\top)\bigr)
        \;\ge\; \sum_{i > d} \sigma_i\bigl(\mathrm{diag}(\sqrt{\rho_t a_t}) \, U\bigr)^2 . $$
 
-    On a subset of the tokens the same holds for the conditional laws with the priors $\rho_t \pi_t(A)$, and disjoint
-    blocks of contexts and tokens add up.
+    On a subset of the tokens the same holds for the conditional distributions with the priors $\rho_t \pi_t(A)$, and
+    disjoint blocks of contexts and tokens add up.
 
     Why it is rigorous: the theorem holds for any weights, steps and blocks; all of it, singular values included, is
     computed in enclosures, and the sums are rounded down.
 
     Args:
-        laws: Weights that are at least 0, `[T, N]`; the law is the row divided by its exact sum. A block takes part
-            where the laws are positive on it. An enclosure stands for all laws in it.
+        laws: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its exact sum. A block takes
+            part where the distributions are positive on it. An enclosure stands for all distributions in it.
         d_model: The rank d, at least 0.
         prior: Weight of each context, at least 0, `[T]`; the prior is the weights divided by their exact sum. Equal
             weights by default.
         blocks: Disjoint blocks with weights and steps; by default they are searched for.
-        cones: For $1 \le d \le N - 2$ and positive laws, how many cones of directions to look at for a better bound
-            (`verify.theorems.encoders.cover_floor`), if they can cover all: for d = N - 2, 3000 take half a second for
-            6 tokens
+        cones: For $1 \le d \le N - 2$ and positive distributions, how many cones of directions to look at for a better
+            bound (`verify.theorems.encoders.cover_floor`), if they can cover all: for d = N - 2, 3000 take half a
+            second for 6 tokens
             and 36 contexts, ten times as many bring the bound within 1 % of the infimum, 150 times as many for peaked
-            laws; more tokens take more. For smaller d a cone takes some milliseconds, and fewer do.
+            distributions; more tokens take more. For smaller d a cone takes some milliseconds, and fewer do.
 
     Returns:
         The bound; 0 for $d \ge N - 1$, where the infimum is 0.
@@ -163,7 +164,8 @@ def _block_floor(laws: Enclosure, prior: Float64Array, d_model: int, block: Bloc
     logarithms = log(part)
     means = total(logarithms * squares, 1) / total(squares, 0)
     residual = (logarithms - means.reshape(rows, 1)) * roots
-    # Where a law may be 0 its logarithm is no information, and so is all that follows: the context is left out.
+    # Where a distribution may be 0 its logarithm is no information, and so is all that follows: the context is left
+    # out.
     share = (Enclosure(reach_above(residual, squares)) * roots * steps / conditional).upper()
     curvature = (Enclosure(psi_above(share)) * squares / conditional).upper().max(axis=1, keepdims=True)
     gain = (steps - steps * steps * curvature).lower()[:, 0]
@@ -258,7 +260,7 @@ def _require_disjoint(blocks: Sequence[Block], shape: tuple[int, int]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Conditional laws of some contexts on some tokens, in floating point, for the search."""
+    """Conditional distributions of some contexts on some tokens, in floating point, for the search."""
 
     contexts: Int64Array
     tokens: Int64Array
@@ -284,7 +286,7 @@ class _Part:
         return _Part(self.contexts[rows], self.tokens, self.laws[rows], self.logarithms[rows], self.shares[rows])
 
     def weights(self, exponents: Sequence[float]) -> Float64Array:
-        """Roots of weights that are powers of the arithmetic and of the geometric mean of the laws."""
+        """Roots of weights that are powers of the arithmetic and of the geometric mean of the distributions."""
         arithmetic = np.log(self.shares @ self.laws / self.shares.sum())
         geometric = (self.shares @ self.logarithms) / self.shares.sum()
         return _normalized(0.5 * (exponents[0] * arithmetic + exponents[1] * geometric))
@@ -372,7 +374,7 @@ class _Search:
         return values[best], part, candidates[best]
 
     def refined(self, part: _Part, roots: Float64Array) -> Float64Array:
-        """Better weights: the exponents of two mean laws, then, for few tokens, each weight by itself."""
+        """Better weights: the exponents of two mean distributions, then, for few tokens, each weight by itself."""
         import scipy.optimize
 
         sample = part.sampled(max(_SAMPLE, 2 * self.d_model))

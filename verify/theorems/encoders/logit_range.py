@@ -1,4 +1,5 @@
-r"""How fast logits approach a law, how far their range has to grow for it, and what a bounded range costs: in balls.
+r"""How fast logits approach a distribution, how far their range has to grow for it, and what a bounded range costs: in
+balls.
 
 Page: docs/claims/logit_range.md
 """
@@ -45,7 +46,8 @@ def log_ratios(logits: Sequence[Number], law: Sequence[Fraction]) -> list[arb]:
 def judge_approximation(
     logits: Rows, laws: Laws, *, delta: Fraction, constant: Fraction | arb, exponent: int
 ) -> Verdict:
-    r"""Judge (16): $c \delta^\alpha \le |\log(\pi_j / \mathrm{softmax}(f)_j)| \le \delta$ on the support of every law.
+    r"""Judge (16): $c \delta^\alpha \le |\log(\pi_j / \mathrm{softmax}(f)_j)| \le \delta$ on the support of every
+    distribution.
 
     Args:
         logits: `[T, N]`.
@@ -70,7 +72,8 @@ def judge_approximation(
     if not (delta > 0 and constant > 0 and exponent >= 1) or len(logits) != len(laws) or not laws:
         raise InputError(
             "delta",
-            f"= {delta}, c = {constant}, alpha = {exponent}, {len(logits)} rows of logits for {len(laws)} laws",
+            f"= {delta}, c = {constant}, alpha = {exponent}, {len(logits)} rows of logits for {len(laws)} "
+            "distributions",
             "delta, c > 0, alpha >= 1 and as many rows",
         )
     verdicts = []
@@ -167,7 +170,8 @@ def scaling_constants(logits: Rows) -> tuple[arb, arb]:
 
 
 def mean_divergence(logits: Rows, laws: Laws, prior: Sequence[Fraction | int]) -> arb:
-    r"""Return the mean of $\mathrm{KL}(\pi_t \| \mathrm{softmax}(f_t))$ over contexts, in nats; laws may have zeros.
+    r"""Return the mean of $\mathrm{KL}(\pi_t \| \mathrm{softmax}(f_t))$ over contexts, in nats; distributions may have
+    zeros.
 
     Args:
         logits: f, `[T, N]`.
@@ -190,11 +194,11 @@ def mean_divergence(logits: Rows, laws: Laws, prior: Sequence[Fraction | int]) -
 
 
 def admissible_range_floor(first: Sequence[Fraction], second: Sequence[Fraction], delta: Fraction) -> arb:
-    r"""Return the least range that rank-one logits within $\delta$ of two laws can have: $(r - 2 \delta)(s - 2 \delta)
-    / (2 \delta)$.
+    r"""Return the least range that rank-one logits within $\delta$ of two distributions can have:
+    $(r - 2 \delta)(s - 2 \delta) / (2 \delta)$.
 
-    The first law is $(p, 1-p, 0)$ with $p > 1/2$, the second one $(a, a, b)$ with $a > b > 0$; $r = \log(p / (1-p))$
-    and $s = \log(a / b)$. Only the right half of (16) is used, on the supports.
+    The first distribution is $(p, 1-p, 0)$ with $p > 1/2$, the second one $(a, a, b)$ with $a > b > 0$;
+    $r = \log(p / (1-p))$ and $s = \log(a / b)$. Only the right half of (16) is used, on the supports.
 
     Why it is rigorous: the proof on the page, for every encoder of one dimension; balls.
 
@@ -207,7 +211,7 @@ def admissible_range_floor(first: Sequence[Fraction], second: Sequence[Fraction]
         A ball around the bound, for the logits after the first context; 0 where $2 \delta$ is not below r and s.
 
     Raises:
-        InputError: Laws of another form.
+        InputError: Distributions of another form.
 
     Source: refutes Dana, Pydi, Chevaleyre (2024), Lemma 4.
 
@@ -230,14 +234,14 @@ def divergence_floor_at_range(
     r"""Return a lower bound of the divergence of every rank-one encoder whose logits have a range of at most R, in
     nats.
 
-    For the laws of `admissible_range_floor`. With the differences $x = f_{11} - f_{12}$ and $y = f_{21} - f_{23}$, rank
-    one gives $|f_{21} - f_{22}| \ge |x y| / R$, so for any $x_0 \le r$ and $y_0 \le s$ the divergence is at least the
-    smallest of
+    For the distributions of `admissible_range_floor`. With the differences $x = f_{11} - f_{12}$ and
+    $y = f_{21} - f_{23}$, rank one gives $|f_{21} - f_{22}| \ge |x y| / R$, so for any $x_0 \le r$ and $y_0 \le s$ the
+    divergence is at least the smallest of
 
     $$ \rho_1 \, \mathrm{kl}(p, x_0), \quad \rho_2 (a + b) \, \mathrm{kl}\bigl(\tfrac{a}{a+b}, y_0\bigr), \quad
        \rho_2 \, 2a \log \cosh \frac{x_0 y_0}{2R} , $$
 
-    where $\mathrm{kl}(p, x)$ is the divergence of $(p, 1-p)$ from the law with the log-odds x.
+    where $\mathrm{kl}(p, x)$ is the divergence of $(p, 1-p)$ from the distribution with the log-odds x.
 
     Why it is rigorous: the proof on the page; $x_0$ and $y_0$ come from a search in floating point and need no proof,
     the three numbers are balls, and their lower ends are compared.
@@ -245,14 +249,14 @@ def divergence_floor_at_range(
     Args:
         first: $(p, 1-p, 0)$.
         second: $(a, a, b)$.
-        shares: Probabilities $\rho_1, \rho_2$ of all contexts with the first law, and of all with the second.
+        shares: Probabilities $\rho_1, \rho_2$ of all contexts with the first distribution, and of all with the second.
         largest: R > 0.
 
     Returns:
         A ball, all of which is a lower bound.
 
     Raises:
-        InputError: Laws of another form, or R not positive.
+        InputError: Distributions of another form, or R not positive.
 
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 3.
 
@@ -344,7 +348,7 @@ def ball(value: Number) -> arb:
 
 
 def _binary(p: fmpq, odds: arb) -> arb:
-    """Divergence of (p, 1 - p) from the law with the log-odds."""
+    """Divergence of (p, 1 - p) from the distribution with the log-odds."""
     q = 1 - p
     return arb(p) * arb(p).log() + arb(q) * arb(q).log() - p * odds + odds.exp().log1p()
 

@@ -1,7 +1,7 @@
-r"""Judges encoders for laws that are nearly a look-up table: what they cost, and every bound of Theorem 2.
+r"""Judges encoders for distributions that are nearly a look-up table: what they cost, and every bound of Theorem 2.
 
 An encoder gives the context t the logits $\lambda_t \langle w_j, e_t \rangle$. With $g = g(t)$ a token of one's choice,
-$\alpha_{t,j} = \langle w_g - w_j, e_t \rangle$ its leads and $p$ the law,
+$\alpha_{t,j} = \langle w_g - w_j, e_t \rangle$ its leads and $p$ the distribution,
 
 $$ C_t(\lambda) = A_t(\lambda) + \lambda \sum_{j \ne g} p_j \alpha_{t,j}, \qquad
    A_t(\lambda) = \log\Bigl(1 + \sum_{j \ne g} e^{-\lambda \alpha_{t,j}}\Bigr) $$
@@ -40,11 +40,11 @@ _SERIES = 18  # terms of the exponential series
 
 @dataclass(frozen=True, eq=False)
 class LookupLaws:
-    r"""What Theorem 2 looks at of some laws, enclosed.
+    r"""What Theorem 2 looks at of some distributions, enclosed.
 
     Args:
         d_vocab: N.
-        masses: The laws without the mass of the token g(t), `[T, N]`.
+        masses: The distributions without the mass of the token g(t), `[T, N]`.
         others: Where a token is not g(t), `[T, N]`.
         missing: $\varepsilon_t = 1 - p_t(g(t))$, `[T]`; of small relative radius.
         entropy: $H_t$ in nats, `[T]`; likewise.
@@ -73,7 +73,7 @@ def lookup_laws(laws: ArrayLike, tokens: Int64Array, prior: ArrayLike | None = N
     where no term is negative; $\varepsilon$ and $\delta$ are summed from the masses, never taken from 1.
 
     Args:
-        laws: Weights that are at least 0, `[T, N]`, N >= 2; the law is the row divided by its exact sum.
+        laws: Weights that are at least 0, `[T, N]`, N >= 2; the distribution is the row divided by its exact sum.
         tokens: g(t), `[T]`; any tokens.
         prior: Weights of the contexts, above 0, `[T]`; divided by their exact sum. Uniform by default.
 
@@ -186,7 +186,7 @@ def cross_entropy(laws: LookupLaws, leads: Enclosure, strengths: Enclosure | Arr
     r"""Enclose $C_t(\lambda_t)$, in nats, with a small relative radius where the leads are positive.
 
     Args:
-        laws: The laws.
+        laws: The distributions.
         leads: $\alpha_{t,j}$, `[T, N]`.
         strengths: $\lambda_t \ge 0$, `[T]`.
 
@@ -221,7 +221,7 @@ def enclose_printed_strength(laws: LookupLaws, leads: Enclosure, guess: Float64A
     below. Around the guess ever wider brackets are tried.
 
     Args:
-        laws: The laws.
+        laws: The distributions.
         leads: $\alpha_{t,j}$, `[T, N]`.
         guess: Where to look, `[T]`; not trusted.
 
@@ -256,7 +256,7 @@ def printed_cross_entropy(laws: LookupLaws, leads: Enclosure, strengths: Enclosu
     r"""Enclose $C_t = H_t + \lambda_t \sum_j p_j \alpha_{t,j}$, what it is for the solution of equation (6).
 
     Args:
-        laws: The laws.
+        laws: The distributions.
         leads: $\alpha_{t,j}$, `[T, N]`.
         strengths: The solutions, `[T]`, from `enclose_printed_strength`.
 
@@ -439,7 +439,7 @@ def _checked_tokens(values: ArrayLike, n_contexts: int, d_vocab: int) -> Int64Ar
 
 def _check_leads(laws: LookupLaws, leads: Enclosure) -> None:
     if leads.shape != laws.masses.shape:
-        raise InputError("leads", f"has shape {leads.shape}", f"{laws.masses.shape}, that of the laws")
+        raise InputError("leads", f"has shape {leads.shape}", f"{laws.masses.shape}, that of the distributions")
 
 
 def _largest_integer(values: NDArray) -> int:
@@ -447,7 +447,7 @@ def _largest_integer(values: NDArray) -> int:
 
 
 def _masses_without(weights: Float64Array, tokens: Int64Array) -> tuple[Enclosure, BoolArray]:
-    """Return the laws without the masses of some tokens, `[T, N]`, 0 where they are 0; and where other tokens are."""
+    """Return the masses without some tokens, `[T, N]`, 0 where they are 0; and where other tokens are."""
     others = np.arange(weights.shape[1]) != tokens[:, np.newaxis]
     rest = np.where(others, weights, 0.0)
     return _where(rest > 0.0, Enclosure(rest) / total(weights, 1).reshape(len(weights), 1), 0.0), others

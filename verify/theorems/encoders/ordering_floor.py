@@ -22,18 +22,20 @@ _MOST_TOKENS = 8  # of which all orders are enumerated
 def ordering_floor(laws: Any, *, prior: Sequence[Any] | None = None) -> float:
     r"""Bound the mean divergence of every sequence encoder of rank 1 from below, by the order of its tokens, in nats.
 
-    The logits of rank 1 are $E_t w$, so every softmax falls or rises along one order of the tokens. For a law $\pi$ let
-    the partial sums of $\bar\pi$ be the least concave sequence above those of $\pi$: means over pools of neighbours,
-    which fall, and no partial sum of $\bar\pi - \pi$ is negative. So $\langle \bar\pi - \pi, \log q \rangle \ge 0$ for
-    every $q$ that falls along the order, and $\mathrm{KL}(\pi \| q) \ge H(\bar\pi) - H(\pi)$. The bound is the least
-    over all orders of the mean over the contexts of the smaller one of both directions.
+    The logits of rank 1 are $E_t w$, so every softmax falls or rises along one order of the tokens. For a distribution
+    $\pi$ let the partial sums of $\bar\pi$ be the least concave sequence above those of $\pi$: means over pools of
+    neighbours, which fall, and no partial sum of $\bar\pi - \pi$ is negative. So
+    $\langle \bar\pi - \pi, \log q \rangle \ge 0$ for every $q$ that falls along the order, and
+    $\mathrm{KL}(\pi \| q) \ge H(\bar\pi) - H(\pi)$. The bound is the least over all orders of the mean over the
+    contexts of the smaller one of both directions.
 
-    Why it is rigorous: the laws, the pools and the partial sums are rational and checked, the entropies are balls, and
+    Why it is rigorous: the distributions, the pools and the partial sums are rational and checked, the entropies are
+        balls, and
     all orders are enumerated.
 
     Args:
-        laws: `[T, N]`, integers, fractions or floats at least 0, N at most 8; the law is the row divided by its exact
-            sum.
+        laws: `[T, N]`, integers, fractions or floats at least 0, N at most 8; the distribution is the row divided by
+            its exact sum.
         prior: Weights of the contexts, likewise, divided by their sum; equal by default.
 
     Returns:
@@ -72,14 +74,14 @@ def ordering_floor(laws: Any, *, prior: Sequence[Any] | None = None) -> float:
 
 
 def _gain(law: Law) -> arb:
-    """H(pooled) - H(law) for a law along which the softmax falls; 0 if the pools are none."""
+    """H(pooled) - H(distribution) for a distribution along which the softmax falls; 0 if the pools are none."""
     pooled = _pooled(law)
     partial, sums = fmpq(0), []
     for before, after in zip(law, pooled, strict=True):
         partial += after - before
         sums.append(partial)
     falls = all(left >= right for left, right in pairwise(pooled))
-    # <pooled - law, x> = sum of partial sums times (x_k - x_(k+1)), and x = log q falls.
+    # <pooled - distribution, x> = sum of partial sums times (x_k - x_(k+1)), and x = log q falls.
     if not falls or partial != 0 or any(entry < 0 for entry in sums):
         return arb(0)
     return _entropy(pooled) - _entropy(law)
@@ -97,6 +99,6 @@ def _pooled(law: Law) -> Law:
 
 
 def _entropy(law: Law) -> arb:
-    """Shannon's entropy of a rational law, nats."""
+    """Shannon's entropy of a rational distribution, nats."""
     balls = [arb(entry) for entry in law if entry != 0]
     return -sum((ball * ball.log() for ball in balls), arb(0))

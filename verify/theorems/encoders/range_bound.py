@@ -52,7 +52,7 @@ class RangeBound:
         """PROVED if the left-hand side is proved to be within the bound, REFUTED if it is proved not to be."""
         with ctx.workprec(BITS):
             change = self.transformer - self.encoder
-            # Logits of range 0 stay so under z: all laws are uniform, and the change is 0.
+            # Logits of range 0 stay so under z: all distributions are uniform, and the change is 0.
             if self.linear and (change <= self.bound or self.largest_range == 0):
                 return Verdict.PROVED
             return Verdict.REFUTED if change > self.bound else Verdict.UNDECIDED
@@ -80,7 +80,7 @@ def range_bound(
         kept: How many are kept, T.
         stream: $E_t$ of the encoder on the others, in the coordinates that W_U reads, `[M - T, d]`.
         occurrences: How often each context occurs, `[M]`, at least once each.
-        laws: The laws of the next token after all contexts, `[M, N]`; those of the encoder by default.
+        laws: The distributions of the next token after all contexts, `[M, N]`; those of the encoder by default.
 
     Returns:
         Both sides.
@@ -128,7 +128,7 @@ def _divergence(
 ) -> arb:
     if laws is not None:
         return mean_divergence(rows, laws, weights)
-    # The laws of the encoder are no rational numbers: lse(u) - lse(f) + <p, f - u>.
+    # The distributions of the encoder are no rational numbers: lse(u) - lse(f) + <p, f - u>.
     mean = arb(0)
     for row, own, weight in zip(rows, wanted, weights, strict=True):
         top = max(own)

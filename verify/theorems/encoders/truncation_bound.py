@@ -1,4 +1,5 @@
-r"""What it costs to replace the logarithms of laws by logits that are near them: divergence against squared distance.
+r"""What it costs to replace the logarithms of distributions by logits that are near them: divergence against squared
+distance.
 
 The logits $F_t$ are off by $z_t = F_t - \log \pi_t$, a constant in each row being free. Enclosed here are the
 divergence with a small relative error, its bounds by range, norm, variance and ends of $z$, and the singular values
@@ -27,7 +28,8 @@ _TERMS = 18  # of the series of phi, for |x| <= 1
 
 
 def sharp_divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
-    r"""Enclose the divergence of each law from the predicted one in nats, with a small relative error for near logits.
+    r"""Enclose the divergence of each distribution from the predicted one in nats, with a small relative error for near
+    logits.
 
     With $\bar z = z - \sum_i \pi_i z_i$ and $\varphi(x) = (e^x - 1 - x) / x^2$,
 
@@ -38,13 +40,13 @@ def sharp_divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
 
     Args:
         logits: Logits, `[T, N]`.
-        laws: Positive weights, `[T, N]`; the law is the row divided by its exact sum.
+        laws: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
 
     Returns:
         Enclosure `[T]`.
 
     Raises:
-        HypothesisError: A law with a zero.
+        HypothesisError: A distribution with a zero.
         InputError: Other shapes.
 
     Example:
@@ -86,13 +88,13 @@ def moment_bounds(logits: Enclosure, laws: Float64Array) -> MomentBounds:
 
     Args:
         logits: Logits, `[T, N]`.
-        laws: Positive weights, `[T, N]`; the law is the row divided by its exact sum.
+        laws: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
 
     Returns:
         The bounds.
 
     Raises:
-        HypothesisError: A law with a zero.
+        HypothesisError: A distribution with a zero.
         InputError: Other shapes.
 
     Source: Hoeffding (1963), inequality (4.16); Bennett (1962) for the two-point bound.
@@ -157,16 +159,16 @@ def _phi_at(x: Float64Array) -> Enclosure:
 
 
 def log_laws(laws: Float64Array) -> Enclosure:
-    r"""Enclose the logarithms $\log \pi_t(i)$ of laws, in nats: the matrix L.
+    r"""Enclose the logarithms $\log \pi_t(i)$ of distributions, in nats: the matrix L.
 
     Args:
-        laws: Positive weights, `[T, N]`; the law is the row divided by its exact sum.
+        laws: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
 
     Returns:
         Enclosure `[T, N]`.
 
     Raises:
-        HypothesisError: A law with a zero.
+        HypothesisError: A distribution with a zero.
         InputError: No matrix of finite weights that are at least 0.
 
     Example:
@@ -199,7 +201,7 @@ def log_law_singular_values(
     r"""Enclose the singular values of $L P_1$, largest first, in nats; of $L$, or weighted by the prior, on request.
 
     Args:
-        laws: Positive weights, `[T, N]`; the law is the row divided by its exact sum.
+        laws: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
         prior: Weights of the contexts, at least 0, `[T]`, which stand for $\rho_t$ after division by their exact sum:
             then the values are those of $\mathrm{diag}(\sqrt\rho)\, L P_1$.
         without_means: Whether the mean of each row is subtracted; False for $L$ itself.
@@ -208,7 +210,7 @@ def log_law_singular_values(
         Enclosure `[min(T, N)]`.
 
     Raises:
-        HypothesisError: A law with a zero.
+        HypothesisError: A distribution with a zero.
         InputError: Other shapes or ranges.
 
     Example:
@@ -336,7 +338,7 @@ def _checked_rank(rank: int) -> int:
 def _centred_error(logits: Enclosure, weights: Float64Array) -> Enclosure:
     r"""Return the errors $z - \sum_i \pi_i z_i$ of the logits, `[T, N]`."""
     if logits.shape != weights.shape:
-        raise InputError("logits", f"has shape {logits.shape}", f"{weights.shape}, that of laws")
+        raise InputError("logits", f"has shape {logits.shape}", f"{weights.shape}, that of distributions")
     error = logits - log(weights)
     with np.errstate(all="ignore"):
         # Any number may be subtracted from a row; near the mean, it saves digits where one mass is nearly all.
@@ -346,7 +348,7 @@ def _centred_error(logits: Enclosure, weights: Float64Array) -> Enclosure:
 
 
 def _mean(x: Enclosure, weights: Float64Array) -> Enclosure:
-    """Return the means of the rows under the laws, `[T]`."""
+    """Return the means of the rows under the distributions, `[T]`."""
     return total(x * weights, 1) / total(weights, 1)
 
 
@@ -356,6 +358,6 @@ def _checked(laws: Float64Array) -> Float64Array:
         raise InputError("laws", f"has shape {weights.shape}", "[T, N] with finite entries >= 0, at least one")
     if not weights.min() > 0.0:
         row, token = (int(i) for i in np.argwhere(weights == 0.0)[0])
-        value = f"the law of row {row} is 0 at token {token}"
-        raise HypothesisError("the logarithm of a law", "laws of full support", value)
+        value = f"the distribution of row {row} is 0 at token {token}"
+        raise HypothesisError("the logarithm of a distribution", "distributions of full support", value)
     return weights

@@ -16,7 +16,7 @@ from verify.theorems.evidence.quantifier import Quantifier
 from verify.theorems.evidence.theorems import ENCODER_DIVERGENCE
 
 _SIZES = ((3, 2, 1), (4, 6, 2))  # N, T, d
-_SPREAD = 0.01  # of the logarithms: for nearly uniform laws both sides are of second order, and nearly equal
+_SPREAD = 0.01  # of the logarithms: for nearly uniform distributions both sides are of second order, and nearly equal
 _SHARE = Fraction(9, 10)
 
 
@@ -43,8 +43,8 @@ def bracketed(role: Role) -> Evidence:
         shown.append(f"[{number(floor.value, digits=4, bound='lower')}, {number(reached, digits=4, bound='upper')}]")
     return Evidence(
         role,
-        f"nearly uniform laws, (N, T, d) = {', '.join(map(str, _SIZES))}: the bound from below, and an encoder of this "
-        f"rank within a factor {_SHARE} of it",
+        f"nearly uniform distributions, (N, T, d) = {', '.join(map(str, _SIZES))}: the bound from below, and an "
+        f"encoder of this rank within a factor {_SHARE} of it",
         f"infimum between the bound and the encoder, bound >= {_SHARE} of the encoder's divergence",
         f"infimum in {', '.join(shown)} nats",
         Method("singular values, divergences", Means.ENCLOSURES),

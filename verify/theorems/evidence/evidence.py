@@ -94,7 +94,7 @@ class Evidence:
         certified: What the certificate of this run says (e.g. ``"rank <= 3"``).
         method: How, and by which means.
         judged: Whether what the comparisons do not say was certified; `None` where they say all of it.
-        data: The instance, as plain JSON data, small enough to read: contexts, weights or laws.
+        data: The instance, as plain JSON data, small enough to read: contexts, weights or distributions.
         quantifier: Of how much it speaks. For all weights or all encoders it needs a comparison with what a theorem
             about all of them says of an instance, computed by the theorem's judge.
         compared: Relations between numbers, formulas of the claim and theorems, which the piece decides itself.

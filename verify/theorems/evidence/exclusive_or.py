@@ -23,15 +23,15 @@ CLOSE = Fraction(1, 10**5)
 
 
 def exclusive_or_laws(p: Fraction, *, n_ctx: int = 3) -> tuple[Any, list[list[Fraction]]]:
-    """Return the four contexts of the exclusive or, with the law (p, 1 - p) after two of them and its mirror after the
-    others.
+    """Return the four contexts of the exclusive or, with the distribution (p, 1 - p) after two of them and its mirror
+    after the others.
 
     Args:
         p: Probability of the more likely token.
         n_ctx: Tokens in a context.
 
     Returns:
-        Contexts `[4, n_ctx]`, and the laws.
+        Contexts `[4, n_ctx]`, and the distributions.
     """
     return exclusive_or_contexts(n_ctx), [[p, 1 - p]] * 2 + [[1 - p, p]] * 2
 

@@ -10,7 +10,7 @@ class Quantifier(enum.Enum):
     """Of how much a piece of evidence speaks."""
 
     THESE = "these weights"
-    """The very instances that are named: weights, laws, vectors or numbers."""
+    """The very instances that are named: weights, distributions, vectors or numbers."""
     SAMPLED = "sampled"
     """Instances that were drawn, of a statement about more."""
     EVERY = "every case"

@@ -70,7 +70,7 @@ HEADS_FOR_EVERY_LABELLING = _floor_of_weights(
 ONE_HEAD_DIVERGENCE = _floor_of_weights(
     "Theorem O1 of heads of any width", "docs/claims/theorem_1.md", "Theorem O1", relation_divergence_floor
 )
-"""The divergence of heads of any width, one unless said otherwise, from given laws."""
+"""The divergence of heads of any width, one unless said otherwise, from given distributions."""
 
 PARITY_ERRORS = _floor_of_weights(
     "Theorem H3 of parity", "docs/claims/heads_of_any_width.md", "Theorem H3", parity_errors
@@ -80,22 +80,22 @@ PARITY_ERRORS = _floor_of_weights(
 PARITY_DIVERGENCE = _floor_of_weights(
     "Theorem H3 of noisy parity", "docs/claims/heads_of_any_width.md", "Theorem H3", parity_floor
 )
-"""The mean divergence of a number of heads from the laws of a noisy parity."""
+"""The mean divergence of a number of heads from the distributions of a noisy parity."""
 
 COLLINEAR_DIVERGENCE = _floor_of_weights(
     "Theorem O2 of one head", "docs/claims/theorem_1.md", "Theorem O2", collinear_divergence_floor
 )
-"""The divergence of one head of width 1 from three laws."""
+"""The divergence of one head of width 1 from three distributions."""
 
 ENCODER_DIVERGENCE = _floor_of_encoders(
     "Theorem SE1 of encoders", "docs/claims/sequence_encoder.md", "Derivation", encoder_floor
 )
-"""The mean divergence of encoders of a rank from given laws."""
+"""The mean divergence of encoders of a rank from given distributions."""
 
 ORDER_OF_TOKENS = _floor_of_encoders(
     "the order of the tokens", "docs/claims/sequence_encoder.md", "Derivation", ordering_floor
 )
-"""The mean divergence of encoders of rank 1 from given laws."""
+"""The mean divergence of encoders of rank 1 from given distributions."""
 
 LINE = _floor_of_encoders(
     "the places on a line", "docs/claims/lookup_in_two_dimensions.md", "Derivation", least_arrangement_floor
@@ -103,7 +103,7 @@ LINE = _floor_of_encoders(
 """The divergence of encoders of rank 1 from labels with given masses."""
 
 RANGE = _floor_of_encoders("the range of rank one", "docs/claims/logit_range.md", "Derivation", admissible_range_floor)
-"""The range of logits of rank 1 that are near two laws."""
+"""The range of logits of rank 1 that are near two distributions."""
 
 RANGE_CEILING = _of_these(
     "Lemma 4, repaired", "docs/claims/logit_range.md", "Derivation", largest_range, gives="an upper bound"
@@ -113,7 +113,7 @@ RANGE_CEILING = _of_these(
 DIVERGENCE_AT_RANGE = _floor_of_encoders(
     "the cost of a range", "docs/claims/logit_range.md", "Derivation", divergence_floor_at_range
 )
-"""The divergence of encoders of rank 1 with logits of a bounded range from two laws."""
+"""The divergence of encoders of rank 1 with logits of a bounded range from two distributions."""
 
 TRADE_OFF = _floor_of_encoders("the price of a range", "docs/claims/logit_range.md", "Derivation", best_trade_off)
 """The least sum of divergence and price of the range, of encoders of rank 1."""
@@ -162,7 +162,7 @@ LEFT_OUT = _of_these(
 REPAIRED_THEOREM_2 = _of_these(
     "Theorem 2, repaired", "docs/claims/theorem_2.md", "Derivation", largest_deviation, gives="a value"
 )
-"""The constant C of given rows: below 1/2 the bounds hold for all laws and tokens."""
+"""The constant C of given rows: below 1/2 the bounds hold for all distributions and tokens."""
 
 LEAST_SQUARES = _of_these(
     "Theorem P2 of least squares",
@@ -187,6 +187,6 @@ ROOM_FOR_TOKENS = _of_these(
 """How long tokens may be that leave sinusoidal positions independent."""
 
 INTERPOLATED_LAWS = _ceiling_of_weights(
-    "the count of laws", "docs/claims/knots.md", "Derivation", most_interpolated_laws
+    "the count of distributions", "docs/claims/knots.md", "Derivation", most_interpolated_laws
 )
-"""How many contexts a model of a shape can have arbitrary laws on."""
+"""How many contexts a model of a shape can have arbitrary distributions on."""

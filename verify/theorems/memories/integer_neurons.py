@@ -34,7 +34,8 @@ def integer_margins(model: Model, task: Task) -> ObjectArray:
         The margins, Python integers, `[T]`; a label is held if its margin is above 0.
 
     Raises:
-        InputError: A model of another shape, one that is not of integers, or a task of laws or of a single token.
+        InputError: A model of another shape, one that is not of integers, or a task of distributions or of a single
+            token.
 
     Example:
         >>> from constructions.memories.keyed_words import keyed_words_memory

@@ -31,7 +31,8 @@ class KnotsProof:
 
     Args:
         margin_lower: By how much every largest logit of the target is above every other, at least, `[T]`, nats.
-        divergence_upper: For laws, how far the predicted law is from it, at most, `[T]`, nats; none for labels.
+        divergence_upper: For distributions, how far the predicted distribution is from it, at most, `[T]`, nats; none
+            for labels.
     """
 
     margin_lower: Float64Array

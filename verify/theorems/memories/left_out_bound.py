@@ -137,8 +137,8 @@ def left_out_bound(
         stream: The encoder's E on the others, in the coordinates that W_U reads, `[M - T, d]`; rational for a rational
             network.
         occurrences: How often each context occurs, `[M]`, at least once each.
-        laws: Laws after the contexts that are left out, `[M - T, N]`, each divided by its exact sum; by default those
-            of the encoder, the softmax of its logits.
+        laws: Distributions after the contexts that are left out, `[M - T, N]`, each divided by its exact sum; by
+            default those of the encoder, the softmax of its logits.
         witnesses: Look at so many of the z_t only, those that seem to be the longest; at all by default.
         precision: Bits of the balls for features, logits and z of a float64 network; by default float64. More bits help
             where G_1 is badly conditioned.
@@ -147,7 +147,7 @@ def left_out_bound(
         The enclosures.
 
     Raises:
-        InputError: Shapes that do not fit, occurrences or laws that are none, or no witnesses.
+        InputError: Shapes that do not fit, occurrences or distributions that are none, or no witnesses.
         HypothesisError: A rational network with scores that are no integer multiples of ln 2.
 
     Source: Dana, Pydi, Chevaleyre (2024), equations (14) and (15), corrected.
@@ -322,7 +322,7 @@ def _normalized(laws: ArrayLike, shape: tuple[int, ...]) -> Enclosure:
     if weights.shape != shape:
         raise InputError("laws", f"has shape {weights.shape}", shape)
     if not (np.isfinite(weights).all() and weights.min() >= 0.0 and weights.any(axis=1).all()):
-        raise InputError("laws", "has a row that is no law", "finite weights >= 0, not all of them 0")
+        raise InputError("laws", "has a row that is no distribution", "finite weights >= 0, not all of them 0")
     return Enclosure.exact(weights) / total(weights, 1).reshape(len(weights), 1)
 
 

@@ -1,4 +1,4 @@
-"""Tables of bits: any labels and laws, in every run of types of eleven and eight bits, by as many entries as said."""
+"""Tables of bits: any labels and distributions, in every run of 11 and 8 bits, by as many entries as said."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Random laws are laws, and the weights hold them: all of them, or as well as the encoder that was found."""
+"""Random distributions are distributions, and the weights hold them exactly, or as well as the encoder."""
 
 import numpy as np
 import pytest

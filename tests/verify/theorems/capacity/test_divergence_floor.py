@@ -221,7 +221,7 @@ def test_laws_that_one_head_can_hold_are_undecided() -> None:
     assert relation_divergence_floor(XOR, [[9, 1], [1, 9], [9, 1], [1, 9]]).lower == 0.0
     on_a_line = [[1, 1, 1], [4, 2, 1], [16, 4, 1]]
     assert collinear_divergence_floor(LINE, on_a_line).verdict is Verdict.UNDECIDED
-    # Labels are a limit of points on a line; equal laws are a point.
+    # Labels are a limit of points on a line; equal distributions are a point.
     for laws in (np.eye(3), [[1, 0, 0]] * 3, [[1, 1e-300, 1e-300]] * 3, [[5, 2, 1]] * 3):
         assert collinear_divergence_floor(LINE, laws, pieces=24).verdict is Verdict.UNDECIDED
 
@@ -326,8 +326,8 @@ def test_multipliers_that_leave_the_laws_bound_nothing() -> None:
     given_laws = _Given([[1, 3], [1, 1]], None, 2)
     eighth = fmpq(1, 8)
     assert given_laws.dual_value([(0, [-eighth, eighth])]) > 0
-    assert not given_laws.dual_value([(0, [eighth, eighth])]).is_finite()  # no law: the sum is not 1
-    assert not given_laws.dual_value([(0, [3 * eighth, -3 * eighth])]).is_finite()  # no law: an entry below 0
+    assert not given_laws.dual_value([(0, [eighth, eighth])]).is_finite()  # no distribution: the sum is not 1
+    assert not given_laws.dual_value([(0, [3 * eighth, -3 * eighth])]).is_finite()  # no distribution: an entry below 0
 
 
 def test_too_few_pieces_are_refused() -> None:

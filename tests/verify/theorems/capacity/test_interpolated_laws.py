@@ -1,4 +1,4 @@
-"""The count of laws is that of the entries, for any model of blocks."""
+"""The count of distributions is that of the entries, for any model of blocks."""
 
 import numpy as np
 import pytest

@@ -22,7 +22,7 @@ def test_the_count_excludes_one_head_fewer_and_no_more(d_vocab, n_ctx):
     def too_few(count):
         variables = count * free
         if count == 0:
-            return True  # one law for all contexts
+            return True  # one distribution for all contexts
         with mpmath.workprec(300):
             patterns = variables * mpmath.log(4 * mpmath.e * count * contexts / mpmath.mpf(variables), 2)
             return contexts >= variables and patterns < contexts

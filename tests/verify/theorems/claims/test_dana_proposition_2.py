@@ -1,4 +1,4 @@
-"""The evidence on Proposition 2: all of it is proved, and wrong factors, laws and bounds are not confirmed."""
+"""The evidence on Proposition 2: all of it is proved, and wrong factors, distributions and bounds are not confirmed."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def test_other_factors_are_refuted(monkeypatch):
 
 def test_laws_of_low_rank_have_no_gap(monkeypatch, spoil):
     monkeypatch.setattr(audit, "gap_laws", lambda tokens, rank: np.ones((rank + 1, tokens)))
-    assert audit._gap(3).verdict is Verdict.REFUTED  # they are not the laws of the statement
+    assert audit._gap(3).verdict is Verdict.REFUTED  # they are not the distributions of the statement
     monkeypatch.setattr(audit, "gap_laws", lambda tokens, rank: np.ones((rank + 1, tokens)) + np.eye(rank + 1, tokens))
     assert audit._gap(3).verdict is Verdict.PROVED
     spoil(audit.ENCODER_DIVERGENCE, lambda laws, d_model: encoder_floor(np.ones_like(laws), d_model))

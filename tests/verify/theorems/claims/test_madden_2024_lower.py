@@ -1,4 +1,4 @@
-"""Exact laws are certified, and none that are missed; sums that know no order are told."""
+"""Exact distributions are certified, and none that are missed; sums that know no order are told."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The count of laws is certified, and does not call labels that a network has out of reach."""
+"""The count of distributions is certified, and does not call labels that a network has out of reach."""
 
 import numpy as np
 

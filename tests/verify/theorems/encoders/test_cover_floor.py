@@ -186,7 +186,7 @@ def test_laws_are_closed_to_one_percent_by_few_cones(tokens, contexts, spread, m
 
 
 def test_moves_of_several_directions_stay_inside_however_many_steps_they_take(monkeypatch):
-    """A vertex that hardly counts does not hold them back; rounding once let them leave the laws."""
+    """A vertex that hardly counts does not hold them back; rounding once let them leave the distributions."""
     monkeypatch.setattr(judge, "_FEWER", 40)
     search = judge._Search(np.random.default_rng(0).dirichlet(np.ones(5), 10), np.ones(10), 2)
     cones = search.begun(judge._initial_cones(5, 2)[::12])

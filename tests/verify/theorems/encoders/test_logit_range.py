@@ -129,7 +129,7 @@ def test_what_is_out_of_range_is_refused() -> None:
     law = [HALVES]
     with pytest.raises(InputError, match="delta = 0"):
         judge_approximation([[0, 1]], law, delta=Fraction(0), constant=Fraction(1), exponent=1)
-    with pytest.raises(InputError, match="2 rows of logits for 1 laws"):
+    with pytest.raises(InputError, match="2 rows of logits for 1 distributions"):
         judge_approximation([[0, 1], [0, 1]], law, delta=Fraction(1), constant=Fraction(1), exponent=1)
     with pytest.raises(InputError, match="first is"):
         admissible_range_floor(SECOND, SECOND, Fraction(1, 10))

@@ -56,7 +56,7 @@ def surprise(p: fmpq) -> arb:
 
 @st.composite
 def problems(draw: st.DrawFn, *, rows: int = 3) -> tuple:
-    """Laws, tokens, leads that are positive, and a prior."""
+    """Distributions, tokens, leads that are positive, and a prior."""
     d_vocab = draw(st.integers(2, 6))
     laws = draw(law_arrays(d_vocab=d_vocab, rows=rows))
     tokens = np.array([draw(st.integers(0, d_vocab - 1)) for _ in range(rows)])

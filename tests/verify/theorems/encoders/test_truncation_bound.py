@@ -33,7 +33,7 @@ BITS = 400
 
 
 def exact_divergences(logits, weights):
-    """KL of each law from the softmax of exact float logits, as balls of high precision."""
+    """KL of each distribution from the softmax of exact float logits, as balls of high precision."""
     found = []
     for z, w in zip(logits.tolist(), weights.tolist(), strict=True):
         mass = sum(map(arb, w), arb(0))
@@ -44,7 +44,7 @@ def exact_divergences(logits, weights):
 
 
 def exact_moment_bounds(z, w):
-    """The five bounds of one law, as balls of high precision."""
+    """The five bounds of one distribution, as balls of high precision."""
     mass = sum(map(arb, w), arb(0))
     raw = [arb(x) - arb(p).log() for x, p in zip(z, w, strict=True)]
     mean = sum((arb(p) * x for p, x in zip(w, raw, strict=True)), arb(0)) / mass
@@ -181,7 +181,7 @@ def test_no_truncation_is_below_the_floor_for_all_encoders(case, rank):
 
 
 def closed_form_floor(tokens, size, rank, theta):
-    """The floor for the Hadamard laws by hand: all rows of L P1 are orthogonal and of one norm."""
+    """The floor for the Hadamard distributions by hand: all rows of L P1 are orthogonal and of one norm."""
     a, b = (float(x) for x in np.sort(np.unique(hadamard_laws(tokens, size))))
     with ctx.workprec(BITS):
         p = arb(a) / (tokens * (arb(a) + arb(b)) / 2)
