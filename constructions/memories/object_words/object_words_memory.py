@@ -44,8 +44,8 @@ def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construc
 
     Raises:
         InputError: A precision that is none.
-        HypothesisError: A task of distributions, or contexts of another length than 2 or 3; of three tokens one that stands in
-            two columns, one last token alone, or a type of 16 bits.
+        HypothesisError: A task of distributions, or contexts of another length than 2 or 3; of three tokens one that
+            stands in two columns, one last token alone, or a type of 16 bits.
         CapacityError: More objects than the precision tells apart.
         ResourceError: The table does not fit into memory.
 
