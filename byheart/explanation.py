@@ -5,10 +5,11 @@ Page: docs/commands.md
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from byheart.result import Field, Result, Section
 from constructions.errors import InputError
 from constructions.model.ablation import parts, without
 from constructions.model.model import Model
@@ -87,19 +88,25 @@ class Explanation:
         held = " is proved" if self.fate == "held" and self.undecided else ""
         return f"{self.outcome.word}: {context} -> {visible(self.token)}{held}; {found}{left}"
 
-    def summary(self) -> dict[str, Any]:
-        """Return the figures, as plain JSON data."""
-        return {
-            "headline": self.headline(),
-            "verdict": self.outcome.verdict.value,
-            "context": list(self.context),
-            "token": self.token,
-            "fact": self.fate,
-            "parts": len(self.ablations),
-            "holding": self.holding,
-            "undecided": self.undecided,
-            "ablations": [vars(each) for each in self.ablations],
-        }
+    def result(self) -> Result:
+        """Return what a command shows: the parts without which the fact is lost first."""
+        order = {"lost": 0, "undecided": 1, "held": 2}
+        ablations = sorted(self.ablations, key=lambda ablation: order[ablation.fate])
+        fields = (
+            Field("context", list(self.context), "the context", shown=False),
+            Field("token", self.token, "what follows the context", shown=False),
+            Field("fact", self.fate, "the fact in the model as it is: `held`, `lost` or `undecided`", shown=False),
+            Field("parts", len(self.ablations), "parts that were set to zero, one at a time"),
+            Field("holding", self.holding, "parts without which the fact is lost", shown=False),
+            Field("undecided", self.undecided, "parts of which it is not known whether the fact needs them"),
+            Field(
+                "ablations",
+                [vars(ablation) for ablation in ablations],
+                "the fact without each part",
+                columns={"part": "part", "kind": "kind", "fate": "the fact is", "token": "the answer is"},
+            ),
+        )
+        return Result(self.headline(), self.outcome.verdict, (Section("Set to zero, one at a time", fields),))
 
 
 def explain(

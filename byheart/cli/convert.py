@@ -1,13 +1,12 @@
 """`byheart convert`: a folder of an earlier program, proved again and stated in the words of this one."""
 
 import argparse
-from typing import Any
 
-from byheart.terminal.exit_codes import EXIT_CODES
+from byheart.result import Field, Result, Section
 from byheart.terminal.options import add_folder, add_out_options, add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
-from byheart.terminal.tables import Rows, print_summary
+from byheart.terminal.tables import show
 
 HELP = "prove a folder of an earlier version again, and write it as this one does"
 EXAMPLE = "byheart convert capitals --out capitals-today"
@@ -27,17 +26,14 @@ def run(options: argparse.Namespace) -> int:
     require_folder(options.folder)
     with progress_lines(options) as progress:
         found = convert(options.folder, options.out, overwrite=options.overwrite, progress=progress)
-    summary = {
-        "verdict": found.verdict.value,
-        "headline": found.headline(),
-        "asked": found.criterion.describe(found.subject.target),
-        "statements": [each.label for each in found.statements],
-        "out": str(options.out),
-    }
-    print_summary(options, summary, _tables)
-    return EXIT_CODES[found.verdict.value]
-
-
-def _tables(summary: dict[str, Any]) -> Rows:
-    rows = [("criterion", summary["asked"]), ("stated", ", ".join(summary["statements"])), ("in", summary["out"])]
-    return [("Proved again and written", rows)]
+    fields = (
+        Field("asked", found.criterion.describe(found.subject.target), "what was asked"),
+        Field(
+            "statements",
+            [stated.label for stated in found.statements],
+            "statements that were proved again",
+            note="by their `id`, of `runs` and `text` with the number format",
+        ),
+        Field("out", str(options.out), "the new folder"),
+    )
+    return show(options, Result(found.headline(), found.verdict, (Section("Proved again and written", fields),)))

@@ -1,13 +1,16 @@
 """`byheart memories`: what there is to build, what it needs and what it costs."""
 
 import argparse
-import json
-import sys
+from typing import TYPE_CHECKING
 
+from byheart.result import Field, Result, Section
 from byheart.terminal.exit_codes import PROVED
 from byheart.terminal.options import add_output_options
 from byheart.terminal.places import file_of_page
-from byheart.terminal.tables import print_tables
+from byheart.terminal.tables import show_several
+
+if TYPE_CHECKING:
+    from constructions.memories.memory import Memory
 
 HELP = "list the constructions, their requirements and sizes"
 EXAMPLE = "byheart memories"
@@ -22,35 +25,18 @@ def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
     from constructions.menu import MEMORIES
 
-    if options.json:
-        rows = [
-            {
-                "memory": each.name,
-                "needs": each.needs,
-                "parameters": each.cost,
-                "attention_only": each.attention_only,
-                "page": each.page,
-            }
-            for each in MEMORIES
-        ]
-        sys.stdout.write(json.dumps(rows) + "\n")
-        return PROVED
-    sys.stdout.write(f"{len(MEMORIES)} memories: what each needs, and what it costs\n")
-    if options.quiet:
-        return PROVED
-    sys.stdout.write("\n")
-    print_tables(
-        [
-            (
-                each.name,
-                [
-                    ("needs", each.needs),
-                    ("parameters", each.cost),
-                    ("layers", "attention only" if each.attention_only else "attention and neurons"),
-                    ("page", file_of_page(each.page)),
-                ],
-            )
-            for each in MEMORIES
-        ]
-    )
+    results = [_result(memory) for memory in MEMORIES]
+    show_several(options, f"{len(MEMORIES)} memories: what each needs, and what it costs", results)
     return PROVED
+
+
+def _result(memory: "Memory") -> Result:
+    fields = (
+        Field("memory", memory.name, "the name of the memory", shown=False),
+        Field("needs", memory.needs, "needs"),
+        Field("parameters", memory.cost, "parameters"),
+        Field("attention_only", memory.attention_only, "attention only, no neurons"),
+        Field("page", memory.page, "the page that proves it, in the source", shown=False),
+        Field("", file_of_page(memory.page), "page"),
+    )
+    return Result(f"{memory.name} needs {memory.needs}", None, (Section(memory.name, fields),))

@@ -6,14 +6,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from byheart.result import Field, Result, Section
 from byheart.terminal.argument_types import bound, count, path
 from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED, UNDECIDED
-from byheart.terminal.made import torch_row
 from byheart.terminal.options import add_folder, add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.streams import complain
-from byheart.terminal.tables import Rows, print_summary
+from byheart.terminal.tables import print_summary, show
+from verify.verdict import Verdict
 
 HELP = "run the weights in PyTorch, and compare with the certificate"
 EXAMPLE = "byheart run capitals"
@@ -61,8 +62,7 @@ def run(options: argparse.Namespace) -> int:
 
     dtype = options.dtype or "float32"
     summary = run_summary(options.folder, device=options.device, dtype=dtype, threads=options.threads)
-    print_summary(options, summary, _run_tables)
-    return EXIT_CODES[summary["verdict"]]
+    return show(options, _result(summary))
 
 
 def _require_one_use(options: argparse.Namespace) -> None:
@@ -123,8 +123,47 @@ def _missing_device(device: str) -> str:
     return ""
 
 
-def _run_tables(summary: dict[str, Any]) -> Rows:
+def _result(summary: dict[str, Any]) -> Result:
+    """Return the figures of a run as `run_summary` gives them; what does not apply is `None`."""
     from verify.runs.formats import every_run_is
 
-    every = [("every run", every_run_is(summary["dtype"]))] if summary["held_proved"] else []
-    return [("Measured", [(f"{summary['dtype']} on {summary['device']}", torch_row(summary)), *every])]
+    of_vectors = "mean_kl" not in summary
+    what = "output" if of_vectors else "logit"
+    fields = [
+        Field("dtype", summary["dtype"], "type of the numbers"),
+        Field("device", summary["device"], "device"),
+        Field("held", summary["held"], "right in this run, measured"),
+        Field(
+            "held_proved",
+            summary["held_proved"],
+            "right in every run, proved",
+            note="because no sum is rounded, all is within the rounding bound, or to first order (Lemma R15)",
+        ),
+        Field("all_held", summary["all_held"], "all are right in this run, measured", shown=False),
+        Field("accuracy", summary["accuracy"], "share whose largest output is right, measured"),
+        Field("least_margin", summary["least_margin"], "least margin of a right answer, measured", "nats"),
+    ]
+    losses = [
+        ("mean_kl", "KL from the targets, mean, measured", "nats"),
+        ("max_kl", "KL from the targets, largest, measured", "nats"),
+        ("mean_label_error", "distance from the values, mean, measured", ""),
+        ("max_label_error", "distance from the values, largest, measured", ""),
+    ]
+    fields += [Field(name, summary[name], words, unit) for name, words, unit in losses if name in summary]
+    judged = {True: "yes", False: "NO", None: "not judged"}[summary["within_bound"]]
+    fields += [
+        Field(
+            "max_output_error",
+            summary["max_output_error"],
+            "largest error of an output, measured",
+            note="its distance from the middle of its certified enclosure",
+        ),
+        Field("largest_bound", summary["largest_bound"], "what rounding explains, proved", "", "at most"),
+        Field("within_bound", summary["within_bound"], "every error is within its bound", shown=False),
+        Field("", judged, f"every {what} is within its bound"),
+        Field("note", summary["note"], "why nothing is judged"),
+        Field("seconds", summary["seconds"], "time of the run", "seconds", shown=False),
+    ]
+    every_run = every_run_is(summary["dtype"]) if summary["held_proved"] else None
+    sections = (Section("Run", tuple(fields)), Section("Every run", (Field("", every_run, "means"),)))
+    return Result(summary["headline"], Verdict(summary["verdict"]), sections)

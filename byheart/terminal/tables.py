@@ -4,14 +4,35 @@ import argparse
 import json
 import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
+
+from byheart.result import Result, json_text, screen, table_lines
+from byheart.terminal.exit_codes import EXIT_CODES, PROVED
 
 Table = tuple[str, Sequence[tuple[str, ...]]]
 """A title and rows of (what, value), or longer ones after the names of their columns."""
 
 Rows = Sequence[Table]
+
+
+def show(options: argparse.Namespace, result: Result) -> int:
+    """Print a result as the options ask, and return the exit code of its verdict."""
+    if options.json:
+        sys.stdout.write(json_text(result))
+    else:
+        width = shutil.get_terminal_size().columns
+        sys.stdout.write(screen(result, width=width, quiet=options.quiet, verbose=getattr(options, "verbose", False)))
+    return PROVED if result.verdict is None else EXIT_CODES[result.verdict.value]
+
+
+def show_several(options: argparse.Namespace, headline: str, results: Sequence[Result]) -> None:
+    """Print several results: as one list of JSON, or under one headline the sections of each."""
+    if options.json:
+        sys.stdout.write(json.dumps([result.json() for result in results]) + "\n")
+        return
+    together = Result(headline, None, tuple(section for result in results for section in result.sections))
+    show(options, together)
 
 
 def print_summary(
@@ -42,13 +63,7 @@ def print_tables(tables: Rows) -> None:
 
 def print_list(title: str, rows: Sequence[tuple[str, str]]) -> None:
     """Print a table of two columns; a path that is longer than the screen is neither cut nor broken."""
-    beside = max((len(name) for name, _ in rows), default=0) + 4
-    width = max(20, shutil.get_terminal_size().columns - beside - 1)
-    fold = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
-    lines = [title, ""]
-    for name, value in rows:
-        first, *rest = [line for part in value.split("\n") for line in fold.wrap(part)] or [""]
-        lines += [f"  {name:<{beside - 2}}{first}".rstrip(), *(" " * beside + line for line in rest)]
+    lines = table_lines(title, rows, shutil.get_terminal_size().columns)
     sys.stdout.write("\n".join([*lines, ""]) + "\n")
 
 

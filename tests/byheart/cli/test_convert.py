@@ -19,4 +19,4 @@ def test_an_earlier_folder_is_checked_once_it_is_converted(tmp_path, capsys):
     assert main(["convert", str(EARLIER), "--out", str(out)]) == 2
     assert "exists" in capsys.readouterr().err
     assert main(["convert", str(EARLIER), "--out", str(out), "--overwrite"]) == 0
-    assert "answers, runs (float32), text (float32)" in capsys.readouterr().out
+    assert "answers; runs (float32); text (float32)" in capsys.readouterr().out
