@@ -3,7 +3,7 @@
     import byheart
 
     memory = byheart.memorize({("France", "capital"): "Paris", ("Peru", "capital"): "Lima"})
-    memory                              # MEMORIZED, PROVED: 2 of 2 contexts; ...
+    memory                              # MEMORIZED, PROVED: 2 of 2 facts, ...
     memory["Peru", "capital"]           # 'Lima', proved; KeyError for what is no fact
     memory.ask(["Peru, capital"])       # all about each answer; also for contexts that are no facts
     memory.save("out/capitals")         # weights, facts, certificate, page

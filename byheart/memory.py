@@ -87,7 +87,7 @@ class Memory:
         >>> from byheart import memorize
         >>> memory = memorize({("France", "capital"): "Paris", ("Peru", "capital"): "Lima"})
         >>> memory["Peru", "capital"], ("Peru", "river") in memory, str(memory)[:33]
-        ('Lima', False, 'MEMORIZED, PROVED: 2 of 2 context')
+        ('Lima', False, 'MEMORIZED, PROVED: 2 of 2 facts, ')
         >>> [answer.token for answer in memory.ask(["France, capital", "Peru, capital"])]
         ['Paris', 'Lima']
     """

@@ -95,8 +95,8 @@ def export(
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     made = hold(task).save(Path(folder) / "facts")
         ...     report = export(Path(folder) / "facts", to="safetensors", dtype="float32", out=Path(folder) / "out")
-        >>> report["headline"][:36]
-        'MEMORIZED, PROVED: 2 of 2 contexts; '
+        >>> report["headline"][:33]
+        'MEMORIZED, PROVED: 2 of 2 facts, '
     """
     host = host_named(to)
     of_a_fold = None if isinstance(source, Model) or task is not None else _of_a_fold(Path(source))

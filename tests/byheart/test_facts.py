@@ -106,7 +106,7 @@ def test_what_holds_no_facts_is_refused(given: object, options: dict[str, object
 
 def test_facts_are_memorized_in_one_call(tmp_path: Path) -> None:
     memory = byheart.memorize(PAIRS, out=tmp_path / "out", seed=3)
-    assert str(memory).startswith("MEMORIZED, PROVED: 3 of 3 contexts")
+    assert str(memory).startswith("MEMORIZED, PROVED: 3 of 3 facts")
     assert (tmp_path / "out" / "certificate.json").is_file()
     assert {context: memory.ask(context).token for context in PAIRS} == PAIRS
     with pytest.raises(InputError, match=r"colour is no option of memorize$"):

@@ -25,7 +25,7 @@ from verify.arithmetic.exact_json import (
     require_sha256,
     require_text,
 )
-from verify.certificates.headline import OF_A_FOLD, OF_A_RULE, PROMPTS, PROVER_ALONE, Outcome, outcome
+from verify.certificates.headline import OF_A_FOLD, OF_A_RULE, OWN, PROMPTS, PROVER_ALONE, Outcome, outcome
 from verify.kernel.certificate import Certificate as KernelCertificate
 from verify.kernel.certificate import Criterion as KernelCriterion
 from verify.kernel.rule import Rule
@@ -303,7 +303,7 @@ class Certificate:
         """The answer to the question, by the numbers that stand here."""
         sample = self.statement(SAMPLE)
         found = self.subject.outcome(self.criterion, {**(sample.values if sample else {}), **self.answers.values})
-        found = said_by_heart(found, self.criterion, self.subject, self.statements)
+        found = said_of_runs(found, self.criterion, self.subject, self.statements)
         asides = (self.provenance[name] for name in ASIDES if name in self.provenance)
         return found.adding(*asides, *self.for_the_prover_alone(self.statements))
 
@@ -609,7 +609,7 @@ class CheckReport:
         sample = next((check.values for check in self.checks if check.id == SAMPLE), {})
         subject = self.certificate.subject
         found = subject.outcome(self.criterion, {**sample, **self.checks[0].values})
-        return said_by_heart(found, self.criterion, subject, self._proved_again)
+        return said_of_runs(found, self.criterion, subject, self._proved_again)
 
     @property
     def _proved_again(self) -> list[Statement]:
@@ -640,18 +640,35 @@ class CheckReport:
         }
 
 
-def said_by_heart(found: Outcome, criterion: Criterion, subject: Subject, statements: Sequence[Statement]) -> Outcome:
-    """Return what came of a question, as a person asks it of a text: how much of it is said, and by what runs.
+def said_of_runs(found: Outcome, criterion: Criterion, subject: Subject, statements: Sequence[Statement]) -> Outcome:
+    """Return a yes about all contexts with where it is so, in every run of a number format or in real arithmetic.
+
+    The parameters stand in the place of the bounds, which are among the figures. Of a text that is learned whole it is
+    said how much of it is said. Any other answer stays as it is, and that about a rule.
 
     Args:
-        found: The answer about the windows.
-        criterion: The question: of all contexts, or else the answer stays as it is.
+        found: The answer about the contexts.
+        criterion: The question.
         subject: What it is about.
-        statements: What is proved, the ``text`` among them; without one the answer stays as it is.
+        statements: What is proved.
     """
-    texts = [each for each in statements if each.id == TEXT]
-    if not texts or criterion.asked != "held" or found.verdict is not Verdict.PROVED:
+    if criterion.asked != "held" or found.verdict is not Verdict.PROVED or subject.is_of_a_rule:
         return found
+    if any(stated.id == TEXT for stated in statements):
+        return _said_by_heart(found, subject, statements)
+    formats = [
+        stated.named["format"]
+        for stated in statements
+        if stated.id == RUNS and stated.values["held"] == stated.values["contexts"]
+    ]
+    where = f"in every {formats[-1]} run" if formats else "in real arithmetic"
+    whose = found.parts[-1:] if subject.origin == OWN else ()
+    return replace(found, parts=(f"{found.parts[0]}, {where}", _parameters(subject), *whose))
+
+
+def _said_by_heart(found: Outcome, subject: Subject, statements: Sequence[Statement]) -> Outcome:
+    """Return a yes about the windows of a text as a person asks it: how much of the text is said, and by what runs."""
+    texts = [each for each in statements if each.id == TEXT]
     text, values = texts[-1], texts[-1].values
     name = "character" if "characters" in values else "byte"
     size = int(values.get("characters", values["bytes"]))
@@ -665,8 +682,12 @@ def said_by_heart(found: Outcome, criterion: Criterion, subject: Subject, statem
         if each.id == RUNS and dtype == REALS:
             windows = f"{each.values['held']:,} of {counted(each.values['contexts'], 'window')}"
             parts.append(f"{windows} held in every {each.named['format']} run")
+    return replace(found, word="BY HEART, PROVED", parts=(said, *parts, _parameters(subject)))
+
+
+def _parameters(subject: Subject) -> str:
     size = subject.sizes["parameters"]
-    return replace(found, word="BY HEART, PROVED", parts=(said, *parts, f"{size:,} {inflected('parameter', size)}"))
+    return f"{size:,} {inflected('parameter', size)}"
 
 
 def held_mask(text: str, contexts: int) -> set[int]:

@@ -23,6 +23,9 @@ OF_A_FOLD = TOKEN_BY_TOKEN
 OWN = "own"
 """The origin of targets that are neither counts of a text nor cells of a table, such as a model's own outputs."""
 
+TABLE = "table"
+"""The origin of the answers of a table, one for each row."""
+
 PROMPTS = "prompts"
 """The origin of the answers to prompts, each said whole."""
 
@@ -34,7 +37,7 @@ VACUOUS = "NO BETTER THAN A GUESS"
 _TARGETS = {
     "smoothed counts": "targets from smoothed counts",
     "most frequent": "targets are the most frequent answers",
-    "table": "one target for each context",
+    TABLE: "one target for each context",
     PROMPTS: "each answer decoded greedily to its end",
     OWN: "custom targets, not from counts",
 }
@@ -85,9 +88,6 @@ def outcome(
     target: str,
     origin: str,
     by: str = "PROVED",
-    word: str = "MEMORIZED",
-    noun: str = "",
-    where: str = "",
 ) -> Outcome:
     """Return the answer to a question from numbers about the contexts, whoever obtained them.
 
@@ -101,9 +101,6 @@ def outcome(
         target: ``"labels"``, ``"laws"`` or ``"values"``.
         origin: Where the targets come from (`Subject.origin`).
         by: How the numbers were obtained: ``"PROVED"``, ``"MEASURED"`` or ``"SAMPLED"``.
-        word: What is said where everything is held.
-        noun: What is counted; by default contexts, or the inputs of a rule.
-        where: What is said behind the count, such as ``"in every float32 run"``.
 
     Returns:
         The answer, whose text is the first line of every output.
@@ -111,7 +108,7 @@ def outcome(
     Example:
         >>> values = {"contexts": 3, "held": 3, "wrong": 0, "guess_held": 2}
         >>> print(outcome(values, Criterion(), target="labels", origin="table"))
-        MEMORIZED, PROVED: 3 of 3 contexts; a guess that ignores the context gets 2; one target for each context
+        MEMORIZED, PROVED: 3 of 3 facts; a guess that ignores the context gets 2; one target for each context
         >>> print(outcome({**values, "held": 2, "wrong": 1}, Criterion(), target="labels", origin="table").word)
         NOT MEMORIZED
     """
@@ -126,11 +123,11 @@ def outcome(
         near = "NEAR" if criterion.asked == "at-most" else "REPRODUCES"  # a small mean reproduces nothing
         words = f"{near} ITS TARGETS{'' if whole else ' AS ASKED'}, {by}"
     elif verdict is Verdict.PROVED:
-        words = f"{word if whole else 'AS ASKED'}, {by}"
+        words = f"{'MEMORIZED' if whole else 'AS ASKED'}, {by}"
     else:
-        no = f"NOT {word if whole else 'AS ASKED'}"
+        no = f"NOT {'MEMORIZED' if whole else 'AS ASKED'}"
         words = no if verdict is Verdict.REFUTED else "NOT DECIDED"
-    noun = noun or ("input" if origin.startswith(OF_A_RULE) else "fact" if origin == PROMPTS else "context")
+    noun = "input" if origin.startswith(OF_A_RULE) else "fact" if origin in (PROMPTS, TABLE) else "context"
     sampled = "drawn" in values and held < contexts
     if sampled:
         words = {Verdict.UNDECIDED: "SAMPLED", Verdict.REFUTED: f"{words}, SAMPLED"}.get(verdict, words)
@@ -146,7 +143,7 @@ def outcome(
         count = f"{held} of {counted(contexts, noun)} memorized, {wrong} {by.lower()} wrong"
     if target != "labels" and criterion.asked != "at-most" and criterion.tolerance != TOLERANCE:
         count += f", within {criterion.within}{_unit(target)}"
-    parts = [f"{count}, {where}" if where else count]
+    parts = [count]
     if sampled:
         parts.append(f"{wrong} {by.lower()} wrong")
         parts.append(sampled_bound(int(values["wrong_upper"]), int(contexts), "are wrong"))

@@ -19,7 +19,7 @@ def test_the_command_exports(tmp_path, capsys):
     assert main([*words, "--out", str(tmp_path / "a")]) == 0
     assert main(["export", str(tmp_path / "a"), "--to", "safetensors", "--dtype", "float32"]) == 0
     shown = capsys.readouterr().out
-    assert "MEMORIZED, PROVED: 20 of 20 contexts;" in shown and "as written for safetensors in float32" in shown
+    assert "MEMORIZED, PROVED: 20 of 20 contexts," in shown and "as written for safetensors in float32" in shown
     assert (tmp_path / "a-safetensors" / "parity.json").is_file()
     assert main(["export", str(tmp_path / "a"), "--to", "safetensors"]) == 2
 

@@ -48,7 +48,7 @@ def test_twelve_facts_take_eight_lines_at_most_and_one_if_wanted_quiet(tmp_path,
     table.write_text("".join(f"c{i},{kind},{kind}{i}\n" for i in range(6) for kind in ("capital", "river")))
     assert main(["memorize", str(table), "--quick", "--out", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr().out.splitlines()
-    assert len(shown) <= 8 and shown[0].startswith("MEMORIZED, PROVED: 12 of 12 contexts")
+    assert len(shown) <= 8 and shown[0].startswith("MEMORIZED, PROVED: 12 of 12 facts")
     assert shown[2].endswith("12 of 12 right in every float32 run, proved.")
     assert main(["memorize", str(table), "--quick", "--quiet", "--out", str(tmp_path / "quiet")]) == 0
     quiet = capsys.readouterr()
@@ -133,7 +133,7 @@ def test_a_file_that_is_a_table_is_read_as_one_and_what_was_found_is_said(tmp_pa
     table = written(tmp_path / "facts.csv", FACTS)
     assert main(["memorize", table, "--out", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("MEMORIZED, PROVED: 3 of 3 contexts") and "semicolon" in shown and "--no-header" in shown
+    assert shown.startswith("MEMORIZED, PROVED: 3 of 3 facts") and "semicolon" in shown and "--no-header" in shown
     assert f"byheart ask {tmp_path / 'out'} 'France, capital'" in shown
     assert main(["memorize", table, "--no-header", "--out", str(tmp_path / "four"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["memorized"] == 4

@@ -24,7 +24,7 @@ def test_a_folder_is_exported_with_its_task(tmp_path):
     report = export(tmp_path / "in", to="safetensors", out=tmp_path / "out")
     assert report["measured"]["original"] == network.sha256() and report["task"] == task.sha256()
     assert report["proved"] == {"held": task.n_contexts, "wrong": 0}
-    assert report["headline"].startswith("MEMORIZED, PROVED: 12 of 12 contexts;") and report["verdict"] == "PROVED"
+    assert report["headline"].startswith("MEMORIZED, PROVED: 12 of 12 contexts,") and report["verdict"] == "PROVED"
     assert "as written for safetensors in float64" in report["headline"]
     (run,) = report["measured"]["runs"].values()
     assert run["held"] == task.n_contexts and run["mean_loss"] < 1e-20

@@ -17,7 +17,7 @@ from tests.exports import MODELS, task_of
 
 FACTS = {("France", "capital"): "Paris", ("Peru", "capital"): "Lima"}
 REPORT = {
-    "headline": "MEMORIZED, PROVED: 2 of 2 contexts",
+    "headline": "MEMORIZED, PROVED: 2 of 2 facts",
     "host": "huggingface",
     "written_as": "gpt2",
     "dtype": "float32",
@@ -36,7 +36,7 @@ def test_what_a_card_says_is_in_the_report():
     task = byheart.read_facts(FACTS).task
     card = model_card(REPORT, task, "load(FOLDER, trust_remote_code=True)(TEXT)")
     assert card.startswith("---\nlibrary_name: transformers\n")
-    assert "**MEMORIZED, PROVED: 2 of 2 contexts**" in card and "99 parameters in float32" in card
+    assert "**MEMORIZED, PROVED: 2 of 2 facts**" in card and "99 parameters in float32" in card
     assert "2 of 2 are right, 0 wrong" in card and "in one run each: GPT2LMHeadModel 1." in card
     assert "France, capital -> Paris" in card
     assert "load(\".\", trust_remote_code=True)('France, capital, ')" in card and "asks nothing" in card

@@ -12,7 +12,7 @@ from tests.byheart.report.test_page import a_run
 from verify.runs.formats import every_run_is
 
 MADE = Figures(
-    headline="MEMORIZED, PROVED: 3 of 3 contexts",
+    headline="MEMORIZED, PROVED: 3 of 3 facts",
     verdict="PROVED",
     reading="2 rows",
     target="labels",
