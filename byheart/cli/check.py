@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from byheart.result import Field, Result, Section
 from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import EXIT_CODES, worst
 from byheart.terminal.failures import error_fields, interrupted_after, meant
@@ -25,7 +26,8 @@ from byheart.terminal.options import (
 )
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
-from byheart.terminal.tables import Rows, print_summary
+from byheart.terminal.tables import show
+from verify.verdict import Verdict
 
 if TYPE_CHECKING:
     from byheart.coq.compiled import CoqReport
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from constructions.tasks.criterion import Criterion
     from verify.certificates.certificate import CheckReport
     from verify.edits.certificate import EditCheck
-    from verify.verdict import Verdict
 
 _FAST = "checked by the fast prover"
 
@@ -92,8 +93,7 @@ def run(options: argparse.Namespace) -> int:
     [folder] = options.folder
     with progress_lines(options) as progress:
         report = _report(options, folder, progress=progress)
-    print_summary(options, report.summary(), _check_tables)
-    return EXIT_CODES[report.verdict.value]
+    return show(options, _result(report.summary()))
 
 
 def _require_coq_alone(options: argparse.Namespace) -> None:
@@ -296,16 +296,45 @@ def _check_fast(options: argparse.Namespace, folder: Path, beside: list[str], **
     return replace(report, asides=(*report.asides, _FAST, *beside))
 
 
-def _check_tables(summary: dict[str, Any]) -> Rows:
-    rows = [("criterion", summary["asked"]), ("method", summary["path"])]
-    rows += [(each["id"], f"{each['verdict']}: {each['reason']}") for each in summary["statements"]]
-    if summary["verdict"] == "UNDECIDED" and summary["path"] == "the kernel":
-        rows.append(("what is left", "--fast lets the fast prover check it"))
-    if "axioms" not in summary:
-        return [("Proved again" if summary["statements"] else "Not proved", rows)]
-    rows.append(("rests on", ", ".join(summary["axioms"]) or "nothing"))
-    rows.append(("as in the certificate", ", ".join(summary["compared"])))
-    rows.append(("says nothing of", ", ".join(summary["beside"]) or "no statement of it"))
-    return [
-        ("Proved by Coq" if summary["axioms"] else "Not proved", [*rows, ("trusted", "; ".join(summary["trusted"]))])
+def _result(summary: dict[str, Any]) -> Result:
+    """Return what a checker found, of whatever it has checked."""
+    undecided = summary["verdict"] == "UNDECIDED" and summary["path"] == "the kernel"
+    statements = Field(
+        "statements",
+        summary["statements"],
+        "statements",
+        note="each by its `id` (of `runs` and `text` with the number format), the `statement` in words, who can check "
+        "it (`checker`: `kernel`, or `prover` where the fast prover alone has a proof), its `verdict` with a `reason`, "
+        "and the `values` that were found now",
+        columns={"id": "statement", "verdict": "verdict", "reason": "because"},
+    )
+    fields = [
+        Field("asked", summary["asked"], "what was asked"),
+        Field("path", summary["path"], "method"),
+        Field("", "--fast lets the fast prover check it" if undecided else None, "what is left"),
+        statements,
     ]
+    hashes = {"model_sha256": "hash of the weights", "task_sha256": "hash of the task"}
+    fields += [Field(name, summary[name], words, shown=False) for name, words in hashes.items() if name in summary]
+    if "kept" in summary:
+        fields.append(Field("kept", summary["kept"], "contexts that keep their answer", note="of an edit"))
+    if "axioms" in summary:
+        fields += _of_coq(summary)
+    is_proved = bool(summary["axioms"] if "axioms" in summary else summary["statements"])
+    title = ("Proved by Coq" if "axioms" in summary else "Proved again") if is_proved else "Not proved"
+    return Result(summary["headline"], Verdict(summary["verdict"]), (Section(title, tuple(fields)),))
+
+
+def _of_coq(summary: dict[str, Any]) -> list[Field]:
+    words = {
+        "axioms": ("what the theorem rests on", "nothing"),
+        "compared": ("what the theorem proves, by the fields of the certificate that state it", "nothing"),
+        "beside": ("statements of the certificate of which the theorem says nothing", "no statement of it"),
+        "trusted": ("what has to be believed", "nothing"),
+    }
+    fields = []
+    for name, (what, none) in words.items():
+        fields.append(Field(name, summary[name], what))
+        if not summary[name]:
+            fields.append(Field("", none, what))
+    return fields

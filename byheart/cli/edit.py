@@ -1,21 +1,21 @@
 """`byheart edit`: facts inserted into a trained model, replaced and deleted, with a proof of what else changes."""
 
 import argparse
-import sys
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from byheart.result import Field, Result, Section
 from byheart.terminal.argument_types import count, path
-from byheart.terminal.exit_codes import EXIT_CODES
 from byheart.terminal.fact_options import add_table_options, table_options
 from byheart.terminal.options import add_out_options, add_output_options
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.rule_file import named_rule
-from byheart.terminal.tables import Rows, above, print_summary
-from constructions.counted import counted
+from byheart.terminal.tables import show
+
+if TYPE_CHECKING:
+    from byheart.editing import Edited
 
 _RUNS = ("runs", "in_every_float32_run")
-_SHOWN = 8  # contexts that changed
 HELP = "edit facts of a trained model, and prove what else changes"
 EXAMPLE = "byheart edit model --facts new.csv --keep-domain 2 --out edited"
 
@@ -96,73 +96,88 @@ def run(options: argparse.Namespace) -> int:
             progress=progress,
         )
         runs: dict[str, Any] = _runs(options, edited, progress) if options.run else dict.fromkeys(_RUNS)
-    verdict = edited.certificate.verdict.value
-    summary: dict[str, Any] = {"verdict": verdict, "headline": edited.certificate.headline()}
-    summary |= {
-        "dtype": edited.dtype,
-        "rounded": edited.is_rounded,
-        "changed_contexts": edited.changed(),
-        "smallest_gap": float(edited.spaces.gaps.min()),
-        "deleted": options.delete is not None,
-    }
-    summary |= {"cap_radius": float(edited.proof.radii.max()), **edited.certificate.values}
-    summary |= {"parameters": [edited.original.parameters, edited.model.parameters], "out": str(options.out)}
-    summary |= {"layer": edited.certificate.layer, "outside": edited.certificate.values.get("outside"), **runs}
-    print_summary(options, summary, _tables)
-    if not options.json and not options.quiet:
-        folder = quote(str(options.out))
-        fast = " --fast" if edited.certificate.runs else ""
-        check = f"byheart check {folder}"
-        sys.stdout.write(f"Page: {folder}/edit.html\nNext: {check}{fast}\n")
-    return EXIT_CODES[verdict]
+    return show(options, _result(options, edited, runs))
 
 
-def _tables(summary: dict[str, Any]) -> Rows:
-    before, after = summary["parameters"]
-    proved_of = f"the given weights before, and those stored in {summary['dtype']} after, in real arithmetic"
-    if summary["rounded"]:
-        proved_of += f"; all given weights are rounded to {summary['dtype']}"
-    rows = [
-        ("edits answered as asked", f"{summary['held']} of {summary['asked']}"),
-        ("answered so before", f"{summary['before']} of {summary['asked']}"),
-        ("kept contexts, same answer", f"{summary['same']} of {summary['kept']}"),
-        ("their logits move by at most", f"{above(summary['moved'])} nats"),
-        ("any other context, outside of the caps", _outside(summary)),
-        (
-            "the caps",
-            f"rows within {summary['cap_radius']:.2g} of an edited one; smallest gap {summary['smallest_gap']:.2g}",
+def _result(options: argparse.Namespace, edited: "Edited", runs: dict[str, Any]) -> Result:
+    """Return what was edited, what is proved of it, and what runs of the host showed."""
+    values, dtype = edited.certificate.values, edited.dtype
+    before, after = edited.original.parameters, edited.model.parameters
+    proved_of = f"the given weights before, and those stored in {dtype} after, in real arithmetic"
+    if edited.is_rounded:
+        proved_of += f"; all given weights are rounded to {dtype}"
+    deleted = "hidden, not unlearned: the weights that gave the old answers are still there"
+    edits = (
+        Field("asked", values["asked"], "contexts with a new answer", "edit"),
+        Field("held", values["held"], "edits answered as asked, proved"),
+        Field("before", values["before"], "edits that were answered so before"),
+        Field("flat", values["flat"], "contexts that get the uniform distribution", shown=bool(values["flat"])),
+        Field("spread", values["spread"], "range of their logits", "nats", "at most", shown=bool(values["flat"])),
+        Field("kept", values["kept"], "kept contexts"),
+        Field("same", values["same"], "kept contexts with the same answer, proved"),
+        Field("changed", values["changed"], "kept contexts with another answer, proved"),
+        Field("changed_contexts", edited.changed(), "the kept contexts with another answer"),
+        Field("moved", values["moved"], "change of a logit of a kept context", "nats", "at most"),
+        Field(
+            "outside",
+            values.get("outside"),
+            "change of a logit of any other context, outside of the caps",
+            "nats",
+            "at most",
+            note="`null` where nothing is claimed: with `--layer`, or where weights were rounded",
         ),
-        ("proved of", proved_of),
-        (
-            "parameters",
-            f"{before} before, {after} after: {counted(int(summary['asked'] + summary['flat']), 'neuron')} more",
+        Field("", _nothing_claimed(edited), "change of a logit of any other context"),
+        Field("cap_radius", float(edited.proof.radii.max()), "radius of the caps, around the edited rows"),
+        Field("smallest_gap", float(edited.spaces.gaps.min()), "smallest gap of the new neurons"),
+        Field("layer", edited.certificate.layer, "layer of the new neurons", note="with `--layer`, else `null`"),
+        Field("dtype", dtype, "type of the stored weights"),
+        Field("rounded", edited.is_rounded, "given weights were rounded to it"),
+        Field("", proved_of, "proved of"),
+        Field("parameters", [before, after], "parameters before and after", shown=False),
+        Field("", f"{before:,} before, {after:,} after", "parameters"),
+        Field("deleted", options.delete is not None, "facts were deleted", shown=False),
+        Field("", deleted if options.delete is not None else None, "deleted facts are"),
+        Field("out", str(options.out), "the folder", shown=False),
+    )
+    hosts = (
+        Field(
+            "runs",
+            runs["runs"],
+            "what the host answered before and after, with `--run`",
+            note="`edited` of `asked`; `kept` of `all_kept`, and `as_before`; else `null`",
+            columns={
+                "dtype": "type",
+                "attention": "attention",
+                "edited": "edits as asked",
+                "kept": "kept answers",
+                "as_before": "answers as before",
+            },
         ),
-    ]
-    if changed := summary["changed_contexts"]:
-        more = f"; and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
-        rows.insert(3, ("kept contexts, another answer", f"{len(changed)}: {'; '.join(changed[:_SHOWN])}{more}"))
-    if summary["flat"]:
-        flat = f"{summary['flat']} with logits within {above(summary['spread'])} nats"
-        rows.insert(1, ("uniform distribution", flat))
-    if summary["deleted"]:
-        rows.append(("deleted", "hidden, not unlearned: the weights that gave the old answers are still there"))
-    if summary["runs"] is None:
-        return [("Edited", rows)]
-    return [("Edited", rows), ("The host, measured", _run_rows(summary))]
+        Field(
+            "in_every_float32_run",
+            runs["in_every_float32_run"],
+            "edits and kept contexts in every float32 run, proved",
+            note="as the certificate states, with `--run`; else `null`",
+        ),
+    )
+    folder = quote(str(options.out))
+    fast = " --fast" if edited.certificate.runs else ""
+    return Result(
+        edited.certificate.headline(),
+        edited.certificate.verdict,
+        (Section("Edited", edits), Section("The host, measured", hosts)),
+        (f"The page is {options.out}/edit.html.",),
+        (f"byheart check {folder}{fast}",),
+    )
 
 
-def _run_rows(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    counts = [
-        (
-            f"{run['dtype']}, {run['attention']}",
-            f"{run['edited']} of {run['asked']} edits; {run['kept']} of {run['all_kept']} kept answers, "
-            f"{run['as_before']} as before",
-        )
-        for run in summary["runs"]
-    ]
-    edits, kept = summary["in_every_float32_run"]
-    counts.append(("every float32 run, proved", f"{edits} edits, {kept} kept answers; the bound reaches no farther"))
-    return counts
+def _nothing_claimed(edited: "Edited") -> str | None:
+    """Return why nothing is claimed of contexts outside of the caps, where that is so."""
+    if edited.certificate.values.get("outside") is not None:
+        return None
+    if edited.is_rounded:
+        return "nothing is claimed: all weights are rounded"
+    return "nothing is claimed: the neurons of an earlier layer leak into what comes behind"
 
 
 def _runs(options: argparse.Namespace, edited: Any, progress: Any) -> dict[str, Any]:
@@ -172,11 +187,3 @@ def _runs(options: argparse.Namespace, edited: Any, progress: Any) -> dict[str, 
     runs = [run.json() for run in run_in_host(options.model, options.out, edited, progress=progress)]
     stated = edited.certificate.runs
     return dict(zip(_RUNS, (runs, [0, 0] if stated is None else [stated.edits, stated.kept]), strict=True))
-
-
-def _outside(summary: dict[str, Any]) -> str:
-    if summary["outside"] is None:
-        if summary["rounded"]:
-            return "nothing is claimed: all weights are rounded"
-        return "nothing is claimed: the neurons of an earlier layer leak into what comes behind"
-    return f"moves by at most {above(summary['outside'])} nats"

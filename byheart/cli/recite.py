@@ -1,13 +1,15 @@
 """`byheart recite`: say a text that a folder holds by heart, and prove it."""
 
 import argparse
-import json
 import sys
 
+from byheart.result import Field, Result, Section
 from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
 from byheart.terminal.options import add_folder, add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
+from byheart.terminal.tables import show
+from verify.verdict import Verdict
 
 HELP = "write a memorized text byte for byte, and prove it"
 EXAMPLE = "byheart recite poem"
@@ -43,9 +45,20 @@ def run(options: argparse.Namespace) -> int:
         code = code if tokens == found.said else REFUTED
     headline = found.headline(of_runs=of_runs, run=tokens)
     if options.json:
-        fields = {"headline": headline, "text": found.text, "proved": found.proved, "exact": found.exact}
-        sys.stdout.write(json.dumps({**fields, "tokens": len(found.said), "run": run_text}) + "\n")
-        return code
+        fields = (
+            Field("text", found.text, "the text as far as it is proved"),
+            Field("proved", found.proved, "tokens that every run says, proved"),
+            Field(
+                "exact",
+                found.exact,
+                "tokens that real arithmetic says, proved",
+                note="not asked, and the same as `proved`, where every run says all",
+            ),
+            Field("tokens", len(found.said), "tokens that are to be said"),
+            Field("run", run_text, "what one run said, with `--run`"),
+        )
+        verdict = {PROVED: Verdict.PROVED, REFUTED: Verdict.REFUTED}.get(code, Verdict.UNDECIDED)
+        return show(options, Result(headline, verdict, (Section("Text", fields),)))
     if not options.quiet:
         sys.stderr.write(f"{headline}\n")
         sys.stderr.flush()

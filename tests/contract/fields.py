@@ -145,7 +145,7 @@ def of_edit(printed):
 
 
 def of_experiment(printed):
-    from byheart.experiments.figures import FIGURES
+    from experiments.figures import FIGURES
 
     figure = FIGURES["dana.3"]
     short = replace(figure, quick=lambda: [replace(p, steps=2, tokens=3) for p in figure.quick() if not p.seed])
