@@ -4,13 +4,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from byheart.result import Field, Result, Section
 from byheart.terminal.argument_types import path
-from byheart.terminal.exit_codes import PROVED
 from byheart.terminal.fact_options import add_size_options, add_task_options, read_the_facts, table_options
-from byheart.terminal.made import ANY_TARGETS, capacity_rows
+from byheart.terminal.made import ANY_TARGETS, capacity_fields
 from byheart.terminal.options import add_output_options
 from byheart.terminal.progress import progress_lines
-from byheart.terminal.tables import print_summary
+from byheart.terminal.tables import show
 from constructions.counted import counted
 
 if TYPE_CHECKING:
@@ -66,17 +66,18 @@ def run(options: argparse.Namespace) -> int:
         wanted = options.profile or bool(options.profile_to)
         profile = capacity_profile(given, **sizes, progress=progress) if wanted else None
         figures = capacity_summary(given, **sizes, profile=profile, progress=progress)
-    proved_by = [("certified from below by", figures.rank_lower_by), ("certified from above by", figures.rank_upper_by)]
-    tables = [(ANY_TARGETS, [*capacity_rows(figures), *proved_by])]
-    tables += [("Bounds of other models", _any_architecture(figures))] if figures.any_laws else []
+    sections = [
+        Section(ANY_TARGETS, capacity_fields(figures)),
+        Section("Bounds of other models", _any_architecture(figures)),
+        Section("", _hidden(figures)),
+    ]
     if profile is not None:
-        tables += _profile_tables(profile)
+        sections += _profile_sections(profile)
         for place in options.profile_to:
             _write(profile, place)
     headline = "; ".join(filter(None, [_headline(figures), left_out]))
-    summary = {"headline": headline, "reading": said, **figures.json()}
-    print_summary(options, summary, lambda _: tables)
-    return PROVED
+    sections.append(Section("", (Field("reading", said, "how the file was read", shown=False),)))
+    return show(options, Result(headline, None, tuple(sections), (f"Read as {said}.",) if said else ()))
 
 
 def _read(options: argparse.Namespace, progress: "Progress") -> "tuple[Task | ContextRows, str, str]":
@@ -129,26 +130,26 @@ def _write(profile: "RankProfile", place: Path) -> None:
     write_atomically(place, kinds[place.suffix.lower()]().encode())
 
 
-def _profile_tables(profile: "RankProfile") -> list[tuple[str, list[tuple[str, ...]]]]:
+def _profile_sections(profile: "RankProfile") -> list[Section]:
     """Return the ranks with and without the skip connection; the printed count in brackets, a star where it is too
     large.
     """
-    tables = []
+    sections = []
     for with_skip, name, count in (
         (False, "of heads alone", "min(T, H d_h)"),
         (True, "with skip connection", "min(T, H d_h + d)"),
     ):
         cells = profile.table(with_skip=with_skip)
-        columns = ("d_h \\ H", *(str(each.n_heads) for each in cells[0]))
-        rows = [(str(row[0].d_head), *map(_shown, row)) for row in cells]
+        corner = "d_h \\ H"
+        records = [{corner: row[0].d_head, **{str(cell.n_heads): _cell(cell) for cell in row}} for row in cells]
         title = (
             f"Largest rank, {name}, d = {profile.d_model}, proved; printed {count} in brackets, * if that is too large"
         )
-        tables.append((title, [columns, *rows]))
-    return tables
+        sections.append(Section(title, (Field("", records, title, columns={each: each for each in records[0]}),)))
+    return sections
 
 
-def _shown(cell: "RankCell") -> str:
+def _cell(cell: "RankCell") -> str:
     return f"{cell.words} ({cell.printed}){'*' * cell.printed_fails}"
 
 
@@ -177,20 +178,61 @@ def _heads(fewest: int | None, necessary: int | None) -> str:
     return f"{counted(fewest, 'head')}{least}"
 
 
-def _any_architecture(figures: "CapacityFigures") -> list[tuple[str, str]]:
-    heads, contexts = figures.any_width_heads, figures.any_width_contexts
-    return [
-        *([("heads of any width, these labels", _heads_of_any_width(contexts, heads))] if heads and contexts else []),
-        ("any architecture, all labels", _both(figures.any_labels, "in float64")),
-        ("any architecture, all distributions", _both(figures.any_laws, "set by the distributions")),
-    ]
+def _any_architecture(figures: "CapacityFigures") -> tuple[Field, ...]:
+    contexts = [" ".join(map(repr, context)) for context in (figures.any_width_contexts or [])[:_SHOWN]]
+    has_heads = bool(figures.any_width_heads and contexts)
+    return (
+        Field(
+            "any_width_heads",
+            figures.any_width_heads,
+            "heads of any width that these labels need",
+            "head",
+            "at least",
+            "of labels; classes of one last token that are too large to search are left out "
+            "(docs/claims/heads_of_any_width.md)",
+            shown=has_heads,
+        ),
+        Field("any_width_contexts", figures.any_width_contexts, "contexts that prove it", shown=False),
+        Field("", contexts, "contexts that prove it, the first"),
+        Field(
+            "any_labels",
+            figures.any_labels,
+            "float64 numbers of any architecture for all labels",
+            "number",
+            "between",
+            "at least so many are needed, and so many suffice; `[]` where they are not known",
+            shown=bool(figures.any_laws),
+        ),
+        Field(
+            "any_laws",
+            figures.any_laws,
+            "numbers of any architecture for all distributions",
+            "number",
+            "between",
+            "likewise, of numbers that depend on the distributions",
+        ),
+    )
 
 
-def _both(bounds: list[int], what: str) -> str:
-    return f"at least {counted(bounds[0], 'number')} {what}; {bounds[1]} suffice"
-
-
-def _heads_of_any_width(contexts: list[list[str]], heads: int) -> str:
-    shown = ", ".join(" ".join(map(repr, context)) for context in contexts[:_SHOWN])
-    more = f", and {len(contexts) - _SHOWN} more" if len(contexts) > _SHOWN else ""
-    return f"at least {heads}, proved by {counted(len(contexts), 'context')}: {shown}{more}"
+def _hidden(figures: "CapacityFigures") -> tuple[Field, ...]:
+    """Return what only a program reads, or what the first line says."""
+    words = {
+        "target": "what is memorized; `null` of contexts alone",
+        "origin": "where the answers come from; `null` of contexts alone",
+        "answers": "tokens that may follow; `null` of contexts alone",
+        "seed": "seed of every random choice",
+        "rank_heads": "heads that the next three fields speak about",
+        "explanation": "`fewest_heads` and `necessary_heads` in a sentence",
+        "seconds": "seconds of each stage",
+    }
+    data = figures.json()
+    profile = Field(
+        "profile",
+        data["profile"],
+        "the ranks for each width and number of heads, with `--profile`",
+        note="each with `d_head`, `n_heads`, `with_skip`; no weights exceed the rank `upper`, almost all reach "
+        "`lower`; `printed` is the paper's count, `printed_fails` says whether that is proved to be too large; "
+        "`proof` of `upper`",
+        shown=False,
+    )
+    return (*(Field(name, data[name], what, shown=False) for name, what in words.items()), profile)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from byheart.result import Field
 from byheart.terminal.next_steps import next_steps
 from byheart.terminal.tables import Rows, above, below, number, print_list, print_tables
 from constructions.counted import counted, inflected
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 ANY_TARGETS = "Heads, for any targets of these contexts"
-"""The title of `capacity_rows`: all of them are about independent features, which some labels do without."""
+"""The title of `capacity_fields`: all of them are about independent features, which some labels do without."""
 
 
 def print_made(
@@ -127,7 +128,7 @@ def made_tables(figures: "Figures") -> Rows:
     return [
         *([("Built", [(built, figures.built)])] if (built := figures.named or figures.claim) else []),
         *_memories_tables(figures),
-        *([(ANY_TARGETS, capacity_rows(figures))] if _has_capacity(figures) else []),
+        *([(ANY_TARGETS, _rows(capacity_fields(figures)))] if _has_capacity(figures) else []),
         ("Certified, of the weights as written", [(name, text) for name, text in certified if text]),
         (
             "Runs in torch",
@@ -138,6 +139,10 @@ def made_tables(figures: "Figures") -> Rows:
         ("Files", list(figures.files.items())),
         ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in figures.seconds.items()]),
     ]
+
+
+def _rows(fields: Sequence[Field]) -> list[tuple[str, str]]:
+    return [(field.words, field.text()) for field in fields if field.shown and field.value is not None]
 
 
 def _why_not_run(figures: "Figures") -> str:
@@ -210,32 +215,53 @@ def _encoder_rows(figures: "Figures") -> list[tuple[str, str]]:
     ]
 
 
-def capacity_rows(figures: "TaskFigures") -> list[tuple[str, str]]:
-    """Return the count of the paper beside what is certified."""
-    lower, upper, count = figures.rank_lower or 0, figures.rank_upper or 0, figures.rank_heads or 0
-    truth = f"exactly {lower}" if lower == upper else f"at least {lower}, at most {upper}"
-    holding = f"{counted(count, 'head')} hold{'s' * (count == 1)}"
-    return [
-        (
-            "contexts to memorize",
-            f"{figures.memorized} of {figures.contexts}, {counted(figures.n_ctx, 'token')} "
-            f"each, from {counted(figures.vocabulary or 0, 'token')}",
+def capacity_fields(figures: "TaskFigures") -> tuple[Field, ...]:
+    """Return the count of the paper next to what is certified."""
+    heads = counted(figures.rank_heads or 0, "head")
+    ranks = [figures.rank_lower, figures.rank_upper]
+    proofs = (("rank_lower_by", "from below"), ("rank_upper_by", "from above"))
+    return (
+        Field("contexts", figures.contexts, "contexts of the text or table"),
+        Field("memorized", figures.memorized, "contexts to memorize"),
+        Field("n_ctx", figures.n_ctx, "tokens in a context"),
+        Field("vocabulary", figures.vocabulary, "different tokens that are read"),
+        Field("dim", figures.dim, "d_model"),
+        Field("head_dim", figures.head_dim, "d_head"),
+        Field("heads", figures.heads, "heads that were asked about"),
+        Field(
+            "paper_rank", figures.paper_rank, f"contexts that {heads} can hold, by the paper", note="min(T, H d_h + d)"
         ),
-        ("dimensions", f"d_model {figures.dim}, d_head {figures.head_dim}"),
-        (f"{holding}, by the paper", f"{counted(figures.paper_rank or 0, 'context')}, min(T, H d_h + d)"),
-        (f"{holding}, certified", f"{truth} {inflected('context', upper)}"),
-        ("heads needed, by the paper", str(figures.paper_heads)),
-        ("heads needed, certified", _heads_needed(figures.necessary_heads, figures.fewest_heads)),
-        ("heads needed without the skip connection", _heads_needed(figures.necessary_heads_alone, figures.heads_alone)),
-    ]
-
-
-def _heads_needed(necessary: int | None, fewest: int | None) -> str:
-    if fewest is None:
-        return "no number of heads suffices" if necessary is None else f"at least {necessary}"
-    if necessary is None or necessary >= fewest:
-        return f"{fewest}"
-    return f"{fewest} suffice{'s' * (fewest == 1)}, {necessary} {'is' if necessary == 1 else 'are'} necessary"
+        Field("", ranks, f"contexts that {heads} can hold, certified", "context", "between"),
+        Field("rank_lower", figures.rank_lower, "the lower of these", note="docs/claims/capacity.md", shown=False),
+        Field("rank_upper", figures.rank_upper, "the upper of these", note="docs/claims/capacity.md", shown=False),
+        *(Field(name, getattr(figures, name, ""), f"certified {side} by") for name, side in proofs),
+        Field("paper_heads", figures.paper_heads, "heads needed, by the paper", note="the ceiling of (T - d) / d_h"),
+        Field(
+            "fewest_heads",
+            figures.fewest_heads,
+            "heads that suffice, certified",
+            note="with them the features are independent, the last token's vector among them, so that any labels can "
+            "be held; `memorize` looks for the fewest for up to 512 contexts, beyond it takes those whose rank its "
+            "certificate proves",
+        ),
+        Field(
+            "necessary_heads",
+            figures.necessary_heads,
+            "heads that are necessary, certified",
+            note="with fewer the features of no weights are independent, and some targets are out of reach",
+        ),
+        Field(
+            "heads_alone",
+            figures.heads_alone,
+            "heads that suffice without the skip connection",
+            note="where the last token's vector is left as it is, and is no feature",
+        ),
+        Field(
+            "necessary_heads_alone",
+            figures.necessary_heads_alone,
+            "heads that are necessary without the skip connection",
+        ),
+    )
 
 
 def torch_row(run: Mapping[str, Any]) -> str:

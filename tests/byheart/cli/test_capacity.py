@@ -25,18 +25,20 @@ def test_one_head_is_one_head(tmp_path, capsys):
     assert main(["memorize", table, *words("--dim 9 --head-dim 9 --heads 1 --out"), str(tmp_path / "out")]) in (0, 2)
     assert main(["capacity", table, *words("--dim 2 --head-dim 2")]) == 0
     shown = capsys.readouterr().out
-    assert "1 head holds, by the paper" in shown and "1 heads" not in shown
+    assert "contexts that 1 head can hold, by the paper" in shown and "1 heads" not in shown
 
 
-def test_capacity_bounds_what_any_architecture_takes(novel, capsys):
+def test_capacity_bounds_what_any_architecture_takes(novel, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     assert main(["capacity", str(novel), *words("--facts 40 --vocabulary 10")]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "any architecture, all distributions at least 360 numbers set by the distributions; 413 suffice" in shown
-    assert "any architecture, all labels at least 2 numbers in float64" in shown
+    assert "any architecture for all distributions between 360 and 413 numbers" in shown
+    assert "float64 numbers of any architecture for all labels between 2 and " in shown
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_each_number_of_heads_is_about_the_features_that_its_row_names(tmp_path, capsys, seed):
+def test_each_number_of_heads_is_about_the_features_that_its_row_names(tmp_path, capsys, monkeypatch, seed):
+    monkeypatch.setenv("COLUMNS", "200")
     rng = np.random.default_rng(seed)
     contexts = np.unique(rng.integers(0, 4, (14, 3)), axis=0)
     rows = "".join(f"{','.join(f'w{n}' for n in row)},{'xy'[i % 2]}\n" for i, row in enumerate(contexts))
@@ -49,14 +51,14 @@ def test_each_number_of_heads_is_about_the_features_that_its_row_names(tmp_path,
     shown = capsys.readouterr().out
     ordered = np.array([[int(cell[1:]) for cell in line.split(",")[:-1]] for line in rows.split()])
     for with_skip, names, row in (
-        (True, ("fewest_heads", "necessary_heads"), "heads needed, certified"),
-        (False, ("heads_alone", "necessary_heads_alone"), "heads needed without the skip connection"),
+        (True, ("fewest_heads", "necessary_heads"), "certified"),
+        (False, ("heads_alone", "necessary_heads_alone"), "without the skip connection"),
     ):
         count = fewest_heads(ordered, d_model=d, d_head=d_h, with_skip=with_skip)
         assert tuple(said[name] for name in names) == (count.sufficient, count.necessary)
-        [line] = [line for line in shown.splitlines() if row in line]
-        numbers = {int(number) for number in re.findall(r"\d+", line.split(row)[1])}
-        assert numbers == {count.sufficient, count.necessary}
+        for number, what in ((count.sufficient, "suffice"), (count.necessary, "are necessary")):
+            label = f"heads that {what}{', ' * (row == 'certified')}{' ' * (row != 'certified')}{row}"
+            assert (f"{label} {number}" in " ".join(shown.split())) == (number is not None)
     assert shown.startswith(f"{said['fewest_heads']} head")
 
 
@@ -102,7 +104,7 @@ def test_a_profile_has_one_form_on_the_screen_and_three_as_files(tmp_path, capsy
     named = [word for file in files for word in ("--profile-to", str(file))]
     line = ["capacity", table, *words("--contexts --no-header --dim 4 --heads 2 --profile"), *named]
     assert main(line) == 0
-    alone, beside = re.findall(r"(?m)^4 +0 .*|^4 +1 .*", capsys.readouterr().out)
+    alone, beside = re.findall(r"(?m)^  4 +0 .*|^  4 +1 .*", capsys.readouterr().out)
     assert alone.split() == ["4", "0", "(0)", "3", "(4)*", "4", "(4)"]
     assert beside.split() == ["4", "1", "(4)*", "3", "(4)*", "4", "(4)"]
     assert main([*line, "--json"]) == 0
