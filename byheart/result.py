@@ -64,21 +64,27 @@ class Field:
 
     def meaning(self) -> str:
         """Return what the documentation says of it."""
-        parts = [", ".join(filter(None, [self.words, self.direction, self.unit]))]
+        bound = {"at least": "a lower bound", "at most": "an upper bound", "between": "`[lower, upper]`"}
+        unit = f"in {self.unit}" if self.unit.endswith("s") else ""  # what is counted has a singular, and is a word
+        parts = [", ".join(filter(None, [self.words, bound.get(self.direction), unit]))]
         if self.columns is not None:
-            parts.append(
-                ", ".join(
-                    f"`{name}`" if words == name else f"`{name}` ({words})" for name, words in self.columns.items()
-                )
-            )
+            said = [f"`{name}`" + f" ({words})" * (words not in ("", name)) for name, words in self.columns.items()]
+            parts.append(", ".join(said))
         return "; ".join(filter(None, [*parts, self.note]))
 
     def records(self) -> list[Mapping[str, Any]]:
-        """Return the records of a table; of records by name the name comes first, under the first key of `columns`."""
-        if isinstance(self.value, Mapping):
-            first = next(iter(self.columns or {"": ""}))
-            return [{first: name, **record} for name, record in self.value.items()]
-        return list(self.value or [])
+        """Return the records of a table.
+
+        Of records by name the name comes first, under the first key of `columns`; of values by name the value is under
+        the second.
+        """
+        if not isinstance(self.value, Mapping):
+            return list(self.value or [])
+        first, second, *_ = [*(self.columns or {}), "", ""]
+        found = []
+        for name, record in self.value.items():
+            found.append({first: name, **(record if isinstance(record, Mapping) else {second: record})})
+        return found
 
 
 @dataclass(frozen=True)
@@ -230,12 +236,12 @@ def _record_lines(field: Field, width: int, *, most: int | None) -> list[str]:
     if sum(widths) + 2 * len(widths) <= width:
         lines = [
             "  " + "  ".join(cell.ljust(size) for cell, size in zip(row, widths, strict=True)).rstrip()
-            for row in [list(known.values()), *rows]
+            for row in [*([list(known.values())] if any(known.values()) else []), *rows]
         ]
     else:
         labels = list(known.values())[1:]
         named = [
-            (first, "; ".join(f"{label} {cell}" for label, cell in zip(labels, rest, strict=True) if cell))
+            (first, "; ".join(f"{label} {cell}".strip() for label, cell in zip(labels, rest, strict=True) if cell))
             for first, *rest in rows
         ]
         lines = table_lines("", named, width)
@@ -243,7 +249,9 @@ def _record_lines(field: Field, width: int, *, most: int | None) -> list[str]:
 
 
 def _is_missing(value: Any) -> bool:
-    """Whether there is nothing to show."""
+    """Whether there is nothing to show; of an interval neither end is known."""
+    if isinstance(value, list | tuple) and all(each is None for each in value):
+        return True
     return value is None or value == "" or (isinstance(value, list | tuple | Mapping) and len(value) == 0)
 
 
@@ -266,8 +274,10 @@ def _text(value: Any, unit: str = "", direction: Direction = "") -> str:
     return str(value)
 
 
-def _number(value: float, unit: str, direction: Direction) -> str:
+def _number(value: float | None, unit: str, direction: Direction) -> str:
     """Return a number with its unit; bounds are rounded outwards, other numbers have four digits."""
+    if value is None:
+        return "what is not known"
     from verify.arithmetic.decimals import decimal_above, decimal_below
 
     if isinstance(value, int):

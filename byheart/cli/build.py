@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from byheart.terminal.argument_types import parameter, path
-from byheart.terminal.exit_codes import BAD_USAGE, EXIT_CODES
-from byheart.terminal.made import print_made
+from byheart.terminal.exit_codes import BAD_USAGE
+from byheart.terminal.made import made_result
 from byheart.terminal.options import add_device_option, add_out_options, add_output_options
 from byheart.terminal.progress import progress_lines
-from byheart.terminal.tables import print_list
+from byheart.terminal.tables import print_list, show
 from constructions.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ def run(options: argparse.Namespace) -> int:
         figures = _built_by_name(options, names()[options.name], given, out)
     else:
         figures = _built_for_claim(options, given, out)
-    print_made(options, figures, out)
+    code = show(options, made_result(figures, out, verbose=options.verbose))
     if (beside := _beside(options.name)) is not None and not (options.json or options.quiet):
         sys.stdout.write(f"For {beside.data.name} of your own: byheart build {beside.name} --{beside.data.name} FILE\n")
-    return EXIT_CODES[figures.verdict]
+    return code
 
 
 def _line(construction: "NamedConstruction") -> str:

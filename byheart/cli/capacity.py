@@ -221,7 +221,6 @@ def _hidden(figures: "CapacityFigures") -> tuple[Field, ...]:
         "origin": "where the answers come from; `null` of contexts alone",
         "answers": "tokens that may follow; `null` of contexts alone",
         "seed": "seed of every random choice",
-        "rank_heads": "heads that the next three fields speak about",
         "explanation": "`fewest_heads` and `necessary_heads` in a sentence",
         "seconds": "seconds of each stage",
     }

@@ -4,14 +4,14 @@ import argparse
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from byheart.result import Field, Result, Section
 from byheart.terminal.argument_types import count, path
-from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED
+from byheart.terminal.exit_codes import INTERRUPTED
 from byheart.terminal.fact_options import add_table_options, table_options
-from byheart.terminal.next_steps import next_steps
+from byheart.terminal.next_steps import next_commands
 from byheart.terminal.options import (
     add_criterion_options,
     add_out_options,
@@ -23,8 +23,8 @@ from byheart.terminal.options import (
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.rule_file import named_rule
 from byheart.terminal.streams import complain
-from byheart.terminal.tables import Rows, Table, above, below, print_summary
-from constructions.counted import counted
+from byheart.terminal.tables import below, show
+from verify.verdict import Verdict
 
 if TYPE_CHECKING:
     from constructions.folds.fold import Fold
@@ -146,15 +146,15 @@ def run(options: argparse.Namespace) -> int:
             criterion=asked,
             progress=progress,
         )
-    tables = partial(_certify_tables, of_mean=options.at_most is not None) if options.rule is None else _domain_tables
-    print_summary(options, figures, tables)
-    if options.out is not None and not (options.json or options.quiet):
-        sys.stdout.write(next_steps(options.out, figures["headline"]))
+    of_mean = options.at_most is not None
+    fields = _fact_fields(figures, of_mean=of_mean) if options.rule is None else _domain_fields(figures)
+    steps = next_commands(options.out, figures["headline"]) if options.out is not None else ()
+    code = show(options, _result(figures, fields, steps))
     if figures.get("interrupted"):
         kept = f"; the same command with --overwrite goes on from {options.out}{PIECES_SUFFIX}" if options.out else ""
         complain(f"interrupted; what had been proved until then is stated{kept}")
         return INTERRUPTED
-    return EXIT_CODES[figures["verdict"]]
+    return code
 
 
 def _say(fact: Sequence[Any], held: bool, margin: float, arithmetic: str) -> None:
@@ -231,95 +231,166 @@ def _certify_fold(options: argparse.Namespace, fold: "Fold", asked: "Criterion")
 
 def print_fold(options: argparse.Namespace, figures: dict[str, Any], fold: "Fold", out: Path | None) -> int:
     """Print what was proved of a rule with a state, written to `out` if anywhere, and return the exit code."""
-    print_summary(options, figures, _fold_tables)
-    if out is not None and not (options.json or options.quiet):
-        sys.stdout.write(next_steps(out, figures["headline"], fold=fold, runs=False))
-    return EXIT_CODES[figures["verdict"]]
+    steps = next_commands(out, figures["headline"], fold=fold, runs=False) if out is not None else ()
+    return show(options, _result(figures, _fold_fields(figures), steps))
 
 
-def _fold_tables(summary: dict[str, Any]) -> Rows:
+def _result(figures: dict[str, Any], fields: list[Field], steps: Sequence[str]) -> Result:
+    """Return what was proved of a model, with what is the same for facts and for every kind of rule."""
+    given = [
+        Field("reading", figures.get("reading"), "how the facts were read", shown=False),
+        Field("parameters", figures["parameters"], "parameters of the model"),
+        Field("model", figures["model"], "hash of the model", shown=False),
+        Field("files", figures.get("files"), "where each file is, with `--out`", columns={"file": "", "path": ""}),
+    ]
+    runs, reading = figures.get("every_run"), figures.get("reading")
+    sections = [
+        Section("Certified, of the weights as stored", (Field("asked", figures["asked"], "what was asked"), *fields)),
+        *([Section(f"Every {runs['dtype']} run", _every_run_fields(runs))] if runs is not None else []),
+        Section("Model", tuple(field for field in given[:3] if field.name in figures)),
+        Section("Files", tuple(field for field in given[3:] if field.name in figures)),
+    ]
+    if runs is None and "every_run" in figures:
+        sections.append(Section("", (Field("every_run", None, _EVERY_RUN, note=_EVERY_RUN_NOTE, shown=False),)))
+    sentences = (f"Read as {reading}.",) if reading else ()
+    return Result(figures["headline"], Verdict(figures["verdict"]), tuple(sections), sentences, tuple(steps))
+
+
+_EVERY_RUN = "what every run answers, with `--every-run`"
+_EVERY_RUN_NOTE = (
+    "`dtype`, what an every run `means` of a machine, of how many `contexts` every run has `one_answer`, in how many "
+    "of them it is the `right` one, and the first 100 that are `left_open`; of a rule with a state `dtype` and whether "
+    "it is `proved` of all inputs"
+)
+
+
+def _every_run_fields(runs: dict[str, Any]) -> tuple[Field, ...]:
+    data = Field("every_run", runs, _EVERY_RUN, note=_EVERY_RUN_NOTE, shown=False)
+    if "proved" in runs:
+        return data, Field("", "all inputs, proved" if runs["proved"] else "not proved", "right on")
+    left = runs["contexts"] - runs["one_answer"]
+    return (
+        data,
+        Field("", runs["contexts"], "contexts"),
+        Field("", runs["one_answer"], "contexts with one answer in all runs, proved"),
+        Field("", runs["right"], "contexts where it is the right one"),
+        Field("", _named(left, runs["left_open"]), "left open"),
+        Field("", f"of the formulas of `byheart run`: {runs['means']}", "a run"),
+    )
+
+
+def _fold_fields(figures: dict[str, Any]) -> list[Field]:
     from constructions.model.entries import Entries
 
-    rows = [
-        ("criterion", summary["asked"]),
-        ("verdict", summary["verdict"]),
-        ("read as", summary["layout"]),
-        ("right, proved", f"{summary['right']} of {counted(summary['inputs'], 'input')}"),
-        ("wrong, proved", str(summary["wrong"])),
+    fields = [
+        Field("rule", figures["rule"], "the rule"),
+        Field("layout", figures["layout"], "inputs are read as"),
+        *_input_fields(figures),
     ]
-    if (wrong := summary["wrong_input"]) is not None:
-        rows.append(("a wrong input", " ".join(map(str, wrong["prompt"]))))
-        rows.append(("its answer by the rule", " ".join(map(str, wrong["answer"]))))
-        rows.append(("the model says", " ".join(map(str, wrong["decoded"])) or "what is too close to tell"))
-        rows.append(("the model prefers", f"{wrong['said']} as token {wrong['place']} of the answer"))
+    wrong = figures["wrong_input"]
+    fields.append(
+        Field(
+            "wrong_input",
+            wrong,
+            "an input of a rule with a state that is answered wrongly",
+            note="its `prompt`, its `answer` by the rule, what the model prefers (`said`) to the right token `place` "
+            "of it, what it says instead of the answer (`decoded`), and what the library that runs it, or the replica "
+            "in torch, says (`host`, `host_decoded`; `null` without torch); `null` if none was found",
+            shown=False,
+        )
+    )
+    if wrong is not None:
+        fields += [
+            Field("", " ".join(map(str, wrong["prompt"])), "a wrong input"),
+            Field("", " ".join(map(str, wrong["answer"])), "its answer by the rule"),
+            Field("", " ".join(map(str, wrong["decoded"])) or "what is too close to tell", "the model says"),
+            Field("", f"{wrong['said']} as token {wrong['place']} of the answer", "the model prefers"),
+        ]
         if wrong["host"] is not None:
-            rows.append((f"{wrong['host']} says", " ".join(map(str, wrong["host_decoded"]))))
-    if (runs := summary["every_run"]) is not None:
-        proved = "right on all inputs, proved" if runs["proved"] else "not proved"
-        rows.append((f"every {runs['dtype']} run", proved))
-    rows.append(("the weights", Entries(**summary["entries"]).words()))
-    rows.append(("decided by", f"{summary['method']}: {summary['cells']} cells, {summary['boxes']} boxes"))
-    tables: list[Table] = [("Certified, of the weights as stored", rows)]
-    if "files" in summary:
-        tables.append(("Files", list(summary["files"].items())))
-    return tables
-
-
-def _certify_tables(summary: dict[str, Any], *, of_mean: bool) -> Rows:
-    rows = [("criterion", summary["asked"]), ("verdict", summary["verdict"])]
-    if not of_mean:  # of which no single fact is a part
-        rows += [
-            ("memorized, proved", f"{summary['held']} of {counted(summary['facts'], 'fact')}"),
-            ("refuted", _named(summary["wrong"], summary["wrong_facts"], summary["wrong_contexts"])),
-            ("undecided", _named(summary["undecided"], summary["undecided_facts"], summary["undecided_contexts"])),
-        ]
-    for name, what in (
-        ("margin_lower", "least margin of these"),
-        ("guess_kl_lower", "KL of the best guess that ignores the context"),
-    ):
-        if summary[name] is not None:
-            rows.append((what, f">= {below(summary[name])} nats"))
-    if summary["mean_loss_upper"] is not None:
-        rows.append(("KL, mean", f"<= {above(summary['mean_loss_upper'])} nats"))
-    rows.append(("decided by", summary["decided_by"]))
-    return _with_files(summary, rows)
-
-
-def _domain_tables(summary: dict[str, Any]) -> Rows:
-    rows = [
-        ("criterion", summary["asked"]),
-        ("verdict", summary["verdict"]),
-        ("right, proved", f"{summary['right']} of {counted(summary['inputs'], 'input')}"),
-        ("wrong, proved", _named(summary["wrong"], summary["wrong_inputs"])),
-        ("undecided", _named(summary["undecided"], summary["open_inputs"])),
-        ("decided by", _decided_by(summary)),
+            fields.append(Field("", " ".join(map(str, wrong["host_decoded"])), f"{wrong['host']} says"))
+    entries = Field(
+        "entries",
+        figures["entries"],
+        "entries of a model that follows a rule with a state",
+        note="`stored`, ties and positions included, those that are `not_zero`, how many `distinct` numbers they are, "
+        "and their `bits`, each tensor in the narrowest type that holds it",
+        shown=False,
+    )
+    return [
+        *fields,
+        entries,
+        Field("", Entries(**figures["entries"]).words(), "the weights"),
+        Field("method", figures["method"], "decided by"),
+        Field("cells", figures["cells"], "sets of inputs that were looked at"),
+        Field("boxes", figures["boxes"], "boxes of what the heads write that were looked at"),
     ]
-    return _with_files(summary, rows)
 
 
-def _decided_by(summary: dict[str, Any]) -> str:
-    if not summary["one_by_one"] or "ladder" in summary["method"]:
-        return summary["method"]
-    return f"{summary['method']}; {counted(summary['one_by_one'], 'input')} in the ladder of arithmetics"
+def _input_fields(figures: dict[str, Any]) -> list[Field]:
+    """Return how many inputs of a rule are right, and how many are not."""
+    return [
+        Field("inputs", figures["inputs"], "inputs of the rule"),
+        Field("right", figures["right"], "inputs answered right, proved"),
+        Field("wrong", figures["wrong"], _WRONG),
+        Field("undecided", figures["undecided"], _UNDECIDED),
+    ]
 
 
-def _with_files(summary: dict[str, Any], rows: list[tuple[str, str]]) -> Rows:
-    tables: list[Table] = [("Certified, of the weights as stored", rows)]
-    if (runs := summary.get("every_run")) is not None:
-        right = "" if runs["right"] is None else f"; the right one in {runs['right']}"
-        left = runs["contexts"] - runs["one_answer"]
-        one = [
-            ("one answer in all", f"{runs['one_answer']} of {counted(runs['contexts'], 'context')}, proved{right}"),
-            ("left open", _named(left, runs["left_open"])),
-            ("a run", f"of the formulas of `byheart run`: {runs['means']}"),
-        ]
-        tables.append((f"Every {runs['dtype']} run", one))
-    if "files" in summary:
-        tables.append(("Files", list(summary["files"].items())))
-    return tables
+_WRONG, _UNDECIDED = "answered wrongly, proved", "neither proved right nor proved wrong"
 
 
-def _named(count: int, rows: list[list[int]] | list[list[str]], places: list[int] | None = None) -> str:
+def _fact_fields(figures: dict[str, Any], *, of_mean: bool) -> list[Field]:
+    counts = not of_mean  # of which no single fact is a part
+    lost = _named(figures["wrong"], figures["wrong_facts"], figures["wrong_contexts"])
+    left = _named(figures["undecided"], figures["undecided_facts"], figures["undecided_contexts"])
+    place = "places of the first 100 in `task.safetensors`, which is in an order of its own"
+    rows = "each as a row of a table, the tokens of the context and the answer; `[]` for vectors"
+    return [
+        Field("facts", figures["facts"], "facts", shown=counts),
+        Field("held", figures["held"], "facts memorized, proved", shown=counts),
+        Field("wrong", figures["wrong"], _WRONG, shown=False),
+        Field("", lost if counts else None, _WRONG),
+        Field("undecided", figures["undecided"], _UNDECIDED, shown=False),
+        Field("", left if counts else None, _UNDECIDED),
+        Field("margin_lower", figures["margin_lower"], "least margin of these", "nats", "at least"),
+        Field("mean_loss_upper", figures["mean_loss_upper"], "KL from the targets, mean", "nats", "at most"),
+        Field("max_loss_upper", figures["max_loss_upper"], "KL from the targets, largest", "nats", "at most"),
+        Field(
+            "guess_kl_lower",
+            figures["guess_kl_lower"],
+            "KL of the best guess that ignores the context, mean",
+            "nats",
+            "at least",
+        ),
+        Field("wrong_contexts", figures["wrong_contexts"], "facts that are lost", note=place, shown=False),
+        Field("wrong_facts", figures["wrong_facts"], "the same facts", note=rows, shown=False),
+        Field("undecided_contexts", figures["undecided_contexts"], "undecided facts", note=place, shown=False),
+        Field("undecided_facts", figures["undecided_facts"], "the same facts", note=rows, shown=False),
+        Field("decided_by", figures["decided_by"], "which arithmetic had the last word"),
+    ]
+
+
+def _domain_fields(figures: dict[str, Any]) -> list[Field]:
+    most = "at most 100 of them"
+    return [
+        Field("rule", figures["rule"], "the rule"),
+        *_input_fields(figures),
+        Field("wrong_inputs", figures["wrong_inputs"], "inputs answered wrongly", note=most, shown=False),
+        Field("open_inputs", figures["open_inputs"], "inputs looked at and left open", note=most, shown=False),
+        Field("", _examples(figures["wrong_inputs"]), "the first that are answered wrongly"),
+        Field("", _examples(figures["open_inputs"]), "the first that are open"),
+        Field("method", figures["method"], "decided by"),
+        Field("one_by_one", figures["one_by_one"], "inputs that went up the ladder of arithmetics"),
+        Field("interrupted", figures["interrupted"], "somebody interrupted", shown=False),
+        Field("earlier", figures["earlier"], "inputs that were counted by earlier runs", shown=False),
+    ]
+
+
+def _examples(rows: Sequence[Sequence[Any]]) -> list[str]:
+    return [" ".join(map(str, row)) for row in rows]
+
+
+def _named(count: int, rows: Sequence[Sequence[Any]], places: Sequence[int] = ()) -> str:
     """How many, and the first ten of them by their tokens; vectors by their places."""
-    shown = [" ".join(map(str, row)) for row in rows[:10]] or [f"context {place}" for place in (places or [])[:10]]
-    return f"{count}{': ' if shown else ''}{'; '.join(shown)}{'; ...' if count > 10 and shown else ''}"
+    shown = _examples(rows[:10]) or [f"context {place}" for place in places[:10]]
+    return f"{count:,}{': ' if shown else ''}{'; '.join(shown)}{'; ...' if count > 10 and shown else ''}"

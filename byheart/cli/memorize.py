@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from byheart.terminal.argument_types import bound, count
-from byheart.terminal.exit_codes import EXIT_CODES
 from byheart.terminal.fact_options import add_size_options, add_task_options, read_the_facts
-from byheart.terminal.made import print_made
+from byheart.terminal.made import made_result
 from byheart.terminal.options import add_device_option, add_out_options, add_output_options
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.rule_file import named_memory
+from byheart.terminal.tables import show
 
 if TYPE_CHECKING:
     from constructions.tasks.task import Task
@@ -126,10 +126,11 @@ def run(options: argparse.Namespace) -> int:
             saved.append(memory.save(out, overwrite=options.overwrite or bool(saved)))
             progress("files", 1.0, "")
     figures = saved[-1]
-    print_made(options, figures, out, task, first=saved[0] if len(saved) > 1 else None)
+    first = saved[0] if len(saved) > 1 else None
+    code = show(options, made_result(figures, out, task, first=first, verbose=options.verbose))
     if task.windows is not None and options.source is None and not (options.json or options.quiet):
         sys.stdout.write(_beside(figures.parameters, task))
-    return EXIT_CODES[figures.verdict]
+    return code
 
 
 def _beside(parameters: int, task: "Task") -> str:

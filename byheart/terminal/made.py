@@ -1,19 +1,17 @@
-"""What `memorize` and `build` made, for a person: a few lines, and with --verbose all that is known of it."""
+"""The result of `memorize` and `build`: a few lines, and with --verbose all that is known of what was made."""
 
-import argparse
-import json
-import sys
-from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from byheart.result import Field
-from byheart.terminal.next_steps import next_steps
-from byheart.terminal.tables import Rows, above, below, number, print_list, print_tables
-from constructions.counted import counted, inflected
+from byheart.result import Field, Result, Section
+from byheart.terminal.next_steps import next_commands
+from byheart.terminal.tables import above, below, number
+from constructions.counted import inflected
+from verify.verdict import Verdict
 
 if TYPE_CHECKING:
-    from byheart.figures import Figures, TaskFigures, Tried
+    from byheart.figures import Figures, TaskFigures
     from constructions.tasks.task import Task
 
 
@@ -21,43 +19,39 @@ ANY_TARGETS = "Heads, for any targets of these contexts"
 """The title of `capacity_fields`: all of them are about independent features, which some labels do without."""
 
 
-def print_made(
-    options: argparse.Namespace,
-    figures: "Figures",
-    out: Path,
-    task: "Task | None" = None,
-    *,
-    first: "Figures | None" = None,
-) -> None:
-    """Print the figures as JSON, the answer alone, or the answer with what a person may type next.
+def made_result(
+    figures: "Figures", out: Path, task: "Task | None" = None, *, first: "Figures | None" = None, verbose: bool = False
+) -> Result:
+    """Return what a command shows of what it made: a few sentences, and the figures where all are asked for.
 
     Args:
-        options: Of them `json`, `quiet` and `verbose` say which.
         figures: What was made.
         out: Where it lies.
         task: What it holds, for a context that can be typed.
         first: What was saved before smaller memories were searched for.
+        verbose: Whether all figures are asked for, so that nobody has to be told how.
     """
-    if options.json:
-        sys.stdout.write(json.dumps(figures.json()) + "\n")
-        return
-    lines = [figures.headline]
-    if not options.quiet:
-        lines += [f"Read as {figures.reading}."] if figures.reading else []
-        lines += [
-            _built(figures) + _gained(figures, first),
-            f"Saved in {out}{_page(figures)}" + ("." if options.verbose else "; --verbose prints all figures."),
-        ]
-    sys.stdout.write("\n".join(lines) + "\n")
-    if options.quiet:
-        return
-    if figures.findings:
-        sys.stdout.write("\n")
-        print_list("Proved of it", [(each.what, each.text) for each in figures.findings])
-    if options.verbose:
-        sys.stdout.write("" if figures.findings else "\n")
-        print_tables(made_tables(figures))
-    sys.stdout.write(next_steps(out, figures.headline, task=task))
+    more = "." if verbose else "; --verbose prints all figures."
+    sentences = [
+        f"Read as {figures.reading}." if figures.reading else "",
+        _built(figures) + _gained(figures, first),
+        _least_margin(figures),
+        f"Saved in {out}{_page(figures)}{more}",
+    ]
+    return Result(
+        figures.headline,
+        Verdict(figures.verdict),
+        _sections(figures),
+        tuple(filter(None, sentences)),
+        tuple(next_commands(out, figures.headline, task=task)),
+    )
+
+
+def _least_margin(figures: "Figures") -> str:
+    """Return by how much all right answers lead, where that is proved."""
+    if figures.margin_lower is None or figures.held != figures.memorized:
+        return ""
+    return f"The logit of each right answer exceeds every other by at least {below(figures.margin_lower)}."
 
 
 def _built(figures: "Figures") -> str:
@@ -103,123 +97,178 @@ def _page(figures: "Figures") -> str:
     return " (open report.html to look at it)" if "report" in figures.files else ""
 
 
-def made_tables(figures: "Figures") -> Rows:
-    """Return what was built, what is certified of it, how it ran, and where it lies."""
+def _sections(figures: "Figures") -> tuple[Section, ...]:
+    sections = [
+        Section("Built", _model_fields(figures), verbose=True),
+        Section("Memories", _memory_fields(figures), verbose=True),
+        Section(ANY_TARGETS, _shown_if(figures.rank_lower is not None, capacity_fields(figures)), verbose=True),
+        Section("Certified, of the weights as written", _certified_fields(figures), verbose=True),
+        Section("Runs in torch", _run_fields(figures), verbose=True),
+    ]
+    findings = Field(
+        "findings",
+        figures.json()["findings"],
+        "what is proved of a construction next to its answers",
+        note="`what` is bounded, a `text` for a person, and the `values`",
+        columns={"what": "", "text": ""},
+    )
+    files = Field("files", dict(figures.files), "where each file is", columns={"file": "", "path": ""})
+    seconds = Field("seconds", dict(figures.seconds), "time of each stage", columns={"stage": "", "seconds": ""})
+    return (
+        Section("Proved of it", (findings,)),
+        *sections,
+        Section("Files", (files,), verbose=True),
+        Section("Seconds", (seconds,), verbose=True),
+    )
+
+
+def _shown_if(is_shown: bool, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    return tuple(replace(field, shown=field.shown and is_shown) for field in fields)
+
+
+def _model_fields(figures: "Figures") -> tuple[Field, ...]:
+    data = figures.json()
+    return (
+        Field("claim", data["claim"], "the claim that was built"),
+        Field("named", data["named"], "the construction that was built, by its name"),
+        Field("construction", data["construction"], "parameters of the construction"),
+        Field("memory", data["memory"], "the memory that was taken"),
+        Field("built", data["built"], "what was built"),
+        Field("dtype", data["dtype"], "type that the weights are rounded to"),
+        Field("parameters", figures.parameters, "entries of all tensors", "parameter"),
+        Field("blocks", figures.blocks, "kinds of the blocks", note="where the model is no single attention"),
+        Field("query_dim", figures.query_dim, "d_qk"),
+        Field("outputs", figures.outputs, "entries of an output"),
+        Field("front_end", data["front_end"], "attention patterns"),
+        Field("route", data["route"], "how the values were found"),
+        Field("tail", figures.tail, "what was done about the other contexts", shown=figures.tail != "none"),
+        Field("seed", figures.seed, "seed of every random choice", shown=False),
+        Field("reading", figures.reading, "how the file was read", shown=False),
+        Field("answers", figures.answers, "tokens that may follow"),
+        Field("shared_context", figures.shared_context, "all examples have one context"),
+    )
+
+
+def _memory_fields(figures: "Figures") -> tuple[Field, ...]:
+    memories = figures.memories or ()
+    built = sorted((each for each in memories if each.refused is None), key=lambda each: each.parameters or 0)
+    built.sort(key=lambda each: not each.every_run)
+    columns = {
+        "memory": "memory",
+        "parameters": "entries",
+        "nonzero": "nonzero",
+        "facts_per_parameter": "facts each",
+        "every_run": "every run",
+        "smallest_dtype": "lowest dtype",
+        "seconds": "seconds",
+    }
+    return (
+        Field(
+            "memories",
+            figures.json()["memories"],
+            "what each memory that was tried made of the task",
+            note="proved, whether `every_run` in `dtype` holds all facts; measured where that is not proved and none "
+            "of those is smaller, the `least_margin` in `dtype` and the `smallest_dtype` of a run that holds every "
+            "fact; or why it is `refused`",
+            columns=columns,
+            shown=False,
+        ),
+        Field(
+            "information_limit",
+            figures.information_limit,
+            "entries that no model for arbitrary targets does without",
+        ),
+        Field("information_per_fact", figures.information_per_fact, "entropy of the labels that occur", "bits a fact"),
+        Field(
+            "",
+            [vars(each) for each in built],
+            "memories built; those right in every run first",
+            columns=columns,
+        ),
+        Field(
+            "",
+            [vars(each) for each in memories if each.refused is not None],
+            "memories not built, and why",
+            columns={"memory": "", "refused": ""},
+        ),
+    )
+
+
+def _certified_fields(figures: "Figures") -> tuple[Field, ...]:
     of_values = figures.target == "values"
-    unit, loss = ("", "distance from the values") if of_values else (" nats", "KL")
-    (lower, upper), condition, guess = figures.text_kl or (None, None), figures.condition, figures.guess_kl_lower
-    certified = [
-        ("criterion", figures.asked),
-        ("targets", figures.origin),
-        ("memorized", not figures.asks_a_mean and f"{figures.held} of {figures.memorized}, refuted {figures.wrong}"),
-        ("least margin", figures.margin_lower is not None and f">= {below(figures.margin_lower)} nats"),
-        (f"{loss}, mean", f"<= {above(figures.mean_loss_upper)}{unit}"),
-        (f"{loss}, worst", f"<= {above(figures.max_loss_upper)}{unit}"),
-        ("KL of the best guess that ignores the context", guess is not None and f">= {below(guess)} nats"),
-        *_encoder_rows(figures),
-        (
-            "KL of the raw counts, all contexts, mean",
-            lower is not None and f"in [{below(lower)}, {above(upper)}] nats; memorized are smoothed counts",
+    unit, loss = ("", "distance from the values") if of_values else ("nats", "KL from the targets")
+    pairs = f"at least {figures.saturated_pairs} of {figures.pairs}" if figures.pairs is not None else None
+    counts = not figures.asks_a_mean
+    return (
+        Field("asked", figures.asked, "what was asked"),
+        Field("target", figures.target or None, "kind of the targets"),
+        Field("origin", figures.origin or None, "where the targets come from"),
+        Field("held", figures.held, "contexts memorized, proved", shown=counts),
+        Field("wrong", figures.wrong, "contexts lost, proved", shown=counts),
+        Field("margin_lower", figures.margin_lower, "least margin of a memorized context", "nats", "at least"),
+        Field("mean_loss_upper", figures.mean_loss_upper, f"{loss}, mean", unit, "at most"),
+        Field("max_loss_upper", figures.max_loss_upper, f"{loss}, largest", unit, "at most"),
+        Field(
+            "guess_kl_lower",
+            figures.guess_kl_lower,
+            "KL of the best guess that ignores the context, mean",
+            "nats",
+            "at least",
         ),
-        ("condition number of the features", condition and f"<= {above(condition)}"),
-        *_saturation_rows(figures),
-        ("model", f"{_shape(figures)}, {counted(figures.parameters, 'parameter')}, {figures.front_end}"),
-    ]
-    return [
-        *([("Built", [(built, figures.built)])] if (built := figures.named or figures.claim) else []),
-        *_memories_tables(figures),
-        *([(ANY_TARGETS, _rows(capacity_fields(figures)))] if _has_capacity(figures) else []),
-        ("Certified, of the weights as written", [(name, text) for name, text in certified if text]),
-        (
-            "Runs in torch",
-            [(name, torch_row(run.summary())) for name, run in (figures.torch or {}).items()]
-            + _every_run_rows([run.dtype for run in (figures.torch or {}).values() if run.held_proved])
-            or [("torch", _why_not_run(figures))],
-        ),
-        ("Files", list(figures.files.items())),
-        ("Seconds", [(stage, f"{seconds:.1f}") for stage, seconds in figures.seconds.items()]),
-    ]
+        Field("encoder_kl", figures.encoder_kl, "KL, weighted by frequency", "nats", "between"),
+        Field("unavoidable_kl", figures.unavoidable_kl, "part that no weights of this d avoid", "nats", "between"),
+        Field("text_kl", figures.text_kl, "KL of the raw counts, all contexts, mean", "nats", "between"),
+        Field("condition", figures.condition, "condition number of the features", "", "at most"),
+        Field("rank_proved", figures.rank_proved, "features are independent, proved"),
+        Field("", pairs, f"pairs of a head and a context with attention above 1 - {above(figures.saturation_delta)}"),
+        Field("pairs", figures.pairs, "pairs of a head and an example, of a layer of Mahdavi", shown=False),
+        Field("saturated_pairs", figures.saturated_pairs, "those with a weight above 1 - delta", shown=False),
+        Field("saturation_delta", figures.saturation_delta, "this delta", shown=False),
+    )
 
 
-def _rows(fields: Sequence[Field]) -> list[tuple[str, str]]:
-    return [(field.words, field.text()) for field in fields if field.shown and field.value is not None]
+def _run_fields(figures: "Figures") -> tuple[Field, ...]:
+    from verify.runs.formats import every_run_is
+
+    runs = figures.torch or {}
+    proved = [run.dtype for run in runs.values() if run.held_proved]
+    columns = {
+        "dtype": "type",
+        "held": "right, measured",
+        "held_proved": "right in every run, proved",
+        "accuracy": "accuracy",
+        "mean_kl": "mean KL",
+        "mean_label_error": "mean error",
+        "max_output_error": "largest error",
+        "within_bound": "within its bound",
+    }
+    return (
+        Field("", None if runs else _why_not_run(figures), "torch"),
+        Field(
+            "torch",
+            figures.json()["torch"],
+            "a run in each type",
+            note="as for `run`: `device`, `least_margin`, `max_kl`, `max_label_error`, `largest_bound`, `note`, "
+            "`seconds` too; `null` where torch is not installed",
+            columns=columns,
+        ),
+        Field("", every_run_is(proved[0]) if proved else None, "every run"),
+    )
 
 
 def _why_not_run(figures: "Figures") -> str:
     """Why there is no run to tell of, and what makes one."""
     if _right_in_every_run(figures):
-        return "not run here, as every run is proved to be right; `byheart run` does"
+        return "not run here, because every run is proved to be right; `byheart run` does"
     return "not run here; where torch is installed, `byheart run` does"
-
-
-def _every_run_rows(dtypes: Sequence[str]) -> list[tuple[str, str]]:
-    """Return what is meant by every run in the first of these types."""
-    from verify.runs.formats import every_run_is
-
-    return [("every run", every_run_is(dtype)) for dtype in dtypes[:1]]
-
-
-def _has_capacity(figures: "TaskFigures") -> bool:
-    return figures.rank_lower is not None
-
-
-def _shape(figures: "Figures") -> str:
-    if figures.blocks is not None:
-        return f"d_model {figures.dim}, {', '.join(figures.blocks) or 'no blocks'}"
-    return f"{counted(figures.heads or 0, 'head')}, d_qk {figures.query_dim}, d_head {figures.head_dim}"
-
-
-_COLUMNS = ("", "entries", "nonzero", "facts each", "lowest dtype", "time")
-
-
-def _memories_tables(figures: "Figures") -> Rows:
-    if not figures.memories:
-        return []
-    tried = [each for each in figures.memories if each.refused is None]
-    refused = [(each.memory, each.refused) for each in figures.memories if each.refused is not None]
-    last = ("lower bound", f"{figures.information_limit:,}", "", "", f"any {figures.target}", "")
-    tried.sort(key=lambda each: (not each.every_run, each.parameters))
-    return [
-        ("Memories built; first those right in every run, proved", [_COLUMNS, *map(_tried_row, tried), last]),
-        *([("Memories not built, and why", refused)] if refused else []),
-        ("Built", [(figures.memory, figures.built)]),
-    ]
-
-
-def _tried_row(tried: "Tried") -> tuple[str, ...]:
-    return (
-        tried.memory,
-        f"{tried.parameters:,}",
-        f"{tried.nonzero:,}",
-        number(tried.facts_per_parameter),
-        "every run" if tried.every_run else tried.smallest_dtype or "not run",
-        f"{tried.seconds or 0:.1f} s",
-    )
-
-
-def _saturation_rows(figures: "Figures") -> list[tuple[str, str]]:
-    if figures.pairs is None:
-        return []
-    held = f"at least {figures.saturated_pairs} of {figures.pairs} pairs of a head and a context"
-    return [(f"attention above 1 - {above(figures.saturation_delta)}", held)]
-
-
-def _encoder_rows(figures: "Figures") -> list[tuple[str, str]]:
-    """Return what a stream of d dimensions cannot avoid; nothing for labels."""
-    if figures.unavoidable_kl is None or figures.encoder_kl is None:
-        return []
-    (lower, upper), (_, reached) = figures.unavoidable_kl, figures.encoder_kl
-    return [
-        ("KL, weighted by frequency", f"<= {above(reached)} nats"),
-        (f"of it unavoidable with d = {figures.dim}", f"in [{below(lower)}, {above(upper)}] nats"),
-    ]
 
 
 def capacity_fields(figures: "TaskFigures") -> tuple[Field, ...]:
     """Return the count of the paper next to what is certified."""
-    heads = counted(figures.rank_heads or 0, "head")
     ranks = [figures.rank_lower, figures.rank_upper]
-    proofs = (("rank_lower_by", "from below"), ("rank_upper_by", "from above"))
+    sides = {"rank_lower_by": "from below", "rank_upper_by": "from above"}  # of `capacity`
+    known = {name: side for name, side in sides.items() if hasattr(figures, name)}
+    proofs = [Field(name, getattr(figures, name), f"certified {side} by") for name, side in known.items()]
     return (
         Field("contexts", figures.contexts, "contexts of the text or table"),
         Field("memorized", figures.memorized, "contexts to memorize"),
@@ -228,13 +277,17 @@ def capacity_fields(figures: "TaskFigures") -> tuple[Field, ...]:
         Field("dim", figures.dim, "d_model"),
         Field("head_dim", figures.head_dim, "d_head"),
         Field("heads", figures.heads, "heads that were asked about"),
+        Field("rank_heads", figures.rank_heads, "heads that are counted"),
         Field(
-            "paper_rank", figures.paper_rank, f"contexts that {heads} can hold, by the paper", note="min(T, H d_h + d)"
+            "paper_rank",
+            figures.paper_rank,
+            "contexts that so many heads hold, by the paper",
+            note="min(T, H d_h + d)",
         ),
-        Field("", ranks, f"contexts that {heads} can hold, certified", "context", "between"),
+        Field("", ranks, "contexts that so many heads hold, certified", "context", "between"),
         Field("rank_lower", figures.rank_lower, "the lower of these", note="docs/claims/capacity.md", shown=False),
         Field("rank_upper", figures.rank_upper, "the upper of these", note="docs/claims/capacity.md", shown=False),
-        *(Field(name, getattr(figures, name, ""), f"certified {side} by") for name, side in proofs),
+        *proofs,
         Field("paper_heads", figures.paper_heads, "heads needed, by the paper", note="the ceiling of (T - d) / d_h"),
         Field(
             "fewest_heads",
@@ -262,22 +315,3 @@ def capacity_fields(figures: "TaskFigures") -> tuple[Field, ...]:
             "heads that are necessary without the skip connection",
         ),
     )
-
-
-def torch_row(run: Mapping[str, Any]) -> str:
-    """How a run in torch compares with what is certified, from `RunResult.summary`."""
-    judged = {True: "within the bound", False: "OUTSIDE THE BOUND", None: "not judged"}[run["within_bound"]]
-    every = "" if run["held_proved"] is None else f", {run['held_proved']} guaranteed in every run"
-    parts = [f"{run['held']} right in this run{every}"]
-    for name, what in _MEASURED.items():
-        parts += [f"{what} {number(run[name])}"] if run.get(name) is not None else []
-    what = "logit" if "mean_kl" in run else "output"
-    return f"{'; '.join(parts)}; largest {what} error {number(run['max_output_error'])}, {judged}"
-
-
-_MEASURED = {
-    "accuracy": "accuracy",
-    "mean_kl": "mean KL",
-    "mean_label_error": "mean label error",
-    "max_label_error": "largest label error",
-}

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 _LONGEST_TYPED = 200  # characters of a context that a person would type
 
 
-def next_steps(
+def next_commands(
     out: Path, headline: str, *, task: "Task | None" = None, fold: "Fold | None" = None, runs: bool = True
-) -> str:
-    """Commands on a folder that was written, as a shell takes them.
+) -> list[str]:
+    """Return commands on a folder that was written, as a shell takes them.
 
     Args:
         out: The folder.
@@ -41,4 +41,4 @@ def next_steps(
         steps += [f"ask {folder} {quote(example)}"] if len(example) <= _LONGEST_TYPED else []
     if runs and find_spec("torch") is not None:
         steps.append(f"run {folder}")
-    return "".join(f"{'     ' if place else 'Next:'} byheart {step}\n" for place, step in enumerate(steps))
+    return [f"byheart {step}" for step in steps]

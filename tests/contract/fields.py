@@ -69,12 +69,12 @@ class Printed:
 
     def meanings(self) -> dict[str, str]:
         """What the fields of the results mean, by their names."""
-        found: dict[str, str] = {}
+        found: dict[str, list[str]] = {}
         for result in self.results:
             for each in result.fields():
-                if each.name:
-                    assert found.setdefault(each.name, each.meaning()) == each.meaning(), each.name
-        return found
+                if each.name and each.meaning() not in found.setdefault(each.name, []):
+                    found[each.name].append(each.meaning())
+        return {name: "; or: ".join(meanings) for name, meanings in found.items()}
 
 
 def make_place(folder: Path) -> None:
@@ -215,9 +215,10 @@ def write_fields() -> None:
 
 def _replaced(rows: list[dict[str, str]], command: str, meanings: dict[str, str]) -> list[dict[str, str]]:
     """Return the rows with those of a command made again, where the first of them is now."""
-    place = next(place for place, row in enumerate(rows) if row["command"] == command)
-    others = [row for row in rows if row["command"] != command or not row["fields"]]
-    made = [dict(zip(COLUMNS, (command, f"`{name}`", meaning), strict=True)) for name, meaning in meanings.items()]
+    place = next(place for place, row in enumerate(rows) if command in row["command"].split())
+    named = rows[place]["command"]  # the commands that print the same
+    others = [row for row in rows if row["command"] != named or not row["fields"]]
+    made = [dict(zip(COLUMNS, (named, f"`{name}`", meaning), strict=True)) for name, meaning in meanings.items()]
     return [*others[:place], *made, *others[place:]]
 
 

@@ -58,10 +58,12 @@ COMMANDS: dict[str, list[str]] = {
 }
 """The command lines in the order in which they run; each may read what an earlier one wrote."""
 
+_STAGES = "task|weights|search|capacity|certificate|every run|encoder|torch|files"
 _CHANGING = [
     (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"),
     (re.compile(r"\b\d+\.\d s\b"), "TIME s"),
-    (re.compile(r"(?m)^(  [a-z ]+  )\d+\.\d$"), r"\1TIME"),
+    (re.compile(rf"(?m)^(  (?:{_STAGES}) +)\d+(\.\d+)?$"), r"\1TIME"),
+    (re.compile(r"(?m)^(  theorem-1 .*  )\d+(\.\d+)?$"), r"\1TIME"),
     (re.compile(r"\b\d(\.\d+)?e-\d+\b"), "TINY"),  # an error of rounding, of another size on another machine
     (re.compile(r"\b(safetensors|torch|numpy|transformers) \d+\.\d+[\w.+]*"), r"\1 VERSION"),
 ]

@@ -218,7 +218,7 @@ def test_addition_is_proved_on_all_inputs_or_an_input_is_shown(tmp_path, capsys)
     assert main(["certify", str(good), *asked, "--sum-digits", "1", "--out", out, "--every-run", "float32"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert f"MEMORIZED, PROVED: {2**80} of {2**80} inputs" in shown
-    assert "every float32 run right on all inputs, proved" in shown
+    assert "Every float32 run right on all inputs, proved" in shown
     assert main(["check", out, "--fast"]) == 0
     assert main(["check", out]) == 3
     assert main(["certify", str(bad), *asked, "--json"]) == 1
