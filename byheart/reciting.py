@@ -35,10 +35,10 @@ from verify.certificates.certificate import REALS, TEXT, Certificate
 from verify.certificates.headline import PROVER_ALONE
 from verify.forward.ladder import decide_argmax, leads
 from verify.provers.memorization import load_subject
-from verify.runs.exact_sums import InReals
 from verify.runs.formats import FORMATS
 from verify.runs.held_runs import held_in_every_run
 from verify.runs.hypotheses import OF_EXACT_SUMS
+from verify.runs.in_reals import InReals
 from verify.runs.integer_rows import known_logits
 
 _PART = (

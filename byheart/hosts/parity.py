@@ -30,8 +30,8 @@ from verify.divergence.computed import computed_held, computed_losses
 from verify.edits.certificate import LARGEST_FILE
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.forward.walk import contexts_of, part_of
-from verify.runs.exact_sums import InReals
 from verify.runs.formats import FLOAT32, FLOAT64
+from verify.runs.in_reals import InReals
 from verify.runs.integer_rows import known_logits
 from verify.runs.rounding import rounding_bound
 

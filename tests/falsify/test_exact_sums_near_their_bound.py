@@ -8,11 +8,13 @@ from constructions.model.blocks import Attention, FeedForward
 from constructions.model.model import Model
 from tests.verify.runs.hostile_runs import hostile_run, sequential
 from verify.runs.boxes import Boxes
-from verify.runs.exact_sums import EveryRun, InReals, Rows
 from verify.runs.formats import FLOAT16, FLOAT32, FLOAT64
+from verify.runs.in_reals import InReals
+from verify.runs.in_runs import InRuns
+from verify.runs.terms import Rows
 
 
-@pytest.mark.parametrize("arithmetic", [EveryRun(FLOAT32), EveryRun(FLOAT64), EveryRun(FLOAT16), InReals()])
+@pytest.mark.parametrize("arithmetic", [InRuns(FLOAT32), InRuns(FLOAT64), InRuns(FLOAT16), InReals()])
 @pytest.mark.parametrize("error", [0.0, 0.25, 4.0, 40.0])
 def test_a_score_that_is_off_towards_another_one_that_is_off_too_weighs_no_more_than_is_said(arithmetic, error):
     """The top score falls by the error and the other one rises: then their gap is less by twice of it."""
@@ -57,7 +59,7 @@ def test_rows_that_are_not_read_round_an_average_too():
     assert off > 1.9 * (length - 1) * float(each)
     rows = Rows(np.ones((1, 1)), np.zeros((1, 1)))
     dust = np.array([(length - 1) * float(each)])
-    [[said]] = EveryRun(FLOAT32).weighted_mean(rows, np.array([[0]]), dust, length).off
+    [[said]] = InRuns(FLOAT32).weighted_mean(rows, np.array([[0]]), dust, length).off
     assert off <= said < 1.5 * off
 
 

@@ -13,8 +13,8 @@ from constructions.model.blocks import Attention, FeedForward
 from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from tests.verify.runs.integer_models import hashed_windows, judged, known, sum_modulo
-from verify.runs.exact_sums import EveryRun
 from verify.runs.formats import FLOAT32
+from verify.runs.in_runs import InRuns
 
 torch = pytest.importorskip("torch")
 functional = torch.nn.functional
@@ -81,7 +81,7 @@ class Plain(torch.nn.Module):
 def proved(name: str) -> tuple[Model, np.ndarray, np.ndarray]:
     """A model, contexts, and the logits of every run of it in float32."""
     model, contexts, labels = MODELS[name]
-    logits = judged(model, contexts, EveryRun(FLOAT32))
+    logits = judged(model, contexts, InRuns(FLOAT32))
     assert known(logits) == len(contexts) and (logits.midpoint.argmax(1) == labels).all()
     return model, contexts, logits.midpoint
 

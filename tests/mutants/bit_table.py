@@ -3,7 +3,7 @@
 from tests.mutants import of
 
 bit_table = of("constructions/memories/probes/bit_table.py", "tests/constructions/memories/probes/test_bit_table.py")
-exact_sums = of("verify/runs/exact_sums.py", "tests/verify/runs/test_exact_sums.py")
+in_runs = of("verify/runs/in_runs.py", "tests/verify/runs/test_in_runs.py")
 precision = of("constructions/model/precision.py", "tests/constructions/model/test_precision.py")
 
 MUTANTS = [
@@ -20,8 +20,8 @@ MUTANTS = [
     bit_table(
         "b_U[answers] = 2.0 * (numbers - middle).T, -(", "b_U[answers] = 2.0 * (numbers - middle).T, (", "no parabola"
     ),
-    exact_sums("fit = (own <= self.most) & (sizes <= most)", "fit = own <= self.most", "what overflows is exact"),
-    exact_sums("& (terms.total <= most)", "", "sums that overflow together are exact"),
+    in_runs("fit = (own <= self.most) & (sizes <= most)", "fit = own <= self.most", "what overflows is exact"),
+    in_runs("& (terms.total <= most)", "", "sums that overflow together are exact"),
     precision(
         "found = np.rint(rounded(tensor, dtype) / least) * least",
         "found = rounded(tensor, dtype)",

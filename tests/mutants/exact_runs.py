@@ -2,11 +2,13 @@
 
 from tests.mutants import Mutant, of
 
-TESTS = "tests/verify/runs/test_exact_sums.py tests/verify/runs/test_integer_rows.py"
+TESTS = "tests/verify/runs/test_in_runs.py tests/verify/runs/test_in_reals.py tests/verify/runs/test_integer_rows.py"
 
 
 runs = of("verify/runs/exact_runs.py", "tests/verify/runs/test_exact_runs.py tests/verify/torch/test_run.py")
-sums = of("verify/runs/exact_sums.py", TESTS)
+terms = of("verify/runs/terms.py", "tests/verify/runs/test_terms.py " + TESTS)
+in_runs = of("verify/runs/in_runs.py", TESTS)
+in_reals = of("verify/runs/in_reals.py", TESTS)
 rows = of("verify/runs/integer_rows.py", TESTS)
 
 
@@ -36,84 +38,90 @@ MUTANTS = [
         "what rounding adds to the divergence is forgotten",
     ),
     rows("np.bincount(cells[:, asks].ravel()", "np.bincount(cells[:, asks[:1]].ravel()", "one query stands for all"),
-    sums(
+    in_runs(
         "if ((query.size() == 0.0) | (key.size() == 0.0)).all():",
         "if ((query.value == 0.0).all(axis=0) | (key.size() == 0.0)).all():",
         "scores that may not be 0 in some run are 0",
     ),
-    sums(
+    in_runs(
         "if ((query.size() == 0.0) | (key.size() == 0.0)).all():",
         "if not ((query.size() > 0.0) & (key.size() > 0.0)).any():",
         "scores of which nothing is known are 0",
     ),
-    sums("_is_fourth_power_of_two(score_root) and doubt", "doubt", "a division rounds nothing"),
-    sums("root) and doubt == 0.0 and need", "root) and need", "scores of what is not known are exact"),
-    sums("_in_range(least / root", "_in_range(least", "a factor that is divided is never flushed"),
-    sums("smallest_normal * (factors + 1.0)", "smallest_normal", "a factor that is flushed is lost sight of"),
-    sums(
+    in_runs("_is_fourth_power_of_two(score_root) and doubt", "doubt", "a division rounds nothing"),
+    in_runs("root) and doubt == 0.0 and need", "root) and need", "scores of what is not known are exact"),
+    in_runs("_in_range(least / root", "_in_range(least", "a factor that is divided is never flushed"),
+    in_runs("smallest_normal * (factors + 1.0)", "smallest_normal", "a factor that is flushed is lost sight of"),
+    in_runs(
         "exact = good & self._absorbs(unit, drift, count)",
         "exact = good",
         "distances are absorbed whatever they are",
     ),
-    sums("(sizes + np.abs(value)) / (2.0 * unit)", "np.abs(value) / unit", "only the whole sum has to fit"),
-    sums("(sizes + np.abs(value)) / (2.0 * unit)", "sizes / (2.0 * unit)", "half of all terms has to fit"),
-    sums("exact[:, j] = fit &", "exact[:, j] = True |", "a row that needs too many bits is exact"),
-    sums("two = np.maximum(terms.factors, ", "two = (", "two products have to fit in their difference alone"),
-    sums(
+    in_runs("(sizes + np.abs(value)) / (2.0 * unit)", "np.abs(value) / unit", "only the whole sum has to fit"),
+    in_runs("(sizes + np.abs(value)) / (2.0 * unit)", "sizes / (2.0 * unit)", "half of all terms has to fit"),
+    in_runs("exact[:, j] = fit &", "exact[:, j] = True |", "a row that needs too many bits is exact"),
+    in_runs("two = np.maximum(terms.factors, ", "two = (", "two products have to fit in their difference alone"),
+    in_runs(
         "count = terms.count + np.count_nonzero(matrix[_dusty(x)], axis=0)",
         "count = terms.count + 0",
         "dust adds up exactly",
     ),
-    sums("count += 0 if skip is None else _dusty(skip)", "", "a skip row of dust is added exactly"),
-    sums("terms.count <= 2) & (need", "terms.count <= 3) & (need", "three terms are judged by their sum"),
-    sums("np.where((terms != 0.0).sum(axis=1) <= 2, two", "np.where(True, two", "many terms are judged by their sum"),
-    sums(
+    in_runs("count += 0 if skip is None else _dusty(skip)", "", "a skip row of dust is added exactly"),
+    in_runs("terms.count <= 2) & (need", "terms.count <= 3) & (need", "three terms are judged by their sum"),
+    in_runs(
+        "np.where((terms != 0.0).sum(axis=1) <= 2, two", "np.where(True, two", "many terms are judged by their sum"
+    ),
+    in_runs(
         "np.maximum(share.max(axis=1, initial=0.0), np.abs(value) / unit)",
         "np.abs(value) / unit",
         "products need not fit",
     ),
-    sums("total, count = top @ size, (", "total, count = 0.0 * (top @ size), (", "the sizes of products are not added"),
-    sums("for more in (shift, skip):", "for more in (shift,):", "the skip row is no term"),
-    sums(
+    terms(
+        "total, count = top @ size, (", "total, count = 0.0 * (top @ size), (", "the sizes of products are not added"
+    ),
+    terms("for more in (shift, skip):", "for more in (shift,):", "the skip row is no term"),
+    in_runs(
         "silent = open_[value[open_, j] + error <= 0.0]",
         "silent = open_[value[open_, j] <= 0.0]",
         "any negative sum is silent",
     ),
-    sums("exact &= need <= self.most\n            self._note(need)", "self._note(need)", "any average is exact"),
-    sums(
+    in_runs("exact &= need <= self.most\n            self._note(need)", "self._note(need)", "any average is exact"),
+    in_runs(
         "unit = units(x.value) / count", "unit = units(x.value) * count", "an average is a multiple of what is averaged"
     ),
-    sums("drift, top = (drift + dust)", "drift, top = (drift + 0.0 * dust)", "rows below the top one weigh nothing"),
-    sums("lead = (gap - 2.0 * error) * (1.0 - 4.0 * self.unit) >= GAP", "lead = gap > 0.0", "any top score is hard"),
-    sums("(exact & (count & (count - 1) == 0))", "exact", "a third is exact"),
-    sums(
+    in_runs("drift, top = (drift + dust)", "drift, top = (drift + 0.0 * dust)", "rows below the top one weigh nothing"),
+    in_runs("lead = (gap - 2.0 * error) * (1.0 - 4.0 * self.unit) >= GAP", "lead = gap > 0.0", "any top score is hard"),
+    in_runs("(exact & (count & (count - 1) == 0))", "exact", "a third is exact"),
+    in_runs(
         "inside &= (size <= self.format.largest / 8.0)",
         "inside |= (size <= self.format.largest / 8.0)",
         "any weight is in the format",
     ),
-    sums("fits = self._fits(matrix) &", "fits =", "weights are rounded by nobody"),
-    sums("exact = np.where(exact, 0.0", "exact = np.where(True, 0.0", "real sums are never rounded")
-    if False
-    else sums(
+    in_runs("fits = self._fits(matrix) &", "fits =", "weights are rounded by nobody"),
+    in_reals(
         "np.where(whole, 0.0, 2.0 * UNIT", "np.where(whole, 0.0, 0.0 * UNIT", "averages of real numbers are exact"
     ),
-    sums("kink = ~(np.abs(before) > away)", "kink = np.zeros_like(before, dtype=bool)", "distances pass no kink"),
-    sums("fires, size = before > away", "fires, size = before > np.inf", "distances pass no neuron that fires"),
-    sums("slope[0, layer.skip == i] = 1.0", "slope[0, layer.skip == i] = 0.0", "distances pass no skip connection"),
-    sums("off = off + x_off[:, i : i + 1] * self", "off = off + 0.0 * self", "distances pass no neurons row by row"),
-    sums("off += x_off[0, i] * self", "off += 0.0 * self", "distances pass no neurons"),
-    sums(
+    in_reals("kink = ~(np.abs(before) > away)", "kink = np.zeros_like(before, dtype=bool)", "distances pass no kink"),
+    in_reals("fires, size = before > away", "fires, size = before > np.inf", "distances pass no neuron that fires"),
+    in_reals("slope[0, layer.skip == i] = 1.0", "slope[0, layer.skip == i] = 0.0", "distances pass no skip connection"),
+    in_reals(
+        "off = off + x_off[:, i : i + 1] * self", "off = off + 0.0 * self", "distances pass no neurons row by row"
+    ),
+    in_reals("off += x_off[0, i] * self", "off += 0.0 * self", "distances pass no neurons"),
+    in_reals(
         "self._slope(i, patterns, layer, own).max(axis=0)", "self._slope(i, patterns, layer, own).min(axis=0)", "least"
     ),
-    sums(
+    in_reals(
         "if (on := kink.any(axis=1)).any():", "if (on := kink.any(axis=1)).all() and False:", "no kink is common to all"
     ),
-    sums("& (need <= self.most)).all():\n            return None", ").all():\n            return None", "groups fit"),
-    sums("if hidden.off.any():\n                return None", "pass", "groups are exact whatever they read"),
-    sums("and np.isfinite(x.off).all():  #", "and True:  #", "infinity times 0 is passed over by a skip connection"),
+    in_runs(
+        "& (need <= self.most)).all():\n            return None", ").all():\n            return None", "groups fit"
+    ),
+    in_runs("if hidden.off.any():\n                return None", "pass", "groups are exact whatever they read"),
+    in_runs("and np.isfinite(x.off).all():  #", "and True:  #", "infinity times 0 is passed over by a skip connection"),
     rows(" and not self._is_whole(step.place)\n        if apart", "\n        if apart", "groups pass over an overflow"),
-    sums("drift = drift + 2.0 * self.format", "drift = drift + 0.0 * self.format", "weights are never flushed"),
-    sums("& (terms.unit >= _FLOOR)\n", "\n", "no product underflows"),
+    in_runs("drift = drift + 2.0 * self.format", "drift = drift + 0.0 * self.format", "weights are never flushed"),
+    in_reals("& (terms.unit >= FLOOR)\n", "\n", "no product underflows"),
     boxes("np.where(np.isnan(sizes), np.inf, sizes)", "sizes", "what is no number is small"),
     boxes("np.expm1(count * self.unit / (1.0 - self.unit))", "0.0", "sums are not rounded"),
     boxes("return 2.0 * self.least * (size", "return 0.0 * self.least * (size", "no weight is flushed in a box"),
@@ -122,10 +130,12 @@ MUTANTS = [
         "_distinct(self.which, kinds[self.contexts])", "_distinct(self.which, 0 * self.which)", "labels are all alike"
     ),
     rows("alike = bool((places == places[:1]).all())", "alike = True", "all positions are alike"),
-    sums("tail = 0.0 if (count == length).all()", "tail = 0.0 if (count <= length).all()", "real heads read one row"),
-    sums("tail = 0.0 if (count == length).all()", "tail = 0.0 if (count == length).any()", "one context is all"),
-    sums("return 0.0 if (count == length).all()", "return 0.0 if (count == length).any()", "one run speaks for all"),
-    sums("(5.0 * error if (count > 1).any() else 0.0)", "0.0", "scores that differ weigh the same"),
+    in_reals(
+        "tail = 0.0 if (count == length).all()", "tail = 0.0 if (count <= length).all()", "real heads read one row"
+    ),
+    in_reals("tail = 0.0 if (count == length).all()", "tail = 0.0 if (count == length).any()", "one context is all"),
+    in_runs("return 0.0 if (count == length).all()", "return 0.0 if (count == length).any()", "one run speaks for all"),
+    in_reals("(5.0 * error if (count > 1).any() else 0.0)", "0.0", "scores that differ weigh the same"),
     rows(
         "if not why and boxes is not None and boxes.first_overflow <= _last_attention(model):",
         "if False:",

@@ -11,7 +11,8 @@ EDGES = "tests/falsify/test_edges_of_bounds.py::test_no_number_is_proved_that_is
 judge = of("verify/edits/judge.py", "tests/falsify/test_kept_leads.py")
 rows = of("verify/forward/row_balls.py", REPLICA)
 rounding = of("verify/runs/rounding.py", REPLICA)
-sums = of("verify/runs/exact_sums.py", RUNS)
+in_runs = of("verify/runs/in_runs.py", RUNS)
+in_reals = of("verify/runs/in_reals.py", RUNS)
 boxes = of("verify/runs/boxes.py", RUNS)
 held_runs = of("verify/runs/held_runs.py", "tests/falsify/test_recited_windows.py")
 reciting = of("byheart/reciting.py", "tests/falsify/test_recited_windows.py")
@@ -59,10 +60,10 @@ MUTANTS = [
     rounding(" + radius + around)", " + radius)", "the exact outputs are those of float64"),
     rounding(" + radius + around)", " + around)", "a run is what float64 computes"),
     rounding("np.abs(value - again) + ", "", "two evaluations are the same"),
-    sums("lead = (gap - 2.0 * error)", "lead = (gap - error)", "one of two scores is off"),
-    sums("gap = (gap - 2.0 * error)", "gap = (gap - error)", "one of two scores is off in real arithmetic"),
-    sums("(2.0 * length * tail", "(1.0 * length * tail", "values have one sign"),
-    sums("np.full(len(top), length + 3)", "np.full(len(top), count + 3)", "rows that are not read round nothing"),
+    in_runs("lead = (gap - 2.0 * error)", "lead = (gap - error)", "one of two scores is off"),
+    in_reals("gap = (gap - 2.0 * error)", "gap = (gap - error)", "one of two scores is off in real arithmetic"),
+    in_reals("(2.0 * length * tail", "(1.0 * length * tail", "values have one sign"),
+    in_runs("np.full(len(top), length + 3)", "np.full(len(top), count + 3)", "rows that are not read round nothing"),
     boxes("error = error @ np.abs(block.W_out) + ", "error = ", "the sums of neurons are not rounded"),
     held_runs("up(logits.radius + bound", "up(0.0 * logits.radius + bound", "exact logits are their middles"),
     reciting(

@@ -35,7 +35,7 @@ from verify.divergence.kullback_leibler import (
 )
 from verify.forward.ladder import Precision, rising_of_parts
 from verify.forward.walk import contexts_of
-from verify.runs.exact_sums import InReals
+from verify.runs.in_reals import InReals
 from verify.runs.integer_rows import known_logits
 
 Bounds = Float64Array | tuple[Float64Array, Float64Array]  # from below and above, each `[T]`

@@ -12,8 +12,8 @@ from constructions.model.blocks import Attention, FeedForward
 from constructions.model.model import Model
 from constructions.numeric.arrays import Int64Array
 from verify.arithmetic.rounding import UNIT, Floats
-from verify.runs.exact_sums import LARGEST_EXACT, low, units
 from verify.runs.formats import FloatFormat
+from verify.runs.terms import LARGEST_EXACT, low, units
 
 _SLACK = 1.0 + 2.0**-30
 _POINTS = 4096  # neurons of one direction whose kinks are all looked at

@@ -16,8 +16,8 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import up
 from verify.divergence.kullback_leibler import argmax_margin, divergence_within, quadratic_divergence_bound
 from verify.forward.walk import contexts_of
-from verify.runs.exact_sums import EveryRun
 from verify.runs.formats import FLOAT32, FloatFormat
+from verify.runs.in_runs import InRuns
 from verify.runs.integer_rows import integer_logits, known_logits
 
 
@@ -70,7 +70,7 @@ def exact_runs(
         raise InputError("labels", f"have the shape {labels.shape}", f"({len(contexts)},), one of each context")
     if labels.size and not 0 <= labels.min() <= labels.max() < model.d_vocab_out:
         raise InputError("labels", f"are in {labels.min()} .. {labels.max()}", f"0 .. {model.d_vocab_out - 1}")
-    arithmetic = EveryRun(number_format)
+    arithmetic = InRuns(number_format)
     held, least = np.zeros(len(labels), dtype=bool), math.inf
     for part in integer_logits(model, contexts, arithmetic):
         for rows, like, logits in part.judged(labels):
@@ -98,7 +98,7 @@ def judged_without_rounding(
     model: Model, task: Listing, rows: Int64Array, number_format: FloatFormat, tolerance: float
 ) -> tuple[BoolArray, BoolArray]:
     """Which of some contexts every run that keeps hypothesis H5 holds, and which none of them does, both `[rows]`."""
-    (held, lost), arithmetic = np.zeros((2, len(rows)), dtype=bool), EveryRun(number_format)
+    (held, lost), arithmetic = np.zeros((2, len(rows)), dtype=bool), InRuns(number_format)
     for part in known_logits(model, contexts_of(model, task.inputs)[rows], arithmetic):
         for places, like, logits in part.judged(task.kinds[rows]):
             judged = np.zeros(len(logits), dtype=np.int64)

@@ -21,7 +21,9 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats
 from verify.forward.walk import contexts_of
 from verify.runs.boxes import Boxes
-from verify.runs.exact_sums import EveryRun, Group, InReals, Layer, Rows, joined
+from verify.runs.in_reals import InReals
+from verify.runs.in_runs import InRuns
+from verify.runs.terms import Group, Layer, Rows, joined
 
 Places = tuple[int, ...]
 
@@ -72,7 +74,7 @@ class Shared:
             yield self.contexts[own], again[own] - start, self.logits[self.which[first[start : start + together]]]
 
 
-def integer_logits(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) -> Iterator[Shared]:
+def integer_logits(model: Model, contexts: Int64Array, arithmetic: InRuns | InReals) -> Iterator[Shared]:
     """Enclose the logits of some contexts at a time: of every run in a number format, or in real arithmetic.
 
     Args:
@@ -90,7 +92,7 @@ def integer_logits(model: Model, contexts: Int64Array, arithmetic: EveryRun | In
     Example:
         >>> from verify.runs.formats import FLOAT32
         >>> model = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
-        >>> [found] = integer_logits(model, np.array([[0], [1], [0]]), EveryRun(FLOAT32))
+        >>> [found] = integer_logits(model, np.array([[0], [1], [0]]), InRuns(FLOAT32))
         >>> found.which.tolist(), found.logits.midpoint.tolist(), float(found.logits.radius.max())
         ([0, 1, 0], [[1.0, 0.0], [0.0, 1.0]], 0.0)
     """
@@ -99,7 +101,7 @@ def integer_logits(model: Model, contexts: Int64Array, arithmetic: EveryRun | In
     return _chunks(model, contexts, arithmetic)
 
 
-def known_logits(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) -> Iterator[Shared]:
+def known_logits(model: Model, contexts: Int64Array, arithmetic: InRuns | InReals) -> Iterator[Shared]:
     """As `integer_logits`, but nothing where those of a few contexts from everywhere are all unknown."""
     if refusal(model) or not len(contexts):
         return
@@ -140,7 +142,7 @@ def _beyond(record: Model | Attention | FeedForward, known: frozenset[str]) -> s
     return ""
 
 
-def _chunks(model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals) -> Iterator[Shared]:
+def _chunks(model: Model, contexts: Int64Array, arithmetic: InRuns | InReals) -> Iterator[Shared]:
     length, why = contexts.shape[1], refusal(model)
     boxes = None if why else Boxes.of(model, length, arithmetic.format)
     if boxes is not None and arithmetic.format is not None:  # 0 times a weight that overflows is no number
@@ -252,7 +254,7 @@ class _Source:
 class _Chunk:
     """Contexts whose rows are worked on together."""
 
-    def __init__(self, model: Model, contexts: Int64Array, arithmetic: EveryRun | InReals, boxes: Boxes) -> None:
+    def __init__(self, model: Model, contexts: Int64Array, arithmetic: InRuns | InReals, boxes: Boxes) -> None:
         self.model, self.contexts, self.arithmetic, self.boxes = model, contexts, arithmetic, boxes
         self.length = contexts.shape[1]
         self._known: dict[tuple[int, tuple[int, ...], Places], _Reads] = {}

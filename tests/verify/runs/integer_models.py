@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from constructions.model.blocks import Attention, Block, FeedForward
 from constructions.model.model import Model
 from verify.arithmetic.enclosure import Enclosure
-from verify.runs.exact_sums import EveryRun, InReals
+from verify.runs.in_reals import InReals
+from verify.runs.in_runs import InRuns
 from verify.runs.integer_rows import integer_logits
 
 
@@ -127,7 +128,7 @@ def random_models(draw: st.DrawFn) -> tuple[Model, np.ndarray]:
     return model, contexts
 
 
-def judged(model: Model, contexts: np.ndarray, arithmetic: EveryRun | InReals) -> Enclosure:
+def judged(model: Model, contexts: np.ndarray, arithmetic: InRuns | InReals) -> Enclosure:
     """The logits of all contexts, enclosed."""
     middle, radius = np.full((2, len(contexts), model.d_vocab_out), np.nan)
     for part in integer_logits(model, contexts, arithmetic):

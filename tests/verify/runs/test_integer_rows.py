@@ -29,8 +29,9 @@ from tests.verify.runs.integer_models import (
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
 from verify.runs import integer_rows
-from verify.runs.exact_sums import EveryRun, InReals
 from verify.runs.formats import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, FloatFormat
+from verify.runs.in_reals import InReals
+from verify.runs.in_runs import InRuns
 from verify.runs.integer_rows import Shared, integer_logits, refusal
 
 DTYPES = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
@@ -39,7 +40,7 @@ DTYPES = {"float16": np.float16, "float32": np.float32, "float64": np.float64}
 @pytest.mark.parametrize("number_format", [FLOAT16, FLOAT32, FLOAT64], ids=lambda f: f.name)
 def test_every_hostile_run_of_a_sum_has_the_logits_that_are_proved(number_format: FloatFormat):
     model, contexts, labels = sum_modulo(11)
-    logits = judged(model, contexts, EveryRun(number_format))
+    logits = judged(model, contexts, InRuns(number_format))
     assert known(logits) == len(contexts)
     assert (logits.midpoint.argmax(1) == labels).all()
     for order in ORDERS:
@@ -52,7 +53,7 @@ def test_every_hostile_run_of_a_sum_has_the_logits_that_are_proved(number_format
 @pytest.mark.parametrize("number_format", [FLOAT32, FLOAT64], ids=lambda f: f.name)
 def test_every_hostile_run_of_hashed_windows_has_the_logits_that_are_proved(number_format: FloatFormat, length: int):
     model, contexts, labels = hashed_windows(length)
-    logits = judged(model, contexts, EveryRun(number_format))
+    logits = judged(model, contexts, InRuns(number_format))
     assert known(logits) == len(contexts)
     assert (logits.midpoint.argmax(1) == labels).all()
     for seed, order in enumerate(ORDERS):
@@ -70,9 +71,9 @@ def test_without_the_maximum_taken_off_a_run_is_outside():
 def test_the_larger_the_models_the_fewer_rows_are_worked_on():
     model, contexts, _ = hashed_windows(8, examples=40)
     windows = np.lib.stride_tricks.sliding_window_view(np.tile(contexts[0], 6), 8)
-    arithmetic = EveryRun(FLOAT32)
+    arithmetic = InRuns(FLOAT32)
     logits = judged(model, windows, arithmetic)
-    again = judged(model, windows[:8], EveryRun(FLOAT32))
+    again = judged(model, windows[:8], InRuns(FLOAT32))
     assert np.array_equal(logits.midpoint[:8], again.midpoint)
     assert known(logits) == len(windows)
 
@@ -96,7 +97,7 @@ def test_a_step_whose_shift_is_off_by_one_is_judged_by_what_it_computes():
     block = model.blocks[1]
     assert isinstance(block, FeedForward) and block.b_in is not None
     wrong = changed(model, 1, b_in=block.b_in + 1.0)
-    logits = judged(wrong, contexts, EveryRun(FLOAT32))
+    logits = judged(wrong, contexts, InRuns(FLOAT32))
     assert np.array_equal(logits.midpoint, hostile_run(wrong, contexts, np.float32, sequential))
     assert (logits.midpoint.argmax(1) == labels).sum() < len(labels)
 
@@ -105,7 +106,7 @@ def test_a_step_whose_shift_is_off_by_one_is_judged_by_what_it_computes():
 def test_fewer_bits_than_the_sums_need_are_not_claimed(bits: int):
     model, contexts, _ = hashed_windows(8, examples=20)
     number_format = FloatFormat("short", 2.0**-bits, 2.0**-126, 2.0**127)
-    logits = judged(model, contexts, EveryRun(number_format))
+    logits = judged(model, contexts, InRuns(number_format))
     assert known(logits) < len(contexts)
 
 
@@ -117,7 +118,7 @@ def test_each_query_is_looked_at():
         W_pos = np.array([[0.0, 0.0, size + 1, size], [129.0, -129.0, size, size]])
         blocks = (first, Attention(zero, zero, eye[None], eye[None]))
         model = Model(blocks=blocks, W_U=eye[:, :2], W_E=np.zeros((1, 4)), W_pos=W_pos)
-        assert known(judged(model, np.array([[0, 0]]), EveryRun(FLOAT32))) == count
+        assert known(judged(model, np.array([[0, 0]]), InRuns(FLOAT32))) == count
 
 
 @pytest.mark.parametrize("size", [15.0, 16.0])
@@ -128,13 +129,13 @@ def test_queries_that_a_host_divides_and_flushes_are_not_claimed(size: float):
     head = Attention(W_Q, W_K, np.eye(2)[None, :, 1:], np.ones((1, 1, 1)), skip=False, score_root=256)
     W_pos = np.array([[1.0, 1.0], [1.0, -1.0]])
     model = Model(blocks=(head,), W_U=np.ones((1, 1)), W_E=np.zeros((1, 2)), W_pos=W_pos)
-    assert known(judged(model, np.array([[0, 0]]), EveryRun(FLOAT32))) == (size == 16.0)
+    assert known(judged(model, np.array([[0, 0]]), InRuns(FLOAT32))) == (size == 16.0)
 
 
 def test_a_gap_that_leaves_other_rows_a_weight_is_not_claimed():
     for gap, claimed in ((100.0, False), (512.0, True)):
         model, contexts, _ = hashed_windows(8, examples=20, gap=gap)
-        arithmetic = EveryRun(FLOAT32)
+        arithmetic = InRuns(FLOAT32)
         assert known(judged(model, contexts, arithmetic)) == (len(contexts) if claimed else 0)
         assert claimed or "reads neither one row nor equal ones alone" in arithmetic.stopped
 
@@ -151,13 +152,13 @@ def test_what_other_rows_leave_beside_a_0_is_not_lost_sight_of():
     for large, exact in ((1.0, False), (2.0**200, False)):
         grow = FeedForward(np.full((1, 1), large), np.ones((1, 1)), skip=False)
         model = Model(blocks=(head, grow), W_U=np.ones((1, 1)), W_E=W_E, W_pos=np.zeros((2, 2)))
-        logits = judged(model, np.array([[0, 1]]), EveryRun(FLOAT64))
+        logits = judged(model, np.array([[0, 1]]), InRuns(FLOAT64))
         run = hostile_run(model, np.array([[0, 1]]), np.float64, sequential)
         assert (known(logits) == 1) == exact
         assert 0.0 < run[0, 0] <= logits.radius[0, 0]
     absorbed = FeedForward(np.ones((1, 1)), np.ones((1, 1)), b_in=np.ones(1), skip=False)
     model = Model(blocks=(head, absorbed), W_U=np.ones((1, 1)), W_E=W_E, W_pos=np.zeros((2, 2)))
-    assert known(judged(model, np.array([[0, 1]]), EveryRun(FLOAT64))) == 1
+    assert known(judged(model, np.array([[0, 1]]), InRuns(FLOAT64))) == 1
 
 
 def test_a_context_whose_rows_are_all_equal_does_not_take_the_weights_from_another():
@@ -171,14 +172,14 @@ def test_a_context_whose_rows_are_all_equal_does_not_take_the_weights_from_anoth
     exact = rounded_outwards(logits_in_balls(model, contexts, 400)).midpoint
     for arithmetic, logits in (
         (InReals(), exact),
-        (EveryRun(FLOAT64), hostile_run(model, contexts, np.float64, sequential)),
+        (InRuns(FLOAT64), hostile_run(model, contexts, np.float64, sequential)),
     ):
         assert logits[0, 0] > 2.0**100 and logits[1, 0] == 0.0
         found = judged(model, contexts, arithmetic)
         assert (np.abs(found.midpoint - logits) <= found.radius).all()
 
 
-@pytest.mark.parametrize("arithmetic", [EveryRun(FLOAT32), InReals()], ids=["runs", "reals"])
+@pytest.mark.parametrize("arithmetic", [InRuns(FLOAT32), InReals()], ids=["runs", "reals"])
 def test_heads_and_neurons_that_are_evaluated_apart_say_the_same(arithmetic, monkeypatch):
     rng = np.random.default_rng(1)
     neurons = FeedForward(np.eye(4)[:, [0, 1, 1]], rng.integers(-5, 5, (3, 4)) * 1.0, b_in=-np.ones(3), skip=False)
@@ -212,8 +213,8 @@ def test_three_equal_rows_are_not_claimed():
     zero, one = np.zeros((1, 1, 1)), np.ones((1, 1, 1))
     head = Attention(W_Q=zero, W_K=zero, W_V=one, W_O=one, skip=False)
     model = Model(blocks=(head,), W_U=np.ones((1, 1)), W_E=np.arange(1.0, 4.0)[:, None], W_pos=np.zeros((4, 1)))
-    assert known(judged(model, np.array([[0, 1, 2, 1]]), EveryRun(FLOAT32))) == 1
-    assert known(judged(model, np.array([[0, 1, 2]]), EveryRun(FLOAT32))) == 0
+    assert known(judged(model, np.array([[0, 1, 2, 1]]), InRuns(FLOAT32))) == 1
+    assert known(judged(model, np.array([[0, 1, 2]]), InRuns(FLOAT32))) == 0
     assert not np.isfinite(judged(model, np.array([[0, 1, 2]]), InReals()).radius).any()
 
 
@@ -227,7 +228,7 @@ def test_of_models_that_round_it_says_nothing(kind: str):
         "last norm": (replace(model.blocks[0], norm=norm), *model.blocks[1:]),
     }[kind]
     model = Model(blocks=blocks, W_U=model.W_U, b_U=model.b_U, W_E=model.W_E, W_pos=model.W_pos)
-    for arithmetic in (EveryRun(FLOAT32), InReals()):
+    for arithmetic in (InRuns(FLOAT32), InReals()):
         assert np.isinf(judged(model, contexts, arithmetic).radius).all()
         assert "normalizes" in arithmetic.stopped or "gelu" in arithmetic.stopped
 
@@ -248,7 +249,7 @@ def test_a_model_that_another_process_sent_is_judged_as_it_was(made: Callable[[i
     model, contexts, _ = made(5)
     sent = pickle.loads(pickle.dumps(model))
     assert refusal(sent) == refusal(model) == ""
-    assert known(judged(sent, contexts, EveryRun(FLOAT32))) == len(contexts)
+    assert known(judged(sent, contexts, InRuns(FLOAT32))) == len(contexts)
 
 
 def test_a_neuron_that_is_dropped_must_not_overflow():
@@ -257,15 +258,15 @@ def test_a_neuron_that_is_dropped_must_not_overflow():
     for large, known_ones in ((1.0, 1), (1e38, 0)):
         burst = FeedForward(np.array([[0.0], [large]]), np.array([[0.0, 1e10]]))
         model = Model(blocks=(burst, head), W_U=np.array([[1.0], [0.0]]), W_E=np.ones((1, 2)), W_pos=np.zeros((1, 2)))
-        assert known(judged(model, np.array([[0]]), EveryRun(FLOAT32))) == known_ones
+        assert known(judged(model, np.array([[0]]), InRuns(FLOAT32))) == known_ones
 
 
 def test_a_weight_that_overflows_is_not_passed_over_where_it_meets_a_0():
     model = Model(blocks=(), W_U=np.diag([1.0, 2.0**140]), W_E=np.array([[1.0, 0.0]]), W_pos=np.zeros((1, 2)))
     assert np.isnan(hostile_run(model, np.array([[0]]), np.float32, sequential)).any()
-    arithmetic = EveryRun(FLOAT32)
+    arithmetic = InRuns(FLOAT32)
     assert known(judged(model, np.array([[0]]), arithmetic)) == 0 and arithmetic.stopped == "unembed.W_U overflows"
-    assert known(judged(model, np.array([[0]]), EveryRun(FLOAT64))) == 1
+    assert known(judged(model, np.array([[0]]), InRuns(FLOAT64))) == 1
 
 
 @pytest.mark.parametrize("skip", [True, False])
@@ -279,14 +280,14 @@ def test_a_sum_that_overflows_is_not_passed_over_by_what_does_not_read_it(skip: 
     W_E, W_pos = np.array([[1.0, start, 1.0]]), np.array([[0.0, large, 0.0]])
     model = Model(blocks=(block,), W_U=np.eye(3)[:, :1], W_E=W_E, W_pos=W_pos)
     assert np.isnan(hostile_run(model, np.array([[0]]), np.float32, sequential)).all()
-    assert np.isinf(judged(model, np.array([[0]]), EveryRun(FLOAT32)).radius).all()
+    assert np.isinf(judged(model, np.array([[0]]), InRuns(FLOAT32)).radius).all()
 
 
 def test_a_weight_that_the_format_takes_for_0_takes_a_large_number_along():
     weight, large, token = np.array([[2.0**-200]]), np.array([[2.0**60]]), np.array([[2.0**120]])
     shrink, position = FeedForward(large[:, :1] ** 0, weight, skip=False), np.zeros((1, 1))
     model = Model(blocks=(shrink,), W_U=large, W_E=token, W_pos=position)
-    found = judged(model, np.array([[0]]), EveryRun(FLOAT32))
+    found = judged(model, np.array([[0]]), InRuns(FLOAT32))
     run = hostile_run(model, np.array([[0]]), np.float32, sequential)
     assert run == 0.0 and np.abs(run - found.midpoint) <= found.radius
 
@@ -310,7 +311,7 @@ def test_what_underflows_in_float64_is_not_0_in_real_arithmetic(case: str):
 def test_contexts_that_the_model_cannot_read_are_refused():
     model, _, _ = sum_modulo(3)
     with pytest.raises(InputError, match="contexts holds tokens"):
-        integer_logits(model, np.array([[0, 3]]), EveryRun(FLOAT32))
+        integer_logits(model, np.array([[0, 3]]), InRuns(FLOAT32))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -331,7 +332,7 @@ GROUPED = st.sampled_from([1, 64])  # neurons from which on groups that read oth
 def test_no_run_of_any_model_leaves_what_is_proved_of_it(pair, number_format, order, online, early, wide):
     model, contexts = pair
     with mock.patch.object(integer_rows, "_WIDE", wide):
-        logits = judged(model, contexts, EveryRun(number_format))
+        logits = judged(model, contexts, InRuns(number_format))
     run = hostile_run(model, contexts, DTYPES[number_format.name], order, online=online, early=early)
     with np.errstate(invalid="ignore"):
         assert (np.abs(run - logits.midpoint) <= logits.radius)[np.isfinite(logits.radius)].all()
@@ -348,11 +349,11 @@ def test_the_exact_logits_of_any_model_are_within_the_radii(pair, wide):
 
 def test_a_bfloat16_run_is_judged_by_its_own_eight_bits():
     model, contexts, _ = sum_modulo(5)
-    assert known(judged(model, contexts, EveryRun(BFLOAT16))) == len(contexts)
-    assert known(judged(sum_modulo(37)[0], contexts, EveryRun(BFLOAT16))) < len(contexts)
+    assert known(judged(model, contexts, InRuns(BFLOAT16))) == len(contexts)
+    assert known(judged(sum_modulo(37)[0], contexts, InRuns(BFLOAT16))) < len(contexts)
     table = knots_table()
-    assert known(judged(table, np.arange(40)[:, None], EveryRun(FLOAT32))) == 40
-    assert known(judged(table, np.arange(40)[:, None], EveryRun(BFLOAT16))) < 40
+    assert known(judged(table, np.arange(40)[:, None], InRuns(FLOAT32))) == 40
+    assert known(judged(table, np.arange(40)[:, None], InRuns(BFLOAT16))) < 40
 
 
 def test_labels_of_a_parabola_lead_by_one():

@@ -1,0 +1,171 @@
+"""Sums of products, in columns: rows of numbers, layers of neurons, and the terms that a kernel adds up.
+
+A number is kept as a float64 and a bound of how far a run of a number format, or real arithmetic, may be from it.
+
+Page: docs/rigour/runs.md, Theorem R12.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from constructions.numeric.arrays import Int64Array
+from verify.arithmetic.rounding import Floats
+
+SLACK = 1.0 + 2.0**-30  # outweighs the roundings of a bound, sums of fewer than 2^20 numbers that are not negative
+FLOOR = 2.0**-1000  # outweighs their underflow; of multiples of it no product or quotient of few bits is lost
+GAP = 120.0  # by which a top score leads, so that the others weigh nothing
+LARGEST_EXACT = 2.0**53 - 1.0  # units up to which a sum that was computed as so much is so much
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of numbers, and how far others may be from them; the numbers of a column lie together in the memory.
+
+    Args:
+        value: `[P, d]`.
+        off: At most so far is a run, or real arithmetic, from the value, `[1, d]` for all rows or `[P, d]`.
+    """
+
+    value: Floats
+    off: Floats
+
+    def take(self, rows: Int64Array) -> "Rows":
+        """Return these rows, in this order."""
+        return Rows(self.value.T[:, rows].T, self.off if len(self.off) == 1 else self.off[rows])
+
+    def __getitem__(self, part: slice) -> "Rows":
+        return Rows(self.value[part], self.off if len(self.off) == 1 else self.off[part])
+
+    def columns(self, chosen: Int64Array) -> "Rows":
+        """Return these columns, in this order."""
+        return Rows(self.value.T[chosen].T, self.off[:, chosen])
+
+    def size(self) -> Floats:
+        """Upper bounds of the absolute values of each column, `[d]`."""
+        return (np.abs(self.value).max(axis=0, initial=0.0) + self.off.max(axis=0, initial=0.0)) * SLACK
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """Rectified neurons between some columns of the stream.
+
+    Args:
+        W_in: `[n, h]`.
+        b_in: `[h]`, or none.
+        W_out: `[h, m]`.
+        b_out: `[m]`, or none.
+        skip: Which columns of the rows that are read are added, `[m]`; none without a skip connection.
+    """
+
+    W_in: Floats
+    b_in: Floats | None
+    W_out: Floats
+    b_out: Floats | None
+    skip: Int64Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Neurons that read columns of their own.
+
+    Args:
+        rows: The distinct rows of these columns, `[P, n]`.
+        which: Which of them each row of the stream is.
+        layer: The neurons, without a last shift and without a skip connection.
+    """
+
+    rows: Rows
+    which: Int64Array
+    layer: Layer
+
+
+def joined(parts: list[Rows]) -> Rows:
+    """Return the rows of all parts, one part after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    offs = [part.off for part in parts]
+    if all(len(off) == 1 for off in offs):
+        off = np.max(offs, axis=0)
+    else:
+        off = np.concatenate([np.broadcast_to(part.off, part.value.shape) for part in parts])
+    return Rows(np.concatenate([part.value.T for part in parts], axis=1).T, off)
+
+
+def low(x: Floats) -> Floats:
+    """Return the largest power of two of which each entry is a multiple; infinity for 0."""
+    mantissa, exponent = np.frexp(x)
+    whole = np.ldexp(np.abs(mantissa), 53).astype(np.int64)
+    return np.where(whole > 0, np.ldexp((whole & -whole).astype(np.float64), exponent - 53), np.inf)
+
+
+def units(x: Floats) -> Floats:
+    """Of each column the largest power of two that divides all its entries; infinity where all are 0, `[d]`."""
+    if not x.size:
+        return np.full(x.shape[1], np.inf)
+    if np.abs(x).max() < 2.0**62:
+        whole = x.astype(np.int64)
+        if np.array_equal(whole, x):
+            together = np.bitwise_or.reduce(whole, axis=0)
+            return np.where(together != 0, (together & -together).astype(np.float64), np.inf)
+    return low(x).min(axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The terms of sums, column by column over all rows.
+
+    Args:
+        unit: A power of two of which all terms are multiples, `[m]`; infinity where all are 0.
+        total: Upper bound of the sum of the sizes of the terms, `[m]`.
+        count: At most so many terms are not 0, `[m]`.
+        factors: The largest of the products in units of their own, `[m]`.
+    """
+
+    unit: Floats
+    total: Floats
+    count: Int64Array
+    factors: Floats
+
+    @classmethod
+    def of(cls, x: Floats, matrix: Floats, shift: Floats | None, skip: Floats | None) -> "Terms":
+        own, top, size, lows = units(x), np.abs(x).max(axis=0, initial=0.0), np.abs(matrix), low(matrix)
+        unit = (own[:, None] * lows).min(axis=0, initial=np.inf)
+        total, count = top @ size, ((matrix != 0.0) & (top > 0.0)[:, None]).sum(axis=0)
+        share = np.where(top > 0.0, top / np.where(top > 0.0, own, 1.0), 0.0)
+        factors = (share[:, None] * np.where(size > 0.0, size / np.where(size > 0.0, lows, 1.0), 0.0)).max(
+            axis=0, initial=0.0
+        )
+        for more in (shift, skip):
+            if more is not None:
+                more = np.atleast_2d(more)
+                largest = np.abs(more).max(axis=0, initial=0.0)
+                unit, total, count = np.minimum(unit, units(more)), total + largest, count + (largest > 0.0)
+        return cls(unit, total, count, factors)
+
+
+def score_terms(query: Rows, key: Rows) -> tuple[float, float, float, float, Floats]:
+    """Return what distances change a score by, and of its terms the largest sum, that of the sizes of all factors, ...
+
+    ... how many units the largest sum needs, and a power of two of which all terms and all factors are multiples.
+    """
+    asks, asked = query.size(), key.size()
+    total, factors = float(asks @ asked) * SLACK, float((asks + asked).sum()) * SLACK
+    doubt = float(query.off.max(axis=0, initial=0.0) @ asked + asks @ key.off.max(axis=0, initial=0.0)) * SLACK
+    doubt += FLOOR if query.off.any() or key.off.any() else 0.0
+    top = float(np.abs(query.value).max(axis=0, initial=0.0) @ np.abs(key.value).max(axis=0, initial=0.0))
+    own, others = units(query.value), units(key.value)
+    unit = (own * others).min(initial=np.inf)
+    need, least = top / float(unit) if unit > 0.0 else np.inf, np.minimum(own, others).min(initial=unit)
+    return doubt, total, factors, need, least
+
+
+def finite(unit: Floats) -> Floats:
+    """Return the units, with 1 for columns of zeros."""
+    return np.where(np.isfinite(unit), unit, 1.0)
+
+
+def gamma(unit: float, count: int | Int64Array) -> Floats:
+    """Return an upper bound of count * unit / (1 - count * unit); infinite from a quarter on."""
+    share = np.asarray(count, dtype=np.float64) * unit
+    return np.where(share < 0.25, share / (1.0 - np.minimum(share, 0.25)) * SLACK, np.inf)
