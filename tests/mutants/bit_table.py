@@ -20,8 +20,10 @@ MUTANTS = [
     bit_table(
         "b_U[answers] = 2.0 * (numbers - middle).T, -(", "b_U[answers] = 2.0 * (numbers - middle).T, (", "no parabola"
     ),
-    in_runs("fit = (own <= self.most) & (sizes <= most)", "fit = own <= self.most", "what overflows is exact"),
-    in_runs("& (terms.total <= most)", "", "sums that overflow together are exact"),
+    in_runs(
+        "fit = (own <= self.most) & (total[:, j] <= self.largest)", "fit = own <= self.most", "what overflows is exact"
+    ),
+    in_runs("& (terms.total <= self.largest)", "", "sums that overflow together are exact"),
     precision(
         "found = np.rint(rounded(tensor, dtype) / least) * least",
         "found = rounded(tensor, dtype)",

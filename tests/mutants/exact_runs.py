@@ -48,10 +48,10 @@ MUTANTS = [
         "if not ((query.size() > 0.0) & (key.size() > 0.0)).any():",
         "scores of which nothing is known are 0",
     ),
-    in_runs("_is_fourth_power_of_two(score_root) and doubt", "doubt", "a division rounds nothing"),
-    in_runs("root) and doubt == 0.0 and need", "root) and need", "scores of what is not known are exact"),
-    in_runs("_in_range(least / root", "_in_range(least", "a factor that is divided is never flushed"),
-    in_runs("smallest_normal * (factors + 1.0)", "smallest_normal", "a factor that is flushed is lost sight of"),
+    in_runs("_is_fourth_power_of_two(score_root) and terms.doubt", "terms.doubt", "a division rounds nothing"),
+    in_runs("root) and terms.doubt == 0.0 and", "root) and", "scores of what is not known are exact"),
+    in_runs("_in_range(terms.unit / root", "_in_range(terms.unit", "a factor that is divided is never flushed"),
+    in_runs("self.smallest * (terms.factors + 1.0)", "self.smallest", "a factor that is flushed is lost sight of"),
     in_runs(
         "exact = good & self._absorbs(unit, drift, count)",
         "exact = good",
@@ -62,42 +62,46 @@ MUTANTS = [
     in_runs("exact[:, j] = fit &", "exact[:, j] = True |", "a row that needs too many bits is exact"),
     in_runs("two = np.maximum(terms.factors, ", "two = (", "two products have to fit in their difference alone"),
     in_runs(
-        "count = terms.count + np.count_nonzero(matrix[_dusty(x)], axis=0)",
-        "count = terms.count + 0",
+        "count = self.terms.count + np.count_nonzero(self.matrix[_is_dust(self.x)], axis=0)",
+        "count = self.terms.count + 0",
         "dust adds up exactly",
     ),
-    in_runs("count += 0 if skip is None else _dusty(skip)", "", "a skip row of dust is added exactly"),
+    in_runs("else count + _is_dust(self.skip)", "else count", "a skip row of dust is added exactly"),
     in_runs("terms.count <= 2) & (need", "terms.count <= 3) & (need", "three terms are judged by their sum"),
     in_runs(
-        "np.where((terms != 0.0).sum(axis=1) <= 2, two", "np.where(True, two", "many terms are judged by their sum"
+        "is_two = (terms != 0.0).sum(axis=1) <= 2",
+        "is_two = np.ones(len(terms), dtype=bool)",
+        "many terms are judged by their sum",
     ),
     in_runs(
-        "np.maximum(share.max(axis=1, initial=0.0), np.abs(value) / unit)",
+        "np.maximum(products.max(axis=1, initial=0.0), np.abs(value) / unit)",
         "np.abs(value) / unit",
         "products need not fit",
     ),
     terms(
-        "total, count = top @ size, (", "total, count = 0.0 * (top @ size), (", "the sizes of products are not added"
+        "total = top @ np.abs(matrix)", "total = 0.0 * (top @ np.abs(matrix))", "the sizes of products are not added"
     ),
     terms("for more in (shift, skip):", "for more in (shift,):", "the skip row is no term"),
     in_runs(
-        "silent = open_[value[open_, j] + error <= 0.0]",
-        "silent = open_[value[open_, j] <= 0.0]",
+        "sums.value[rows, j] + (rounded + 2.0 * away + underflown) <= 0.0",
+        "sums.value[rows, j] <= 0.0",
         "any negative sum is silent",
     ),
     in_runs("exact &= need <= self.most\n            self._note(need)", "self._note(need)", "any average is exact"),
     in_runs(
         "unit = units(x.value) / count", "unit = units(x.value) * count", "an average is a multiple of what is averaged"
     ),
-    in_runs("drift, top = (drift + dust)", "drift, top = (drift + 0.0 * dust)", "rows below the top one weigh nothing"),
-    in_runs("lead = (gap - 2.0 * error) * (1.0 - 4.0 * self.unit) >= GAP", "lead = gap > 0.0", "any top score is hard"),
-    in_runs("(exact & (count & (count - 1) == 0))", "exact", "a third is exact"),
     in_runs(
-        "inside &= (size <= self.format.largest / 8.0)",
-        "inside |= (size <= self.format.largest / 8.0)",
+        "(furthest(x, reads) + dust) *", "(furthest(x, reads) + 0.0 * dust) *", "rows below the top one weigh nothing"
+    ),
+    in_runs("lead = (gap - 2.0 * error) * (1.0 - 4.0 * self.unit) >= GAP", "lead = gap > 0.0", "any top score is hard"),
+    in_runs("(exact & is_power_of_two)", "exact", "a third is exact"),
+    in_runs(
+        "inside &= (size <= self.largest)",
+        "inside |= (size <= self.largest)",
         "any weight is in the format",
     ),
-    in_runs("fits = self._fits(matrix) &", "fits =", "weights are rounded by nobody"),
+    in_runs("fits = self._fits(sums.matrix) &", "fits =", "weights are rounded by nobody"),
     in_reals(
         "np.where(whole, 0.0, 2.0 * UNIT", "np.where(whole, 0.0, 0.0 * UNIT", "averages of real numbers are exact"
     ),
@@ -120,22 +124,20 @@ MUTANTS = [
     in_runs("if hidden.off.any():\n                return None", "pass", "groups are exact whatever they read"),
     in_runs("and np.isfinite(x.off).all():  #", "and True:  #", "infinity times 0 is passed over by a skip connection"),
     rows(" and not self._is_whole(step.place)\n        if apart", "\n        if apart", "groups pass over an overflow"),
-    in_runs("drift = drift + 2.0 * self.format", "drift = drift + 0.0 * self.format", "weights are never flushed"),
+    in_runs("return drift + 2.0 * self.smallest", "return drift + 0.0 * self.smallest", "weights are never flushed"),
     in_reals("& (terms.unit >= FLOOR)\n", "\n", "no product underflows"),
     boxes("np.where(np.isnan(sizes), np.inf, sizes)", "sizes", "what is no number is small"),
     boxes("np.expm1(count * self.unit / (1.0 - self.unit))", "0.0", "sums are not rounded"),
     boxes("return 2.0 * self.least * (size", "return 0.0 * self.least * (size", "no weight is flushed in a box"),
     boxes("return np.where(exact, 0.0, rounded)", "return np.where(exact | (total == 0), 0.0, rounded)", "none vanish"),
-    rows(
-        "_distinct(self.which, kinds[self.contexts])", "_distinct(self.which, 0 * self.which)", "labels are all alike"
-    ),
+    rows("_distinct(self.which, kinds[self.contexts])", "_distinct(self.which, 0 * self.which)", "labels are all alike"),
     rows("alike = bool((places == places[:1]).all())", "alike = True", "all positions are alike"),
     in_reals(
         "tail = 0.0 if (count == length).all()", "tail = 0.0 if (count <= length).all()", "real heads read one row"
     ),
     in_reals("tail = 0.0 if (count == length).all()", "tail = 0.0 if (count == length).any()", "one context is all"),
     in_runs("return 0.0 if (count == length).all()", "return 0.0 if (count == length).any()", "one run speaks for all"),
-    in_reals("(5.0 * error if (count > 1).any() else 0.0)", "0.0", "scores that differ weigh the same"),
+    in_reals("moved += 5.0 * error", "moved += 0.0 * error", "scores that differ weigh the same"),
     rows(
         "if not why and boxes is not None and boxes.first_overflow <= _last_attention(model):",
         "if False:",

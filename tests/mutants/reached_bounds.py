@@ -62,7 +62,7 @@ MUTANTS = [
     rounding("np.abs(value - again) + ", "", "two evaluations are the same"),
     in_runs("lead = (gap - 2.0 * error)", "lead = (gap - error)", "one of two scores is off"),
     in_reals("gap = (gap - 2.0 * error)", "gap = (gap - error)", "one of two scores is off in real arithmetic"),
-    in_reals("(2.0 * length * tail", "(1.0 * length * tail", "values have one sign"),
+    in_reals("moved = 2.0 * length * tail", "moved = 1.0 * length * tail", "values have one sign"),
     in_runs("np.full(len(top), length + 3)", "np.full(len(top), count + 3)", "rows that are not read round nothing"),
     boxes("error = error @ np.abs(block.W_out) + ", "error = ", "the sums of neurons are not rounded"),
     held_runs("up(logits.radius + bound", "up(0.0 * logits.radius + bound", "exact logits are their middles"),

@@ -13,9 +13,8 @@ from constructions.model.model import Model
 from constructions.numeric.arrays import Int64Array
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.runs.formats import FloatFormat
-from verify.runs.terms import LARGEST_EXACT, low, units
+from verify.runs.terms import LARGEST_EXACT, SLACK, largest, low, units
 
-_SLACK = 1.0 + 2.0**-30
 _POINTS = 4096  # neurons of one direction whose kinks are all looked at
 
 
@@ -87,21 +86,26 @@ class _Walk:
         self.largest = 0.0
 
     def embedded(self, tokens: Floats, positions: Floats) -> _Box:
-        size = np.abs(tokens).max(axis=0) + np.abs(positions).max(axis=0)
+        """Return the box of the sums of any token and any position."""
         unit = np.minimum(units(tokens), units(positions))
-        ends = tokens.min(axis=0) + positions.min(axis=0), tokens.max(axis=0) + positions.max(axis=0)
-        return self._wider(ends, self._error(size, unit, 2), unit)
+        lowest = tokens.min(axis=0) + positions.min(axis=0)
+        highest = tokens.max(axis=0) + positions.max(axis=0)
+        return self._wider((lowest, highest), self._error(largest(tokens) + largest(positions), unit, 2), unit)
 
     def mapped(self, box: _Box, matrix: Floats, shift: Floats | None) -> tuple[_Box, Floats]:
         """Return the box of the images, and what rounding adds to them."""
-        total, unit = box.size @ np.abs(matrix), _unit(box.unit, matrix)
-        ends = _image((box.low, box.high), matrix)
+        total = box.size @ np.abs(matrix)
+        unit = _unit(box.unit, matrix)
+        lowest, highest = _image((box.low, box.high), matrix)
         if shift is not None:
-            total, unit, ends = total + np.abs(shift), np.minimum(unit, low(shift)), (ends[0] + shift, ends[1] + shift)
+            total = total + np.abs(shift)
+            unit = np.minimum(unit, low(shift))
+            lowest, highest = lowest + shift, highest + shift
         error = self._error(total, unit, len(matrix) + 1) + self._flushed(box.size, matrix)
-        return self._wider(ends, error, unit), error
+        return self._wider((lowest, highest), error, unit), error
 
     def neurons(self, box: _Box, block: FeedForward) -> _Box:
+        """Return the box behind neurons; those of one direction, and the skip connection along it, are one function."""
         before, error = self.mapped(box, block.W_in, block.b_in)
         hidden, size = np.maximum(before.low, 0.0), np.maximum(before.high, 0.0)
         shift = np.zeros(block.d_mlp) if block.b_in is None else block.b_in
@@ -136,15 +140,15 @@ class _Walk:
         return self._wider(ends, error, unit)
 
     def attention(self, box: _Box, block: Attention, length: int) -> tuple[_Box, Floats]:
+        """Return the box behind an attention, and upper bounds of what its heads mix, `[n_heads, d_head]`."""
         start = np.zeros(block.d_out) if block.b_O is None else block.b_O
         ends, total, sizes = (start, start), np.abs(start), np.zeros((block.n_heads, block.d_head))
         flushed = np.zeros(block.d_out)
         for head in range(block.n_heads):
-            query, key, value = (
-                self.mapped(box, matrix[head], None if shift is None else shift[head])[0]
-                for matrix, shift in ((block.W_Q, block.b_Q), (block.W_K, block.b_K), (block.W_V, block.b_V))
-            )
-            sizes[head] = value.size * _SLACK
+            query, _ = self.mapped(box, block.W_Q[head], None if block.b_Q is None else block.b_Q[head])
+            key, _ = self.mapped(box, block.W_K[head], None if block.b_K is None else block.b_K[head])
+            value, _ = self.mapped(box, block.W_V[head], None if block.b_V is None else block.b_V[head])
+            sizes[head] = value.size * SLACK
             self._note(query.size @ key.size)
             # A sum that is divided at the end may be 8 times as large as what is allowed, and rounds with each term.
             self._note(0.25 * length * sizes[head] * (1.0 + self._share(2 * length)))
@@ -162,13 +166,15 @@ class _Walk:
 
     def _error(self, total: Floats, unit: Floats, count: int) -> Floats:
         """Return what rounding adds to sums whose terms are multiples of a unit: nothing where the format holds them
-        all.
+        all (Theorem R12 (i)).
+
+        Elsewhere as `InRuns._rounded`, with (1 - u)^-n - 1 in the place of gamma_n, so that no n is too large.
         """
         self._note(total)
         share = self._share(count + 4)
         rounded = total * share + 16.0 * (count + 1) * self.least * (1.0 + share)
         exact = (total <= self.most * unit) & (unit >= self.least)
-        return np.where(exact, 0.0, rounded) * _SLACK
+        return np.where(exact, 0.0, rounded) * SLACK
 
     def _share(self, count: int) -> float:
         """How far so many factors (1 + d)^{+-1} with |d| <= u may be from 1: (1 - u)^-n - 1, whatever n u is."""

@@ -18,10 +18,13 @@ from verify.runs.terms import (
     Group,
     Layer,
     Rows,
+    ScoreTerms,
     Terms,
+    average,
+    furthest,
     gamma,
+    largest,
     low,
-    score_terms,
     units,
 )
 
@@ -69,21 +72,21 @@ class InReals:
 
     def weighted_mean(self, x: Rows, reads: Int64Array, dust: Floats, length: int) -> Rows:
         """Return the averages of rows, as `InRuns.weighted_mean`."""
-        count = reads.shape[1]
-        value = x.value.T[:, reads[:, 0]].T if count == 1 else (x.value.T[:, reads].sum(axis=2) / count).T
-        off = x.off if len(x.off) == 1 else x.off[reads].max(axis=1)
-        top = np.abs(x.value).max(axis=0, initial=0.0)
+        count, top = reads.shape[1], largest(x.value)
         whole = (count == 1) | (top * count <= LARGEST_EXACT * units(x.value))  # `linear` left room for underflow
-        off = off + dust + np.where(whole, 0.0, 2.0 * UNIT * (count + length) * top)
-        return Rows(value, off * SLACK)
+        # The k - 1 additions and the quotient round by at most gamma_k of the largest size, which is less.
+        rounded = np.where(whole, 0.0, 2.0 * UNIT * (count + length) * top)
+        return Rows(average(x, reads), (furthest(x, reads) + dust + rounded) * SLACK)
 
     def score_error(self, query: Rows, key: Rows, score_root: int) -> tuple[float, bool]:
         """How far a score of these queries and keys may be off, and whether all are exact."""
-        doubt, total, _, need, _ = score_terms(query, key)
-        exact = need <= LARGEST_EXACT
-        error = doubt + (0.0 if exact else float(gamma(UNIT, query.value.shape[1] + 3)) * total + FLOOR)
-        if score_root != 1:
-            error = (error + 16.0 * UNIT * total + FLOOR) / math.sqrt(score_root) * 1.01
+        terms = ScoreTerms.of(query, key)
+        exact = terms.need <= LARGEST_EXACT
+        error = terms.doubt
+        if not exact:
+            error += float(gamma(UNIT, query.value.shape[1] + 3)) * terms.total + FLOOR
+        if score_root != 1:  # a root and a quotient in float64
+            error = (error + 16.0 * UNIT * terms.total + FLOOR) / math.sqrt(score_root) * 1.01
         return error, exact and score_root == 1
 
     def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> BoolArray:
@@ -95,8 +98,10 @@ class InReals:
         """By how much an average moves, in units of the largest value, where queries have so many top rows."""
         gap = (gap - 2.0 * error) * (1.0 - 2.0**-40)
         tail = 0.0 if (count == length).all() else float(exp(np.array(-min(gap, 700.0))).upper())
-        # Equal scores that differ by 2 error weigh e^(2 error) times as much as another.
-        return (2.0 * length * tail + (5.0 * error if (count > 1).any() else 0.0)) * SLACK
+        moved = 2.0 * length * tail  # Lemma R14 (i)
+        if (count > 1).any():  # equal scores that differ by 2 error weigh e^(2 error) times as much as another
+            moved += 5.0 * error
+        return moved * SLACK
 
     def neurons(self, x: Rows, layer: Layer, where: str) -> Rows:
         """Return the rows after a layer of rectified neurons: distances pass those that surely fire, with their
@@ -128,7 +133,7 @@ class InReals:
         """How far the neurons that fire move what they write, and the skip connection with them, row by row."""
         size = np.abs(layer.W_out)
         off = (rounded * fires) @ size if rounded.any() else np.zeros((1, size.shape[1]))
-        for i in map(int, np.flatnonzero(x_off.any(axis=0))):
+        for i in np.flatnonzero(x_off.any(axis=0)).tolist():
             off = off + x_off[:, i : i + 1] * self._slope(i, fires, layer, np.arange(len(size)))
         return off
 
@@ -138,11 +143,12 @@ class InReals:
         What a column moves depends on which of the neurons fire that read it: one row of each pattern is looked at.
         """
         off = np.zeros((1, layer.W_out.shape[1]))
-        for i in map(int, np.flatnonzero(x_off[0])):
+        for i in np.flatnonzero(x_off[0]).tolist():
             own = np.flatnonzero(layer.W_in[i])
+            bits = np.arange(len(own))
             seen = np.zeros(1 << len(own), dtype=bool)
-            seen[fires[:, own] @ (1 << np.arange(len(own)))] = True
-            patterns = (np.flatnonzero(seen)[:, None] >> np.arange(len(own)) & 1).astype(bool)
+            seen[fires[:, own] @ (1 << bits)] = True
+            patterns = (np.flatnonzero(seen)[:, None] >> bits & 1).astype(bool)
             off += x_off[0, i] * self._slope(i, patterns, layer, own).max(axis=0)
         return off
 
@@ -161,19 +167,18 @@ class InReals:
 
     def grouped(self, groups: list[Group], shift: Floats | None, where: str) -> Rows | None:
         """Return the rows after neurons that are evaluated group by group."""
-        value, off = np.zeros((groups[0].layer.W_out.shape[1], len(groups[0].which))), np.zeros((1, 1))
-        unit, total = np.full(len(value), np.inf), np.zeros(len(value))
+        width = groups[0].layer.W_out.shape[1]
+        value, off = np.zeros((width, len(groups[0].which))), np.zeros((1, 1))
+        unit, total = np.full(width, np.inf), np.zeros(width)
         if shift is not None:
             value += shift[:, None]
             unit, total = low(shift), np.abs(shift)
         for group in groups:
             part = self.neurons(group.rows, group.layer, where)
-            together = part.off.max(axis=0, keepdims=True)
-            off = off + (
-                together if together.max(initial=0.0) < _NEAR else Rows(part.value, part.off).take(group.which).off
-            )
-            unit, total = np.minimum(unit, units(part.value)), total + np.abs(part.value).max(axis=0, initial=0.0)
             value += part.value.T[:, group.which]
+            unit, total = np.minimum(unit, units(part.value)), total + largest(part.value)
+            together = part.off.max(axis=0, keepdims=True)
+            off = off + (together if together.max(initial=0.0) < _NEAR else part.take(group.which).off)
         exact = total <= LARGEST_EXACT * unit
         rounded = np.where(exact, 0.0, gamma(UNIT, len(groups) + 3) * total + FLOOR)
         return Rows(value.T, (off + rounded) * SLACK)

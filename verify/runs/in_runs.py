@@ -7,6 +7,8 @@ Page: docs/rigour/runs.md, Theorem R12.
 """
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -20,11 +22,15 @@ from verify.runs.terms import (
     Group,
     Layer,
     Rows,
+    ScoreTerms,
     Terms,
+    average,
     finite,
+    furthest,
     gamma,
+    largest,
     low,
-    score_terms,
+    own_units,
     units,
 )
 
@@ -41,7 +47,9 @@ class InRuns:
     def __init__(self, number_format: FloatFormat) -> None:
         self.format = number_format
         self.unit = number_format.unit_roundoff
-        self.most = min(1.0 / self.unit, LARGEST_EXACT)
+        self.smallest = number_format.smallest_normal
+        self.largest = number_format.largest / 8.0  # (i) asks for sums of sizes of at most an eighth
+        self.most = min(1.0 / self.unit, LARGEST_EXACT)  # units of a sum: 2^p, as far as float64 counts them
         self.need = 1.0  # the largest number of units that an exact sum needed
         self.stopped = ""
 
@@ -56,12 +64,14 @@ class InRuns:
 
     def exact(self, x: Floats, y: Floats) -> Rows:
         """Return the sums of two given numbers, entry by entry."""
-        unit, value = np.minimum(units(x), units(y)), np.asfortranarray(x + y)
-        size = np.abs(x).max(axis=0, initial=0.0) + np.abs(y).max(axis=0, initial=0.0)
-        need = np.abs(value).max(axis=0, initial=0.0) / finite(unit)
+        value = np.asfortranarray(x + y)
+        unit = np.minimum(units(x), units(y))
+        size = largest(x) + largest(y)
+        need = largest(value) / finite(unit)  # by (ii) the sum alone has to fit
         exact = self._fits(x) & self._fits(y) & (need <= self.most) & self._in_range(unit, size)
         self._note(need[exact])
-        return Rows(value, np.where(exact, 0.0, self._rounded(size, np.full(len(size), 2)))[None])
+        rounded = self._rounded(size, np.full(len(size), 2))
+        return Rows(value, np.where(exact, 0.0, rounded)[None])
 
     def unembed(self, x: Rows, matrix: Floats, shift: Floats | None) -> Rows:
         """Return the product of the rows with a matrix, plus a shift."""
@@ -94,84 +104,95 @@ class InRuns:
             `[P, m]`.
         """
         moved = (matrix != 0.0).any(axis=0)
-        moved |= False if shift is None else shift != 0.0
+        if shift is not None:
+            moved |= shift != 0.0
         if skip is not None and not moved.all() and np.isfinite(x.off).all():  # adding zeros changes nothing
             some = np.flatnonzero(moved)
-            part = self._mapped(
-                x, matrix[:, some], None if shift is None else shift[some], skip.columns(some), fires, where
-            )
-            value, off = (
-                skip.value.copy(order="F"),
-                np.broadcast_to(skip.off, (max(len(skip.off), len(part.off)), len(moved))),
-            )
+            shifts = None if shift is None else shift[some]
+            part = self._mapped(_Sums.of(x, matrix[:, some], shifts, skip.columns(some)), fires, where)
+            value = skip.value.copy(order="F")
             value[:, some] = part.value
-            off = off.copy()
+            off = np.broadcast_to(skip.off, (max(len(skip.off), len(part.off)), len(moved))).copy()
             off[:, some] = part.off
             result = Rows(value, off)
         else:
-            result = self._mapped(x, matrix, shift, skip, fires, where)
+            result = self._mapped(_Sums.of(x, matrix, shift, skip), fires, where)
         if fires:
             np.maximum(result.value, 0.0, out=result.value)
         return result
 
-    def _mapped(
-        self, x: Rows, matrix: Floats, shift: Floats | None, skip: Rows | None, fires: bool, where: str
-    ) -> Rows:
-        value, size = (matrix.T @ x.value.T).T, np.abs(matrix)
-        value += 0.0 if shift is None else shift
-        value += 0.0 if skip is None else skip.value
-        drift = (x.off @ size + (0.0 if skip is None else skip.off)) * SLACK
-        if (tiny := (size > 0.0) & (size < self.format.smallest_normal)).any():  # weights that may be taken for 0
-            drift = drift + 2.0 * self.format.smallest_normal * (x.size() @ tiny)
-        terms = Terms.of(x.value, matrix, shift, None if skip is None else skip.value)
-        count = terms.count + np.count_nonzero(matrix[_dusty(x)], axis=0)  # what is off is rounded, also beside 0
-        count += 0 if skip is None else _dusty(skip)
-        fits = self._fits(matrix) & (terms.unit >= self.format.smallest_normal)
-        fits &= True if shift is None else self._fits(shift[None])
-        unit, most = finite(terms.unit), self.format.largest / 8.0
+    def _mapped(self, sums: "_Sums", fires: bool, where: str) -> Rows:
+        """Return sums, each column by what it has in common, or else row by row."""
+        value, terms = sums.value, sums.terms
+        drift, count = self._drift(sums), sums.count
+        fits = self._fits(sums.matrix) & (terms.unit >= self.smallest)
+        if sums.shift is not None:
+            fits &= self._fits(sums.shift[None])
+        unit = finite(terms.unit)
         need = terms.total / unit
-        two = np.maximum(terms.factors, np.abs(value).max(axis=0, initial=0.0) / unit)
+        two = np.maximum(terms.factors, largest(value) / unit)  # by (ii) each product and the value have to fit
         need = np.where((terms.count <= 2) & (need > self.most), two, need)
-        good = fits & (need <= self.most) & (terms.total <= most)
+        good = fits & (need <= self.most) & (terms.total <= self.largest)
         self._note(need[good])
         exact = good & self._absorbs(unit, drift, count)
         total = terms.total[None]
-        for j in np.flatnonzero(fits & ~good):
-            # Row by row, with the units of each row, and for neurons whether they are silent.
-            if len(exact) == 1:
-                exact = np.broadcast_to(exact, value.shape).copy()
-            sizes = np.abs(x.value) @ size[:, j] + (0.0 if shift is None else abs(shift[j]))
-            sizes += 0.0 if skip is None else np.abs(skip.value[:, j])
-            if len(total) == 1:
-                total = np.broadcast_to(total, value.shape).copy()
-            total[:, j] = sizes
-            own = _need(sizes, value[:, j], unit[j])
-            open_ = np.flatnonzero(own > self.most)
-            if fires and len(open_):
-                away = drift[:, j] if len(drift) == 1 else drift[open_, j]
-                error = 4.0 * gamma(self.unit, count[j] + 2) * (sizes[open_] + away) + 2.0 * away
-                error += 8.0 * (count[j] + 1) * self.format.smallest_normal
-                silent = open_[value[open_, j] + error <= 0.0]
-                value[silent, j] = -1.0
-                own[silent] = 1.0
-                open_ = np.setdiff1d(open_, silent, assume_unique=True)
-            if len(open_):
-                more = [np.full((len(open_), 1), 0.0 if shift is None else shift[j])]
-                more += [] if skip is None else [skip.value[open_, j : j + 1]]
-                own[open_] = _needs(x.value[open_], matrix[:, j], np.hstack(more), value[open_, j])
-            fit = (own <= self.most) & (sizes <= most)
+        by_row = np.flatnonzero(fits & ~good)
+        if len(by_row):
+            exact = np.broadcast_to(exact, value.shape).copy()
+            total = np.broadcast_to(total, value.shape).copy()
+        for j in by_row.tolist():
+            total[:, j] = sums.sizes(j)
+            own = self._units_by_row(sums, j, total[:, j], drift[:, j], fires)
+            fit = (own <= self.most) & (total[:, j] <= self.largest)
             self._note(own[fit])
             exact[:, j] = fit & self._absorbs(unit[j], drift[:, j], count[j])
         if exact.all() and not drift.any():
             return Rows(value, np.zeros((1, len(unit))))
         if (~exact & fits & (drift == 0.0)).any():
             self.stop(f"{where}: a sum needs more than {math.log2(1.0 / self.unit):.0f} bits")
-        if len(exact) == 1:
-            zero = (value == 0.0).any(axis=0)
-        else:
-            zero = value == 0.0
-        dust = np.where(zero, self._dust(drift, count), 0.0)
-        return Rows(value, np.where(exact, dust, drift + self._rounded(total + drift, count)) * SLACK)
+        return Rows(value, self._off(value, exact, drift, total, count) * SLACK)
+
+    def _drift(self, sums: "_Sums") -> Floats:
+        """Return how far the terms of each sum are off together: D of Theorem R12, and weights that are taken for 0."""
+        size = np.abs(sums.matrix)
+        drift = sums.x.off @ size
+        if sums.skip is not None:
+            drift = drift + sums.skip.off
+        drift = drift * SLACK
+        # H1 (DAZ): a weight below the least normal number may be read as 0, which loses less than 2 lambda |x|.
+        tiny = (size > 0.0) & (size < self.smallest)
+        return drift + 2.0 * self.smallest * (sums.x.size() @ tiny) if tiny.any() else drift
+
+    def _units_by_row(self, sums: "_Sums", j: int, sizes: Floats, drift: Floats, fires: bool) -> Floats:
+        """How many units the sums of column j need, row by row; the sum of a neuron that is surely silent needs one."""
+        value = sums.value[:, j]
+        need = _need(sizes, value, finite(sums.terms.unit)[j])
+        left = np.flatnonzero(need > self.most)
+        if fires and len(left):
+            silent = left[self._is_silent(sums, j, left, sizes, drift)]
+            value[silent] = -1.0
+            need[silent] = 1.0
+            left = np.setdiff1d(left, silent, assume_unique=True)
+        if len(left):
+            need[left] = sums.needs(j, left)
+        return need
+
+    def _is_silent(self, sums: "_Sums", j: int, rows: Int64Array, sizes: Floats, drift: Floats) -> BoolArray:
+        """Whether ReLU gives 0 in every run, by (iii) of Theorem R12.
+
+        y is computed here in float64: its rounding is within the second half of 4 gamma.
+        """
+        away = drift if len(drift) == 1 else drift[rows]
+        count = sums.count[j]
+        rounded = 4.0 * gamma(self.unit, count + 2) * (sizes[rows] + away)
+        underflown = 8.0 * (count + 1) * self.smallest
+        return sums.value[rows, j] + (rounded + 2.0 * away + underflown) <= 0.0
+
+    def _off(self, value: Floats, exact: BoolArray, drift: Floats, total: Floats, count: Int64Array) -> Floats:
+        """How far a run is from sums: by dust beside a 0 where they are exact, and elsewhere by what is rounded."""
+        is_zero = (value == 0.0).any(axis=0) if len(exact) == 1 else value == 0.0
+        dust = np.where(is_zero, self._dust(drift, count), 0.0)
+        return np.where(exact, dust, drift + self._rounded(total + drift, count))
 
     def weighted_mean(self, x: Rows, reads: Int64Array, dust: Floats, length: int) -> Rows:
         """Return the averages of rows, `[Q, d]`.
@@ -183,18 +204,17 @@ class InRuns:
             length: How many rows there are with them.
         """
         count = reads.shape[1]
-        value = x.value.T[:, reads[:, 0]].T if count == 1 else (x.value.T[:, reads].sum(axis=2) / count).T
-        drift = x.off if len(x.off) == 1 else x.off[reads].max(axis=1)
-        drift, top = (drift + dust) * SLACK, np.abs(x.value).max(axis=0, initial=0.0)
+        value = average(x, reads)
+        drift = (furthest(x, reads) + dust) * SLACK
+        top = largest(x.value)
         unit = units(x.value) / count
-        need, terms = top / finite(unit), np.full(len(top), length + 3)
+        terms = np.full(len(top), length + 3)  # of each row a product, and the quotient by the sum of the numerators
         exact = self._absorbs(unit, drift, terms) & self._in_range(unit, top)
-        if count > 1:
+        if count > 1:  # (v) of Theorem R12; one row alone is passed on as it is, by (iv)
+            need = top / finite(unit)
             exact &= need <= self.most
             self._note(need)
-        zero = (value == 0.0).any(axis=0) if len(exact) == 1 else value == 0.0
-        exact_off = np.where(zero, self._dust(drift, terms), 0.0)
-        return Rows(value, np.where(exact, exact_off, drift + self._rounded(top + drift, terms)))
+        return Rows(value, self._off(value, exact, drift, top, terms))
 
     def neurons(self, x: Rows, layer: Layer, where: str) -> Rows:
         """Return the rows after a layer of rectified neurons."""
@@ -221,7 +241,9 @@ class InRuns:
             value += (matrix.T @ hidden.value.T)[:, group.which]
         if shift is not None:
             value += shift[:, None]
-            unit, total, fits = np.minimum(unit, low(shift)), total + np.abs(shift), fits & self._fits(shift[None])
+            unit = np.minimum(unit, low(shift))
+            total += np.abs(shift)
+            fits &= self._fits(shift[None])
         need = total / finite(unit)
         if not (fits & self._in_range(unit, total) & (need <= self.most)).all():
             return None
@@ -235,58 +257,74 @@ class InRuns:
         """
         if ((query.size() == 0.0) | (key.size() == 0.0)).all():  # what is not known has no size and is not 0
             return 0.0, True
-        doubt, total, factors, need, least = score_terms(query, key)
+        terms = ScoreTerms.of(query, key)
         root = math.sqrt(score_root)
-        exact = _is_fourth_power_of_two(score_root) and doubt == 0.0 and need <= self.most
-        if exact and self._in_range(least / root, np.array(total)):
+        exact = _is_fourth_power_of_two(score_root) and terms.doubt == 0.0 and terms.need <= self.most
+        if exact and self._in_range(terms.unit / root, np.array(terms.total)):
             return 0.0, True
-        error = doubt + float(self._rounded(np.array(total), np.array(query.value.shape[1])))
-        if score_root != 1:  # what is divided, a score or a factor, may be flushed
-            error = (error + 8.0 * (self.unit + 2.0 * UNIT) * total) / root * 1.01
-            error += 4.0 * self.format.smallest_normal * (factors + 1.0)
+        error = terms.doubt + float(self._rounded(np.array(terms.total), np.array(query.value.shape[1])))
+        if score_root != 1:
+            # At most five roundings for the scale (Lemma R10, Scores), and the root and the quotient of float64.
+            error = (error + 8.0 * (self.unit + 2.0 * UNIT) * terms.total) / root * 1.01
+            # What is divided may be flushed: the score, or each factor, by 2 lambda (H1) times the other one.
+            error += 4.0 * self.smallest * (terms.factors + 1.0)
         return error, False
 
     def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> BoolArray:
         """Which heads' outputs are known whose `count` top scores lead by `gap` and are off by at most `error`."""
         lead = (gap - 2.0 * error) * (1.0 - 4.0 * self.unit) >= GAP
-        lead &= (count == length) | (4.0 * length * self._least() <= self.format.finest / 4.0)
-        return lead & ((count == 1) | (exact & (count & (count - 1) == 0)))
+        lead &= (count == length) | (4.0 * length * self._tau() <= self.format.finest / 4.0)  # (iv) of Theorem R12
+        is_power_of_two = count & (count - 1) == 0
+        return lead & ((count == 1) | (exact & is_power_of_two))
 
     def weight_of_others(self, gap: float, error: float, count: Int64Array, length: int) -> float:
         """How much all rows below the top ones may weigh together, where queries have so many top ones."""
         del gap, error
-        return 0.0 if (count == length).all() else 4.0 * length * self._least()
+        return 0.0 if (count == length).all() else 4.0 * length * self._tau()
 
-    def _least(self) -> float:
-        return max(2.0**-173, 2.0 * self.unit * self.format.smallest_normal)  # 2^-173 > e^-120
+    def _tau(self) -> float:
+        """H5 (c): half of what a row weighs at most whose score is 120 or more below the top one."""
+        return max(2.0**-173, 2.0 * self.unit * self.smallest)  # e^-120 < 2^-173, and the least subnormal number
 
     def _fits(self, matrix: Floats) -> BoolArray:
         """Of which columns the entries are numbers of the format, `[m]`."""
         size, lows = np.abs(matrix), low(matrix)
-        inside = (size <= self.most / 8.0 * lows) if self.unit <= UNIT else (size <= self.most * lows)
-        inside &= (size <= self.format.largest / 8.0) & (lows >= self.format.smallest_normal)
+        most = self.most / 8.0 if self.unit <= UNIT else self.most  # of float64 itself with room for what is added here
+        inside = size <= most * lows
+        inside &= (size <= self.largest) & (lows >= self.smallest)
         return ((matrix == 0.0) | inside).all(axis=0)
 
     def _in_range(self, unit: Floats, total: Floats) -> BoolArray:
         """Whether no partial sum overflows, or is so small that it may be flushed."""
-        return (unit >= self.format.smallest_normal) & (total <= self.format.largest / 8.0)
+        return (unit >= self.smallest) & (total <= self.largest)
 
     def _absorbs(self, unit: Floats, drift: Floats, count: Int64Array) -> BoolArray:
-        """Whether sums of so many multiples of the unit absorb what their terms may be off by, in finer formats too."""
+        """Whether sums of so many multiples of the unit absorb what their terms may be off by, in finer formats too.
+
+        (i) of Theorem R12: 16 (n + 1) lambda u <= 2^e v, (n + 2) u < 1/4 and D < 2^(e - 3) v, with v = `finest`.
+        """
         unit, finest = finite(unit), self.format.finest
-        least = 16.0 * (count + 1) * self.format.smallest_normal * (self.unit / finest)
+        least = 16.0 * (count + 1) * self.smallest * (self.unit / finest)
         enough = (unit >= least) & ((count + 2) * self.unit < 0.25)
         return (drift == 0.0) | (enough & (drift < finest / 8.0 * unit))
 
     def _dust(self, drift: Floats, count: Int64Array) -> Floats:
-        """Return what is computed at most where the exact value is 0 and the terms are off by `drift` together."""
-        least = 2.0 * self.unit * self.format.smallest_normal
-        return np.where(drift > 0.0, drift * (1.0 + gamma(self.unit, count + 2)) + (count + 1) * least, 0.0) * SLACK
+        """Return what is computed at most where the exact value is 0 and the terms are off by `drift` together.
+
+        (i) of Theorem R12: (1 + gamma_(n+2)) D + 2 (n + 1) u lambda.
+        """
+        rounded = drift * (1.0 + gamma(self.unit, count + 2))
+        underflown = (count + 1) * (2.0 * self.unit * self.smallest)
+        return np.where(drift > 0.0, rounded + underflown, 0.0) * SLACK
 
     def _rounded(self, sizes: Floats, count: Int64Array) -> Floats:
-        """How far two evaluations of sums may be apart, one in the format and one in float64."""
-        error = gamma(self.unit + UNIT, count + 3) * sizes + 16.0 * (count + 1) * self.format.smallest_normal
-        return np.where(sizes <= self.format.largest / 8.0, error, np.inf) * SLACK
+        """How far two evaluations of sums may be apart, one in the format and one in float64.
+
+        As Lemma T1 with u + 2^-53: a term is converted, multiplied, and passes at most n + 1 sums. What underflows is
+        2 lambda at each of these 2 (n + 1) operations (H1), with a factor below 2 behind it, in either evaluation.
+        """
+        error = gamma(self.unit + UNIT, count + 3) * sizes + 16.0 * (count + 1) * self.smallest
+        return np.where(sizes <= self.largest, error, np.inf) * SLACK
 
     def _note(self, need: Floats) -> None:
         self.need = max(self.need, float(need.max(initial=1.0)))
@@ -297,20 +335,71 @@ def _is_fourth_power_of_two(x: int) -> bool:
     return x & (x - 1) == 0 and x.bit_length() % 4 == 1
 
 
-def _dusty(x: Rows) -> BoolArray:
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """The rows times a matrix, plus a shift and the skip rows: a sum for each entry of the result.
+
+    Args:
+        x: `[P, n]`.
+        matrix: `[n, m]`.
+        shift: `[m]`, or none.
+        skip: `[P, m]`, or none.
+        value: The sums in float64, `[P, m]`.
+        terms: What the sums of a column have in common.
+    """
+
+    x: Rows
+    matrix: Floats
+    shift: Floats | None
+    skip: Rows | None
+    value: Floats
+    terms: Terms
+
+    @classmethod
+    def of(cls, x: Rows, matrix: Floats, shift: Floats | None, skip: Rows | None) -> "_Sums":
+        """Evaluate the sums in float64."""
+        value = (matrix.T @ x.value.T).T
+        if shift is not None:
+            value += shift
+        if skip is not None:
+            value += skip.value
+        terms = Terms.of(x.value, matrix, shift, None if skip is None else skip.value)
+        return cls(x, matrix, shift, skip, value, terms)
+
+    @cached_property
+    def count(self) -> Int64Array:
+        """At most so many terms of a run are not 0, `[m]`: also products of what is off beside 0 are rounded."""
+        count = self.terms.count + np.count_nonzero(self.matrix[_is_dust(self.x)], axis=0)
+        return count if self.skip is None else count + _is_dust(self.skip)
+
+    def sizes(self, j: int) -> Floats:
+        """Return the sum of the sizes of the terms in column j, `[P]`."""
+        sizes = np.abs(self.x.value) @ np.abs(self.matrix[:, j])
+        if self.shift is not None:
+            sizes += abs(self.shift[j])
+        if self.skip is not None:
+            sizes += np.abs(self.skip.value[:, j])
+        return sizes
+
+    def needs(self, j: int, rows: Int64Array) -> Floats:
+        """How many units the sums of some rows need in column j, in units of each row by itself, `[rows]`."""
+        chosen = np.flatnonzero(self.matrix[:, j])
+        x, weight, value = self.x.value[np.ix_(rows, chosen)], self.matrix[chosen, j], self.value[rows, j]
+        added = [np.full((len(rows), 1), 0.0 if self.shift is None else self.shift[j])]
+        if self.skip is not None:
+            added.append(self.skip.value[rows, j : j + 1])
+        terms = np.hstack([x * weight, *added])
+        lows = np.hstack([low(x) * low(weight), *(low(more) for more in added)])
+        unit = finite(lows.min(axis=1, initial=np.inf))
+        products = own_units(x) * own_units(weight)
+        two = np.maximum(products.max(axis=1, initial=0.0), np.abs(value) / unit)  # (ii) of Theorem R12
+        is_two = (terms != 0.0).sum(axis=1) <= 2
+        return np.where(is_two, two, _need(np.abs(terms).sum(axis=1), value, unit))
+
+
+def _is_dust(x: Rows) -> BoolArray:
     """Which columns are 0 in all rows, and off in some run."""
     return (x.off > 0.0).any(axis=0) & (x.value == 0.0).all(axis=0)
-
-
-def _needs(x: Floats, column: Floats, more: Floats, value: Floats) -> Floats:
-    """How many units the sum of a row needs, in units of that row."""
-    own, chosen = low(x), np.flatnonzero(column)
-    weight, x, own = column[chosen], x[:, chosen], own[:, chosen]
-    terms = np.hstack([np.abs(x * weight), np.abs(more)])
-    unit = finite(np.hstack([own * low(weight), low(more)]).min(axis=1, initial=np.inf))
-    share = np.where(x != 0.0, np.abs(x) / np.where(x != 0.0, own, 1.0), 0.0) * (np.abs(weight) / low(weight))
-    two = np.maximum(share.max(axis=1, initial=0.0), np.abs(value) / unit)
-    return np.where((terms != 0.0).sum(axis=1) <= 2, two, _need(terms.sum(axis=1), value, unit))
 
 
 def _need(sizes: Floats, value: Floats, unit: Floats) -> Floats:
@@ -318,5 +407,5 @@ def _need(sizes: Floats, value: Floats, unit: Floats) -> Floats:
 
     Where so many units are exact in float64 it is half of both together; no partial sum is larger.
     """
-    units = sizes / unit
-    return np.where(units <= LARGEST_EXACT, (sizes + np.abs(value)) / (2.0 * unit), units)
+    count = sizes / unit
+    return np.where(count <= LARGEST_EXACT, (sizes + np.abs(value)) / (2.0 * unit), count)

@@ -43,7 +43,7 @@ class Rows:
 
     def size(self) -> Floats:
         """Upper bounds of the absolute values of each column, `[d]`."""
-        return (np.abs(self.value).max(axis=0, initial=0.0) + self.off.max(axis=0, initial=0.0)) * SLACK
+        return (largest(self.value) + self.off.max(axis=0, initial=0.0)) * SLACK
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,35 +129,80 @@ class Terms:
 
     @classmethod
     def of(cls, x: Floats, matrix: Floats, shift: Floats | None, skip: Floats | None) -> "Terms":
-        own, top, size, lows = units(x), np.abs(x).max(axis=0, initial=0.0), np.abs(matrix), low(matrix)
-        unit = (own[:, None] * lows).min(axis=0, initial=np.inf)
-        total, count = top @ size, ((matrix != 0.0) & (top > 0.0)[:, None]).sum(axis=0)
-        share = np.where(top > 0.0, top / np.where(top > 0.0, own, 1.0), 0.0)
-        factors = (share[:, None] * np.where(size > 0.0, size / np.where(size > 0.0, lows, 1.0), 0.0)).max(
-            axis=0, initial=0.0
-        )
+        """Return those of rows times a matrix, plus a shift and the skip rows."""
+        own, top = units(x), largest(x)
+        unit = (own[:, None] * low(matrix)).min(axis=0, initial=np.inf)
+        total = top @ np.abs(matrix)
+        count = ((matrix != 0.0) & (top > 0.0)[:, None]).sum(axis=0)
+        in_units = np.where(top > 0.0, top / np.where(top > 0.0, own, 1.0), 0.0)
+        factors = (in_units[:, None] * own_units(matrix)).max(axis=0, initial=0.0)
         for more in (shift, skip):
             if more is not None:
                 more = np.atleast_2d(more)
-                largest = np.abs(more).max(axis=0, initial=0.0)
-                unit, total, count = np.minimum(unit, units(more)), total + largest, count + (largest > 0.0)
+                unit = np.minimum(unit, units(more))
+                total = total + largest(more)
+                count = count + (largest(more) > 0.0)
         return cls(unit, total, count, factors)
 
 
-def score_terms(query: Rows, key: Rows) -> tuple[float, float, float, float, Floats]:
-    """Return what distances change a score by, and of its terms the largest sum, that of the sizes of all factors, ...
+@dataclass(frozen=True)
+class ScoreTerms:
+    """The terms of the scores of some queries and keys, all together.
 
-    ... how many units the largest sum needs, and a power of two of which all terms and all factors are multiples.
+    Args:
+        doubt: How far a score is off at most because its factors are.
+        total: Upper bound of the sum of the sizes of the terms of a score.
+        factors: Upper bound of the sum of the sizes of all its factors.
+        need: How many units the largest sum needs.
+        unit: A power of two of which all terms and all factors are multiples.
     """
-    asks, asked = query.size(), key.size()
-    total, factors = float(asks @ asked) * SLACK, float((asks + asked).sum()) * SLACK
-    doubt = float(query.off.max(axis=0, initial=0.0) @ asked + asks @ key.off.max(axis=0, initial=0.0)) * SLACK
-    doubt += FLOOR if query.off.any() or key.off.any() else 0.0
-    top = float(np.abs(query.value).max(axis=0, initial=0.0) @ np.abs(key.value).max(axis=0, initial=0.0))
-    own, others = units(query.value), units(key.value)
-    unit = (own * others).min(initial=np.inf)
-    need, least = top / float(unit) if unit > 0.0 else np.inf, np.minimum(own, others).min(initial=unit)
-    return doubt, total, factors, need, least
+
+    doubt: float
+    total: float
+    factors: float
+    need: float
+    unit: Floats
+
+    @classmethod
+    def of(cls, query: Rows, key: Rows) -> "ScoreTerms":
+        """Return those of queries and keys, `[P, d_qk]` each."""
+        asks, asked = query.size(), key.size()
+        total = float(asks @ asked) * SLACK
+        factors = float((asks + asked).sum()) * SLACK
+        # |q k - q' k'| <= |q - q'| |k| + |q'| |k - k'|, with sizes that hold both.
+        of_queries = query.off.max(axis=0, initial=0.0) @ asked
+        of_keys = asks @ key.off.max(axis=0, initial=0.0)
+        doubt = float(of_queries + of_keys) * SLACK
+        if query.off.any() or key.off.any():
+            doubt += FLOOR
+        own, others = units(query.value), units(key.value)
+        unit = (own * others).min(initial=np.inf)
+        top = float(largest(query.value) @ largest(key.value))
+        need = top / float(unit) if unit > 0.0 else np.inf
+        return cls(doubt, total, factors, need, np.minimum(own, others).min(initial=unit))
+
+
+def average(x: Rows, reads: Int64Array) -> Floats:
+    """Return the averages of the rows that are read, `[Q, k]`, in float64, `[Q, d]`."""
+    count = reads.shape[1]
+    if count == 1:
+        return x.value.T[:, reads[:, 0]].T
+    return (x.value.T[:, reads].sum(axis=2) / count).T
+
+
+def furthest(x: Rows, reads: Int64Array) -> Floats:
+    """How far the rows that are read are off at most, `[1, d]` or `[Q, d]`."""
+    return x.off if len(x.off) == 1 else x.off[reads].max(axis=1)
+
+
+def largest(x: Floats) -> Floats:
+    """Return the largest absolute value of each column, `[d]`."""
+    return np.abs(x).max(axis=0, initial=0.0)
+
+
+def own_units(x: Floats) -> Floats:
+    """How many units each entry is, in the largest power of two that divides it; 0 for 0."""
+    return np.where(x != 0.0, np.abs(x) / np.where(x != 0.0, low(x), 1.0), 0.0)
 
 
 def finite(unit: Floats) -> Floats:
