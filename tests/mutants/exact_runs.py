@@ -130,7 +130,7 @@ MUTANTS = [
     boxes("np.expm1(count * self.unit / (1.0 - self.unit))", "0.0", "sums are not rounded"),
     boxes("return 2.0 * self.least * (size", "return 0.0 * self.least * (size", "no weight is flushed in a box"),
     boxes("return np.where(exact, 0.0, rounded)", "return np.where(exact | (total == 0), 0.0, rounded)", "none vanish"),
-    rows("_distinct(self.which, kinds[self.contexts])", "_distinct(self.which, 0 * self.which)", "labels are all alike"),
+    rows("distinct(self.which, kinds[self.contexts])", "distinct(self.which, 0 * self.which)", "labels are all alike"),
     rows("alike = bool((places == places[:1]).all())", "alike = True", "all positions are alike"),
     in_reals(
         "tail = 0.0 if (count == length).all()", "tail = 0.0 if (count <= length).all()", "real heads read one row"

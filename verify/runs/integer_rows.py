@@ -21,6 +21,7 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import Floats
 from verify.forward.walk import contexts_of
 from verify.runs.boxes import Boxes
+from verify.runs.distinct import distinct, distinct_rows, merged
 from verify.runs.in_reals import InReals
 from verify.runs.in_runs import InRuns
 from verify.runs.terms import Group, Layer, Rows, joined
@@ -36,7 +37,6 @@ _TOGETHER = 2**23  # tokens of the contexts that are worked on at a time
 _LOGITS = 2**24  # that are there at a time
 _SAMPLE = 64  # contexts that are asked before all are
 _ENTRIES = 2**22  # of hidden rows, or of scores, that are there at a time
-_NEAR = 2.0**-10  # what is further off is taken for unknown where equal rows are looked for
 _FEW = 8  # groups of neurons that are evaluated apart
 _WIDE = 64  # neurons from which on rows of equal values are looked for
 
@@ -65,13 +65,14 @@ class Shared:
             Iterator of contexts `[n]`, the place in `[0, D)` of the one that is judged for each, and what is judged:
             the logits `[D, d_vocab_out]` of the first context of each place.
         """
-        first, again = _distinct(self.which, kinds[self.contexts])
-        together = max(1, _LOGITS // self.logits.midpoint.shape[1])
+        first, again = distinct(self.which, kinds[self.contexts])
         order = np.argsort(again, kind="stable")
-        ends = np.searchsorted(again[order], np.arange(0, len(first) + together, together))
-        for start, low_end, high_end in zip(range(0, len(first), together), ends[:-1], ends[1:], strict=False):
-            own = order[low_end:high_end]
-            yield self.contexts[own], again[own] - start, self.logits[self.which[first[start : start + together]]]
+        together = max(1, _LOGITS // self.logits.midpoint.shape[1])
+        for start in range(0, len(first), together):
+            stop = start + together
+            begin, end = np.searchsorted(again[order], [start, stop])
+            own = order[begin:end]
+            yield self.contexts[own], again[own] - start, self.logits[self.which[first[start:stop]]]
 
 
 def integer_logits(model: Model, contexts: Int64Array, arithmetic: InRuns | InReals) -> Iterator[Shared]:
@@ -220,6 +221,11 @@ class _Step:
     chosen: Int64Array | dict[int, Int64Array]
     reads: _Reads | None
 
+    @property
+    def written_of_read(self) -> Int64Array:
+        """Where the columns that are written are among those that are read, which a skip connection adds."""
+        return np.searchsorted(self.read, self.written)
+
 
 @dataclass(frozen=True, eq=False)
 class _Source:
@@ -250,6 +256,18 @@ class _Source:
             return np.broadcast_to(self.cells[0][columns], (len(self.cells), len(columns)))
         return self.cells[:, columns]
 
+    def read_by(self, pattern: Int64Array, places: Int64Array) -> list[Int64Array]:
+        """Return the cells that a head reads from each position, `[T, queries]`, first, second, ...
+
+        Args:
+            pattern: Of each context, `[T]`.
+            places: The positions that are read, by pattern, `[patterns, queries, k]`.
+        """
+        if len(places) == 1:
+            return [self.at(places[0, :, k]) for k in range(places.shape[2])]
+        columns = self.column(places)[pattern]
+        return [np.take_along_axis(self.cells, columns[:, :, k], 1) for k in range(places.shape[2])]
+
 
 class _Chunk:
     """Contexts whose rows are worked on together."""
@@ -262,7 +280,7 @@ class _Chunk:
     def last_rows(self) -> tuple[Rows, Int64Array]:
         """Return the distinct last rows, as far as the logits read them, and which of them each context has, `[T]`."""
         rows, cells = self._stream(len(self.model.blocks), self._read_out, (self.length - 1,))
-        rows, cells = _merged(rows, cells)
+        rows, cells = merged(rows, cells)
         return rows, cells[:, 0]
 
     def read_out(self, rows: Rows) -> Rows:
@@ -361,29 +379,28 @@ class _Chunk:
         return tuple(np.unique(np.concatenate(needed)).tolist())
 
     def _embedded(self, columns: Int64Array, positions: Places) -> tuple[Rows, Int64Array]:
-        model, count = self.model, len(self.contexts)
-        places = model.W_pos[list(positions)][:, columns]
-        if (model.W_E[:, columns] == model.W_E[:1, columns]).all():  # what is read is the position alone
-            first = np.zeros(len(positions), dtype=np.int64)
-            rows = self.arithmetic.exact(model.W_E[first][:, columns], places)
-            return rows, np.broadcast_to(np.arange(len(positions)), (count, len(positions)))
-        tokens = self.contexts[:, list(positions)]
+        model, exact = self.model, self.arithmetic.exact
+        at = np.array(positions, dtype=np.int64)
+        places, tokens = model.W_pos[at][:, columns], model.W_E[:, columns]
+        if (tokens == tokens[:1]).all():  # what is read is the position alone
+            cells = np.broadcast_to(np.arange(len(at)), (len(self.contexts), len(at)))
+            return exact(tokens[np.zeros(len(at), dtype=np.int64)], places), cells
+        contexts = self.contexts[:, at]
         alike = bool((places == places[:1]).all())  # what is read is the token alone
-        first, cells = _distinct(tokens if alike else tokens * len(positions) + np.arange(len(positions)))
-        token, position = tokens.ravel()[first], np.array(positions)[first % len(positions)]
-        return self.arithmetic.exact(model.W_E[token][:, columns], model.W_pos[position][:, columns]), cells
+        first, cells = distinct(contexts if alike else contexts * len(at) + np.arange(len(at)))
+        return exact(tokens[contexts.ravel()[first]], places[first % len(at)]), cells
 
     def _neurons(self, step: _Step, block: FeedForward, rows: Rows, cells: Int64Array) -> tuple[Rows, Int64Array]:
         chosen = step.chosen
         assert not isinstance(chosen, dict)
         if len(chosen) >= _WIDE > len(step.read):  # rows of many columns are hardly ever equal
-            rows, cells = _merged(rows, cells)
+            rows, cells = merged(rows, cells)
         layer = Layer(
             block.W_in[np.ix_(step.read, chosen)],
             None if block.b_in is None else block.b_in[chosen],
             block.W_out[np.ix_(chosen, step.written)],
             None if block.b_out is None else block.b_out[step.written],
-            np.searchsorted(step.read, step.written) if block.skip else None,
+            step.written_of_read if block.skip else None,
         )
         # Groups pass over columns that no neuron reads, which where something may overflow meet it as infinity times 0.
         apart = len(chosen) >= _WIDE and not block.skip and not self._is_whole(step.place)
@@ -399,55 +416,48 @@ class _Chunk:
         return joined(parts), cells
 
     def _attention(self, step: _Step, block: Attention, sources: list["_Source"]) -> tuple[Rows, Int64Array]:
-        """Return the rows after an attention; each head reads a source of its own, or all and the skip read one."""
+        """Return the rows after an attention; each head reads a source of its own, or all and the skip read one.
+
+        Contexts in which all heads read equal rows, and the skip connection too, share what is written.
+        """
         reads, chosen, source = step.reads, step.chosen, sources[0]
         assert reads is not None and isinstance(chosen, dict)
         own = source.at(np.array(step.positions)) if block.skip or not chosen else None
         if not chosen:
             assert own is not None
-            return self._passed(step, block, source.rows), own
-        keys = [own] if own is not None else []
+            nothing = Rows(np.zeros((len(source.rows.value), 0)), np.zeros((1, 0)))
+            skip = source.rows.columns(step.written_of_read) if block.skip else None
+            return self._written(step, block, nothing, skip), own
         by_head = sources if len(sources) > 1 else sources * len(chosen)
+        keys = [] if own is None else [own]
         for head, places in zip(by_head, reads.positions, strict=True):
-            if len(places) == 1:
-                keys += [head.at(places[0, :, k]) for k in range(places.shape[2])]
-            else:
-                at = head.column(places)
-                keys += [np.take_along_axis(head.cells, at[reads.pattern][:, :, k], 1) for k in range(at.shape[2])]
+            keys += head.read_by(reads.pattern, places)
         lost = reads.lost[reads.pattern] if len(reads.lost) > 1 else np.broadcast_to(reads.lost, keys[0].shape)
-        first, after = _distinct(*keys, lost.astype(np.int64)) if lost.any() else _distinct(*keys)
-        taken = [key.ravel()[first] for key in keys]
-        skip = None
-        if block.skip:
-            skip = source.rows.columns(np.searchsorted(step.read, step.written)).take(taken.pop(0))
+        first, after = distinct(*keys, lost.astype(np.int64)) if lost.any() else distinct(*keys)
+        taken = iter([key.ravel()[first] for key in keys])
+        skip = source.rows.columns(step.written_of_read).take(next(taken)) if block.skip else None
         mixed = [Rows(np.zeros((len(first), 0)), np.zeros((1, 0)))]
-        matrix = [np.zeros((0, len(step.written)))]
-        for (head, entries), own, places, weight in zip(
+        for (head, entries), read, places, weight in zip(
             chosen.items(), by_head, reads.positions, reads.weights, strict=True
         ):
-            shift = None if block.b_V is None else block.b_V[head][entries]
-            where = f"block {step.place}, head {head}"
-            value = self.arithmetic.linear(own.rows, block.W_V[head][np.ix_(own.columns, entries)], shift, where=where)
-            ids = np.stack([taken.pop(0) for _ in range(places.shape[2])], axis=1)
-            dust = weight * (self.boxes.values[step.place][head][entries] + 1.0)
-            mixed.append(self.arithmetic.weighted_mean(value, ids, dust, self.length))
-            matrix.append(block.W_O[head][np.ix_(entries, step.written)])
-        shift = None if block.b_O is None else block.b_O[step.written]
-        result = self.arithmetic.linear(
-            _beside(mixed), np.concatenate(matrix), shift, skip=skip, where=f"block {step.place}"
-        )
+            W_V, b_V = block.W_V[head][np.ix_(read.columns, entries)], _row(block.b_V, head, entries)
+            value = self.arithmetic.linear(read.rows, W_V, b_V, where=f"block {step.place}, head {head}")
+            which = np.stack([next(taken) for _ in range(places.shape[2])], axis=1)
+            others = weight * (self.boxes.values[step.place][head][entries] + 1.0)  # weights times V + 1, R12 (iv)
+            mixed.append(self.arithmetic.weighted_mean(value, which, others, self.length))
+        result = self._written(step, block, _beside(mixed), skip)
         if lost.any():
             unknown = np.where(lost.ravel()[first], np.inf, 0.0)
             result = Rows(result.value, result.off + unknown[:, None])
         return result, after
 
-    def _passed(self, step: _Step, block: Attention, rows: Rows) -> Rows:
-        """Return the rows after an attention of which no head writes what is read."""
-        nothing = Rows(np.zeros((len(rows.value), 0)), np.zeros((1, 0)))
-        skip = rows.columns(np.searchsorted(step.read, step.written)) if block.skip else None
+    def _written(self, step: _Step, block: Attention, mixed: Rows, skip: Rows | None) -> Rows:
+        """Return what the heads write of what they have read, side by side, as one sum with the skip rows."""
+        assert isinstance(step.chosen, dict)
+        W_O = [np.zeros((0, len(step.written)))]
+        W_O += [block.W_O[head][np.ix_(entries, step.written)] for head, entries in step.chosen.items()]
         shift = None if block.b_O is None else block.b_O[step.written]
-        matrix = np.zeros((0, len(step.written)))
-        return self.arithmetic.linear(nothing, matrix, shift, skip=skip, where=f"block {step.place}")
+        return self.arithmetic.linear(mixed, np.concatenate(W_O), shift, skip=skip, where=f"block {step.place}")
 
     def _reads(self, place: int, block: Attention, heads: list[int], positions: Places) -> _Reads:
         """Return what some heads read from some positions: one row, or a power of two of rows with equal scores."""
@@ -462,8 +472,8 @@ class _Chunk:
         for head in heads:
             read |= (block.W_Q[head] != 0.0).any(axis=1) | (block.W_K[head] != 0.0).any(axis=1)
         columns = np.flatnonzero(read)
-        rows, cells = _merged(*self._stream(place, columns, available))
-        first, pattern = _distinct_rows(cells)
+        rows, cells = merged(*self._stream(place, columns, available))
+        first, pattern = distinct_rows(cells)
         cells = cells[first]
         places, asks = np.array(available), np.searchsorted(available, positions)
         allowed = np.ones((len(asks), len(places)), dtype=bool)
@@ -473,21 +483,15 @@ class _Chunk:
         lost = np.zeros((len(cells), len(asks)), dtype=bool)
         result, weights = [], []
         for head in heads:
-            query, key = (
-                self.arithmetic.linear(
-                    rows,
-                    matrix[head][columns],
-                    None if shift is None else shift[head],
-                    where=f"block {place}, head {head}",
-                )
-                for matrix, shift in ((block.W_Q, block.b_Q), (block.W_K, block.b_K))
-            )
+            where = f"block {place}, head {head}"
+            query = self.arithmetic.linear(rows, block.W_Q[head][columns], _row(block.b_Q, head), where=where)
+            key = self.arithmetic.linear(rows, block.W_K[head][columns], _row(block.b_K, head), where=where)
             root = float(np.sqrt(float(block.score_root)))
             error, exact = self.arithmetic.score_error(query.take(asked), key, block.score_root)
             found, count, gap = _looked(query.value, key.value, cells, asks, allowed, root)
             decided = self.arithmetic.decides(gap, error, exact, count, self.length)
             if not (decided | lost).all():
-                self.arithmetic.stop(f"block {place}, head {head}: it reads neither one row nor equal ones alone")
+                self.arithmetic.stop(f"{where}: it reads neither one row nor equal ones alone")
             lost |= ~decided
             if lost.all():
                 raise _NothingKnownError
@@ -529,55 +533,6 @@ def _looked(
     return np.concatenate(found), np.concatenate(counts), np.concatenate(gaps)
 
 
-def _distinct(*keys: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Where the distinct tuples of keys are first, and which of them is where; all keys have one shape."""
-    code = keys[0].ravel()
-    for key in keys[1:]:
-        span = int(key.max(initial=0)) + 1
-        if int(code.max(initial=0)) >= 2**62 // span:
-            code = np.unique(code, return_inverse=True)[1]
-        code = code * span + key.ravel()
-    span = int(code.max(initial=0)) + 1
-    if span <= 8 * len(code):
-        place = np.full(span, -1)
-        place[code] = np.arange(len(code))
-        there = np.flatnonzero(place >= 0)
-        first, place[there] = place[there], np.arange(len(there))
-        return first, place[code].reshape(keys[0].shape)
-    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
-    return first, inverse.reshape(keys[0].shape)
-
-
-def _distinct_rows(table: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Where the distinct rows of a table are first, and which of them each row is."""
-    if table.strides[0] == 0 or (table == table[:1]).all():
-        return np.zeros(1, dtype=np.int64), np.zeros(len(table), dtype=np.int64)
-    weights = np.random.default_rng(0).integers(-(2**62), 2**62, table.shape[1]) | 1
-    _, first, inverse = np.unique(table @ weights, return_index=True, return_inverse=True)
-    if not np.array_equal(table[first][inverse], table):
-        _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    return first, inverse.ravel()
-
-
-def _merged(rows: Rows, cells: Int64Array) -> tuple[Rows, Int64Array]:
-    """Return the rows with those of equal values worked on once."""
-    if not rows.value.shape[1]:
-        return rows[:1], np.broadcast_to(np.zeros(1, dtype=np.int64), cells.shape)
-    # -0.0 is 0.0 in all that is read of a row; one that is far off is not to spoil others.
-    far = ~(rows.off < _NEAR).all(axis=1)
-    bits = np.column_stack([(rows.value + 0.0).view(np.int64), np.broadcast_to(far, len(rows.value)).astype(np.int64)])
-    first, inverse = _distinct_rows(bits)
-    if len(first) == len(rows.value):
-        return rows, cells
-    off = rows.off
-    if len(off) > 1:
-        off = np.zeros((len(first), rows.value.shape[1]))
-        np.maximum.at(off, inverse, rows.off)
-    alike = cells.strides[0] == 0
-    cells = np.broadcast_to(inverse[cells[0]], cells.shape) if alike else inverse[cells]
-    return Rows(rows.value.T[:, first].T, off), cells
-
-
 def _groups(rows: Rows, layer: Layer) -> list[Group]:
     """Return the neurons in groups no two of which read the same column, with the distinct rows of what each reads."""
     reads = layer.W_in != 0.0
@@ -591,11 +546,18 @@ def _groups(rows: Rows, layer: Layer) -> list[Group]:
     for first in firsts if len(firsts) <= _FEW else ():
         own = np.flatnonzero(group == first)
         columns = np.flatnonzero(reads[:, own].any(axis=1))
-        distinct, which = _merged(rows.columns(columns), np.arange(len(rows.value))[:, None])
+        different, which = merged(rows.columns(columns), np.arange(len(rows.value))[:, None])
         shift = None if layer.b_in is None else layer.b_in[own]
         part = Layer(layer.W_in[np.ix_(columns, own)], shift, layer.W_out[own], None, None)
-        found.append(Group(distinct, which[:, 0], part))
+        found.append(Group(different, which[:, 0], part))
     return found
+
+
+def _row(shifts: Floats | None, head: int, entries: Int64Array | None = None) -> Floats | None:
+    """Return the shift of a head, or some of its entries."""
+    if shifts is None:
+        return None
+    return shifts[head] if entries is None else shifts[head][entries]
 
 
 def _beside(parts: list[Rows]) -> Rows:
