@@ -50,7 +50,7 @@ class Boxes:
         walk = _Walk(number_format)
         values: dict[int, Floats] = {}
         with np.errstate(all="ignore"):
-            box = walk.embedded(model.W_E, model.W_pos[:length])
+            box = walk.embed(model.W_E, model.W_pos[:length])
             for place, block in enumerate(model.blocks):
                 if isinstance(block, FeedForward):
                     box = walk.neurons(box, block)
@@ -59,7 +59,7 @@ class Boxes:
                     box, values[place] = walk.attention(box, block, length)
                 if not walk.largest <= walk.allowed:
                     return cls(values, place)
-            walk.mapped(box, model.W_U, model.b_U)
+            walk.linear(box, model.W_U, model.b_U)
         return cls(values, len(model.blocks) + bool(walk.largest <= walk.allowed))
 
 
@@ -85,14 +85,14 @@ class _Walk:
         self.allowed = 2.0**1000 if number_format is None else number_format.largest / 8.0
         self.largest = 0.0
 
-    def embedded(self, tokens: Floats, positions: Floats) -> _Box:
+    def embed(self, tokens: Floats, positions: Floats) -> _Box:
         """Return the box of the sums of any token and any position."""
         unit = np.minimum(units(tokens), units(positions))
         lowest = tokens.min(axis=0) + positions.min(axis=0)
         highest = tokens.max(axis=0) + positions.max(axis=0)
         return self._wider((lowest, highest), self._error(largest(tokens) + largest(positions), unit, 2), unit)
 
-    def mapped(self, box: _Box, matrix: Floats, shift: Floats | None) -> tuple[_Box, Floats]:
+    def linear(self, box: _Box, matrix: Floats, shift: Floats | None) -> tuple[_Box, Floats]:
         """Return the box of the images, and what rounding adds to them."""
         total = box.size @ np.abs(matrix)
         unit = _unit(box.unit, matrix)
@@ -106,7 +106,7 @@ class _Walk:
 
     def neurons(self, box: _Box, block: FeedForward) -> _Box:
         """Return the box behind neurons; those of one direction, and the skip connection along it, are one function."""
-        before, error = self.mapped(box, block.W_in, block.b_in)
+        before, error = self.linear(box, block.W_in, block.b_in)
         hidden, size = np.maximum(before.low, 0.0), np.maximum(before.high, 0.0)
         shift = np.zeros(block.d_mlp) if block.b_in is None else block.b_in
         lines = np.eye(block.d_model, block.d_out) if block.skip else np.zeros((block.d_model, block.d_out))
@@ -145,9 +145,9 @@ class _Walk:
         ends, total, sizes = (start, start), np.abs(start), np.zeros((block.n_heads, block.d_head))
         flushed = np.zeros(block.d_out)
         for head in range(block.n_heads):
-            query, _ = self.mapped(box, block.W_Q[head], None if block.b_Q is None else block.b_Q[head])
-            key, _ = self.mapped(box, block.W_K[head], None if block.b_K is None else block.b_K[head])
-            value, _ = self.mapped(box, block.W_V[head], None if block.b_V is None else block.b_V[head])
+            query, _ = self.linear(box, block.W_Q[head], None if block.b_Q is None else block.b_Q[head])
+            key, _ = self.linear(box, block.W_K[head], None if block.b_K is None else block.b_K[head])
+            value, _ = self.linear(box, block.W_V[head], None if block.b_V is None else block.b_V[head])
             sizes[head] = value.size * SLACK
             self._note(query.size @ key.size)
             # A sum that is divided at the end may be 8 times as large as what is allowed, and rounds with each term.

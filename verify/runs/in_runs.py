@@ -109,19 +109,19 @@ class InRuns:
         if skip is not None and not moved.all() and np.isfinite(x.off).all():  # adding zeros changes nothing
             some = np.flatnonzero(moved)
             shifts = None if shift is None else shift[some]
-            part = self._mapped(_Sums.of(x, matrix[:, some], shifts, skip.columns(some)), fires, where)
+            part = self._linear(_Sums.of(x, matrix[:, some], shifts, skip.columns(some)), fires, where)
             value = skip.value.copy(order="F")
             value[:, some] = part.value
             off = np.broadcast_to(skip.off, (max(len(skip.off), len(part.off)), len(moved))).copy()
             off[:, some] = part.off
             result = Rows(value, off)
         else:
-            result = self._mapped(_Sums.of(x, matrix, shift, skip), fires, where)
+            result = self._linear(_Sums.of(x, matrix, shift, skip), fires, where)
         if fires:
             np.maximum(result.value, 0.0, out=result.value)
         return result
 
-    def _mapped(self, sums: "_Sums", fires: bool, where: str) -> Rows:
+    def _linear(self, sums: "_Sums", fires: bool, where: str) -> Rows:
         """Return sums, each column by what it has in common, or else row by row."""
         value, terms = sums.value, sums.terms
         drift, count = self._drift(sums), sums.count
