@@ -4,6 +4,9 @@ The models are those of tokens whose neurons are rectified and whose heads read 
 equal scores. Rows that are equal are worked on once, and only those that are read: what a head reads is found first,
 from the columns that its scores depend on, which in many models are the same in all contexts.
 
+The walk of every model (`verify/forward/walk.py`) goes forward, over all columns of each row that occurs. Here it goes
+back from the logits, because hard heads leave most rows unread (`benchmarks/bench_integer_rows.py`).
+
 Page: docs/rigour/runs.md, Theorem R12 and Lemma R14.
 """
 
