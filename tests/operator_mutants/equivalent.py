@@ -36,4 +36,30 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-EQUIVALENT: list[Equivalent] = []
+def _of(file: str, function: str, why: str, *changes: tuple[str, str | None]) -> list[Equivalent]:
+    """Changes of one function that leave everything as it is for the same reason."""
+    return [Equivalent(file, function, before, after, why) for before, after in changes]
+
+
+ACCOUNTS, COLUMNS, EVALUATION = (f"verify/kernel/{name}.py" for name in ("accounts", "columns", "evaluation"))
+
+EQUIVALENT: list[Equivalent] = [
+    *_of(
+        ACCOUNTS,
+        "",
+        "units beyond 2^64 are told apart or not: a smaller unit is a divisor too, and no format has so many bits",
+        ("64", "65"),
+    ),
+    *_of(
+        ACCOUNTS,
+        "Runs.anything",
+        "at least 12: every format of `FORMATS` has numbers up to 2^15, and scales are not negative",
+        ("0", "1"),
+    ),
+    *_of(
+        ACCOUNTS,
+        "Reals.weighs",
+        "bits stays below 4096 where anything is held, and beyond it a larger distance is stated",
+        ("0", "1"),
+    ),
+]

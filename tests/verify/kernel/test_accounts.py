@@ -3,6 +3,8 @@
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from verify.kernel.accounts import Looked, Reals, Runs
 from verify.kernel.columns import RADIUS, ZERO, Column, Sizes, added, column_of, product
@@ -77,7 +79,7 @@ def test_a_sum_absorbs_less_than_a_quarter_of_half_a_unit_of_the_finest_format(
     left = run.added(sizes(3 * large, unit=20, zero=True), unit // 8 - 1, fits=True)
     assert unit // 8 - 1 < left < unit
     # Of nothing but zeros too, and that takes no power of two as large as a column of zeros has.
-    assert run.added(sizes(0, unit=ZERO, zero=True), 1, fits=True) < unit
+    assert 1 <= run.added(sizes(0, unit=ZERO, zero=True), 1, fits=True) < unit
 
 
 def test_a_sum_absorbs_nothing_that_is_lost_below_the_normal_numbers() -> None:
@@ -89,6 +91,30 @@ def test_a_sum_absorbs_nothing_that_is_lost_below_the_normal_numbers() -> None:
     assert run.added(sizes(1, count=61), 1, fits=True) == short.added(sizes(1, count=61), 1, fits=True) == 0
     short.added(sizes(1, count=62), 1, fits=True)
     assert short.overflow == "a sum has 62 terms, too many for the format"
+
+
+UNIT, LEAST = Fraction(1, 2**24), Fraction(1, 2**126)
+
+
+@given(st.integers(0, 2**40), st.integers(0, 30), st.integers(1, 90), st.integers(0, 2**30))
+def test_a_sum_that_rounds_is_off_by_its_theorem_and_hardly_more(
+    total: int, scale: int, count: int, drift: int
+) -> None:
+    found = Runs(*FLOAT32).added(sizes(total, scale=scale, count=count), drift << RADIUS - 40, fits=False)
+    off, size, before = Fraction(found, 1 << RADIUS), Fraction(total, 1 << scale), Fraction(drift, 1 << 40)
+    gamma = (count + 3) * UNIT / (1 - (count + 3) * UNIT)
+    least = before + gamma * (size + before) + 16 * (count + 1) * LEAST if total or drift else 0
+    assert least <= off <= before + Fraction(4, 3) * gamma * (size + before) + 17 * (count + 1) * LEAST
+
+
+@given(st.integers(1, 2**40), st.integers(0, 30), st.integers(1, 90))
+def test_a_head_of_any_weights_is_outside_of_its_values_by_what_its_roundings_say(
+    reach: int, scale: int, length: int
+) -> None:
+    off = Fraction(Runs(*FLOAT32).anything(reach, scale, length), 1 << RADIUS)
+    size, roundings, dust = Fraction(reach, 1 << scale), 4 * length + 12, 16 * (4 * length + 13) * LEAST
+    gamma = roundings * UNIT / (1 - roundings * UNIT)
+    assert gamma * size + dust <= off <= Fraction(4, 3) * (roundings + 3) * UNIT * size + dust + Fraction(1, 2**99)
 
 
 def test_a_sum_that_may_overflow_is_noticed() -> None:
@@ -104,7 +130,8 @@ def test_a_sum_that_may_overflow_is_noticed() -> None:
 
 
 @pytest.mark.parametrize(
-    "value, exact", [(1.5, True), (0.1, False), (0.0, True), (2.0**24 + 1, False), (-(2.0**-126), True)]
+    "value, exact",
+    [(1.5, True), (0.1, False), (0.0, True), (2.0**24 + 1, False), (-(2.0**-126), True), (2.0**124, True)],
 )
 def test_weights_that_a_format_has(value: float, exact: bool) -> None:
     run = Runs(*FLOAT32)
@@ -123,6 +150,8 @@ def test_a_head_of_a_run_leads_by_120() -> None:
     assert run.weighs(looked(121), 0) == 8 << RADIUS - 149
     assert run.weighs(looked(120), 0) is None  # the difference rounds
     assert run.weighs(looked(121, off=1 << RADIUS), 0) is None
+    assert run.weighs(looked(122, off=1 << RADIUS), 0) is None  # the scores of both rows are off
+    assert run.weighs(looked(124, off=1 << RADIUS), 0) is not None
     assert run.weighs(looked(None), 0) == 0
     assert run.weighs(looked(121, ties=True), 0) is not None
     assert run.weighs(looked(121, ties=True, off=1), 0) is None  # then equal scores may differ
@@ -200,7 +229,38 @@ def test_a_head_of_reals_is_off_by_e_to_minus_the_gap() -> None:
     assert Reals().weighs(looked(None, ties=True, off=5), 0) == 20
 
 
-def test_the_sum_of_a_softmax_may_overflow() -> None:
+SMALL = st.tuples(*[st.integers(0, 2**20), st.integers(0, 12), st.integers(0, 2**20)] * 2)
+
+
+@given(st.lists(SMALL, min_size=1, max_size=3))
+def test_scores_are_off_by_what_queries_and_keys_are_off_and_both_together(entries: list[tuple[int, ...]]) -> None:
+    query, keys, exact = [], [], Fraction(0)
+    for size, scale, off, key_size, key_scale, key_off in entries:
+        query.append(Column([size], scale, size, size, (off << RADIUS - 60,)))
+        keys.append(Column([key_size], key_scale, key_size, key_size, (key_off << RADIUS - 60,)))
+        q, dq = Fraction(size, 1 << scale), Fraction(off, 1 << 60)
+        k, dk = Fraction(key_size, 1 << key_scale), Fraction(key_off, 1 << 60)
+        exact += (q + dq) * (k + dk) - q * k
+    found = Reals().weighs(Looked(None, 0, True, True, 2, 1, query, keys, [0] * len(keys)), 0)
+    assert found is not None
+    assert 4 * exact <= Fraction(found, 1 << RADIUS) <= 4 * exact + Fraction(1, 1 << RADIUS - 9)
+
+
+@pytest.mark.parametrize("scale", [0, 3])
+@pytest.mark.parametrize("larger", [0, 1])
+def test_the_sum_of_a_softmax_may_overflow(scale: int, larger: int) -> None:
+    reach, said = (1 << scale + 122) + larger, "the sum of a softmax may overflow" if larger else ""
+    mixing, anything = Runs(*FLOAT32), Runs(*FLOAT32)
+    mixing.mixed(sizes(1 << scale, scale=scale), 0, looked(121, length=4), reach)
+    anything.anything(reach, scale, 4)
+    assert mixing.overflow == anything.overflow == said
+
+
+def test_what_overflows_first_is_named() -> None:
     run = Runs(*FLOAT32)
-    run.mixed(sizes(2**123, unit=123), 0, looked(121, length=4), 2**123)
-    assert run.overflow == "the sum of a softmax may overflow"
+    run.added(sizes(2**126), 0, fits=True)
+    run.fits([2.0**126])
+    run.mixed(sizes(1), 0, looked(121, length=4), 2**126)
+    run.anything(2**126, 0, 4)
+    run.weighs(Looked(200, 0, False, True, 2, 1, [constant(1 << 63)], [constant(1 << 63)], [63]), 0)
+    assert run.overflow == "a sum may overflow"

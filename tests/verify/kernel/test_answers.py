@@ -1,5 +1,6 @@
 """The statement `answers`: near ties, distributions, and contexts that are not held."""
 
+import math
 from fractions import Fraction
 from pathlib import Path
 
@@ -99,3 +100,9 @@ def test_bounds_of_the_loss_are_given_together(tmp_path: Path) -> None:
         folders.rewritten(folder, data)
         code, text = outcome(folder)
         assert code == 2 and "does not go with the others" in text
+
+
+def test_a_margin_that_is_reached_exactly_is_proved_and_the_next_float_is_not(tmp_path: Path) -> None:
+    folder = folders.lookup(tmp_path)
+    for margin, expected in ((3.0, 0), (math.nextafter(3.0, 4.0), 1)):
+        assert folders.code(folders.changed(folder, 0, margin_lower=margin.hex())) == expected

@@ -2,12 +2,14 @@
 
 import tempfile
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +20,8 @@ from constructions.tasks.criterion import Criterion
 from tests.corpus.definitions import DIGITS, figures, float_above, float_below, mean_over_occurrences
 from tests.verify.kernel import folders
 from verify.kernel.check import outcome
+from verify.kernel.divergence import lies_within
+from verify.kernel.verdicts import NotProvedError
 
 ENDS: dict[str, Callable[[Any], Any]] = {
     "max": lambda true: max(true.losses),
@@ -71,3 +75,14 @@ def test_the_kernel_agrees_with_the_prover(data: st.DataObject) -> None:
         folder = folders.written(Path(name), model, task, Criterion.at_most(1000.0), divergence=True)
         found = folders.code(folder)
         assert found in folders.expected(folder), outcome(folder)
+
+
+@pytest.mark.parametrize(("middle", "within"), [(1.0, False), (1.5, True), (2.0, False)])
+def test_a_ball_that_holds_an_end_proves_nothing(middle: float, within: bool) -> None:
+    assert lies_within("", arb(middle, 0.25), Fraction(1), Fraction(2)) is within
+
+
+@pytest.mark.parametrize(("middle", "name"), [(0.5, "lower is above"), (2.5, "upper is below")])
+def test_a_ball_beyond_an_end_refutes_it(middle: float, name: str) -> None:
+    with pytest.raises(NotProvedError, match=name):
+        lies_within("", arb(middle, 0.25), Fraction(1), Fraction(2))

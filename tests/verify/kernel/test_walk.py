@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from flint import ctx
 from hypothesis import given
+from hypothesis import strategies as st
 
 from constructions.memories.probes.probe_memory import probe_memory
 from constructions.model.blocks import Attention, FeedForward, Normalization
@@ -15,7 +16,7 @@ from constructions.model.model import Model as Built
 from constructions.tasks.arrays import enumerated_task
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run
 from tests.verify.runs.integer_models import hashed_windows, random_models
-from verify.kernel import balls
+from verify.kernel import balls, walk
 from verify.kernel.accounts import Reals, Runs
 from verify.kernel.columns import RADIUS, Column
 from verify.kernel.evaluation import FORMATS
@@ -286,3 +287,29 @@ def test_recited_rows_that_no_logit_depends_on_do_not_overflow() -> None:
     assert not run.overflow and max(column.off[1] for column in columns) == 0
     logits = [[number(column, i) for column in columns] for i in range(len(contexts))]
     assert [row.index(max(row)) for row in logits] == labels.tolist()
+
+
+FRACTIONS = st.fractions(-4, 4, max_denominator=6)
+
+
+@given(
+    st.lists(st.tuples(FRACTIONS.filter(bool), FRACTIONS, FRACTIONS), min_size=1, max_size=4),
+    FRACTIONS,
+    st.fractions(0, 4, max_denominator=6),
+)
+def test_the_range_of_neurons_of_one_direction_holds_all_that_they_write_and_is_reached(
+    neurons: list[tuple[Fraction, Fraction, Fraction]], low: Fraction, width: Fraction
+) -> None:
+    def written(a: Fraction) -> Fraction:
+        return sum((w * max(Fraction(0), c * a + b) for c, b, w in neurons), Fraction(0))
+
+    # On the grid of all denominators that occur the kinks lie too; between its points nothing is larger.
+    grid = sorted({low, low + width, *(-b / c for c, b, _ in neurons), *(low + width * k / 7 for k in range(8))})
+    inside = [written(a) for a in grid if low <= a <= low + width]
+    assert walk._range(neurons, low, low + width) == (min(inside), max(inside))
+
+
+def test_two_neurons_that_rise_and_fall_are_largest_between_the_ends() -> None:
+    """relu(a) - 2 relu(a - 1) is 0 at 0 and at 2, and 1 between them."""
+    one, two = Fraction(1), Fraction(2)
+    assert walk._range([(one, Fraction(0), one), (one, -one, -two)], Fraction(0), two) == (0, 1)
