@@ -41,25 +41,38 @@ def _of(file: str, function: str, why: str, *changes: tuple[str, str | None]) ->
     return [Equivalent(file, function, before, after, why) for before, after in changes]
 
 
-ACCOUNTS, COLUMNS, EVALUATION = (f"verify/kernel/{name}.py" for name in ("accounts", "columns", "evaluation"))
+ACCOUNTS = "verify/kernel/accounts.py"
 
 EQUIVALENT: list[Equivalent] = [
     *_of(
         ACCOUNTS,
         "",
-        "units beyond 2^64 are told apart or not: a smaller unit is a divisor too, and no format has so many bits",
-        ("64", "65"),
+        "units beyond 2^64 are told apart or not: a smaller power of two divides the terms too",
+        ("_LARGEST_UNIT = 64", "_LARGEST_UNIT = 65"),
     ),
     *_of(
         ACCOUNTS,
         "Runs.anything",
-        "at least 12: every format of `FORMATS` has numbers up to 2^15, and scales are not negative",
-        ("0", "1"),
+        "the sum is at least 12: every format has numbers up to 2^15, and no scale is negative",
+        ("max(0, scale + self.most - 3)", "max(1, scale + self.most - 3)"),
+    ),
+    *_of(
+        ACCOUNTS,
+        "Runs.anything",
+        "one unit of 2^-4096 more is stated",
+        (
+            "self._rounded(-(-(reach << RADIUS) >> scale), 0, 4 * length + 12)",
+            "self._rounded(-(-(reach << RADIUS) >> scale), 1, 4 * length + 12)",
+        ),
     ),
     *_of(
         ACCOUNTS,
         "Reals.weighs",
-        "bits stays below 4096 where anything is held, and beyond it a larger distance is stated",
-        ("0", "1"),
+        "where it matters the weight is below 2^-4095, and a larger one is stated",
+        ("max(0, RADIUS - bits)", "max(1, RADIUS - bits)"),
+    ),
+    *(
+        Equivalent(ACCOUNTS, function, "return 0", "return 1", "after an overflow nothing is said of runs")
+        for function in ("Runs._rounded", "Runs.anything", "Runs.mixed")
     ),
 ]

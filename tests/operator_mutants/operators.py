@@ -22,6 +22,7 @@ FLIPPED = {
     ast.Lt: ("<", ("<=", ">")), ast.LtE: ("<=", ("<", ">")), ast.Gt: (">", (">=", "<")), ast.GtE: (">=", (">", "<")),
 }  # fmt: skip
 RADIUS = re.compile(r"_*(rad|radius|radii|slack)")
+_SHOWN = 100  # characters of what stands around a number
 CHECK = re.compile(r"_*(require|check|refuse)")
 
 
@@ -58,6 +59,7 @@ class _Finder(ast.NodeVisitor):
 
     def __init__(self, source: str) -> None:
         self.source, self.found, self.names = source, set[Change](), list[str]()
+        self.around: list[ast.AST] = []
         self.lines = [0]
         for line in source.splitlines(keepends=True):
             self.lines.append(self.lines[-1] + len(line))
@@ -89,7 +91,24 @@ class _Finder(ast.NodeVisitor):
         if before != after:
             self.found.add(Change(start, end, after, before, operator, ".".join(self.names)))
 
+    def _change_within(self, node: ast.expr, after: str, operator: str) -> None:
+        """Show what stands around a number or a name: alone it says little."""
+        first, last = self._start(node), self._end(node)
+        start, end = first, last
+        for parent in reversed(self.around):
+            if isinstance(parent, ast.expr | ast.Assign | ast.Return | ast.AugAssign) and parent is not node:
+                start, end = self._start(parent), self._end(parent)
+                break
+        if not start <= first or end - start > _SHOWN:
+            start, end = first, last
+        self._replace(start, end, f"{self.source[start:first]}{after}{self.source[last:end]}", operator)
+
     # What is looked at.
+
+    def visit(self, node: ast.AST) -> None:
+        self.around.append(node)
+        super().visit(node)
+        self.around.pop()
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self.names.append(node.name)
@@ -218,15 +237,15 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Constant(self, node: ast.Constant) -> None:
         if type(node.value) is int:
-            self._change(node, str(node.value + 1), "move a bound")
+            self._change_within(node, str(node.value + 1), "move a bound")
             if node.value > 0:
-                self._change(node, str(node.value - 1), "move a bound")
+                self._change_within(node, str(node.value - 1), "move a bound")
 
     def _move(self, bound: ast.expr) -> None:
         """Take the next place on each side; a number alone is moved where it is visited."""
         if not isinstance(bound, ast.Constant):
             for step in ("+ 1", "- 1"):
-                self._change(bound, f"{self._text(bound)} {step}", "move a bound")
+                self._change_within(bound, f"{self._text(bound)} {step}", "move a bound")
 
 
 def _name(function: ast.expr) -> str:

@@ -1,5 +1,6 @@
 """What accounts say of sums and heads, at the limits where it changes."""
 
+import math
 from fractions import Fraction
 
 import pytest
@@ -44,6 +45,9 @@ def test_each_context_may_have_units_of_its_own() -> None:
     assert Runs(*FLOAT32).added(whole, 0, fits=True) > 0
 
 
+UNIT, LEAST = Fraction(1, 2**24), Fraction(1, 2**126)
+
+
 def test_a_neuron_that_stays_silent_may_round() -> None:
     """2^25 + 1 is rounded, but far below 0; what fires is exact."""
     down = column_of([-(1 << 25) - 1, 7], 0, (0,))
@@ -55,6 +59,11 @@ def test_a_neuron_that_stays_silent_may_round() -> None:
     for numbers in ([-(1 << 25) - 1, (1 << 25) + 1], [(1 << 25) + 1, -(1 << 25) - 1]):
         _, whole = added([product(1, 0, column_of(numbers, 0, (0,)))], 0, 0)
         assert run.added(whole, 0, fits=True, fires=True) > 0
+    # Of eighths a sum of -59 / 8 may be off by 26, and of -2^10 / 8 too, which stays below 0.
+    for less, fires in ((60, True), (1 << 10, False)):
+        near, off = column_of([(1 << 28) + 1, 7], 3, (0,)), column_of([-(1 << 28) - less, 0], 3, (0,))
+        _, whole = added([product(1, 0, near), product(1, 0, off)], 0, 0)
+        assert (run.added(whole, 0, fits=True, fires=True) > 0) == fires
     # A neuron that may fire although it should not: by at most 40 of 2^28 + 1, rounded, it is above 0.
     near, off = column_of([(1 << 28) + 1, 7], 0, (0,)), column_of([-(1 << 28) - 2, 0], 0, (0,))
     _, whole = added([product(1, 0, near), product(1, 0, off)], 0, 0)
@@ -82,6 +91,13 @@ def test_a_sum_absorbs_less_than_a_quarter_of_half_a_unit_of_the_finest_format(
     assert 1 <= run.added(sizes(0, unit=ZERO, zero=True), 1, fits=True) < unit
 
 
+@pytest.mark.parametrize("count", [1, 2, 50])
+def test_what_is_left_where_a_sum_is_0_is_what_its_terms_are_off_twice_and_what_is_flushed(count: int) -> None:
+    drift = 1 << RADIUS - 100
+    found = Runs(*FLOAT32).added(sizes(3 << 20, unit=20, count=count, zero=True), drift, fits=True)
+    assert Fraction(found, 1 << RADIUS) == Fraction(2, 2**100) + 8 * (count + 1) * UNIT * LEAST
+
+
 def test_a_sum_absorbs_nothing_that_is_lost_below_the_normal_numbers() -> None:
     # Units of 128 and of 64 least normal numbers, times 2^(64 - 24) or none; 32 (n + 1) is 96.
     for finest, scale, absorbs in ((24, 119, True), (24, 120, False), (64, 79, True), (64, 80, False)):
@@ -91,9 +107,6 @@ def test_a_sum_absorbs_nothing_that_is_lost_below_the_normal_numbers() -> None:
     assert run.added(sizes(1, count=61), 1, fits=True) == short.added(sizes(1, count=61), 1, fits=True) == 0
     short.added(sizes(1, count=62), 1, fits=True)
     assert short.overflow == "a sum has 62 terms, too many for the format"
-
-
-UNIT, LEAST = Fraction(1, 2**24), Fraction(1, 2**126)
 
 
 @given(st.integers(0, 2**40), st.integers(0, 30), st.integers(1, 90), st.integers(0, 2**30))
@@ -164,6 +177,14 @@ def test_a_head_of_a_run_leads_by_120() -> None:
     assert Runs(11, -14, 15).weighs(looked(2000, length=2**10), 0) is None  # what flushes may add up
 
 
+def test_the_lead_of_a_head_of_a_run_may_round() -> None:
+    """(g - 2 delta) (1 - 4 u) is 120 or more."""
+    least = math.ceil(120 / (1 - 4 * UNIT) * 2**60)
+    for gap, known in ((least, True), (least - 1, False)):
+        read = Looked(gap, 60, False, True, 2, 1, [constant(1)], [constant(500)], [0])
+        assert (Runs(*FLOAT32).weighs(read, 0) is not None) == known
+
+
 def tied(*pairs: tuple[Column, Column], root: int = 1, numbers: tuple[int, ...] = FLOAT32) -> bool:
     """Whether rows whose scores are these sums of products are known to weigh the same in every run."""
     query, keys = map(list, zip(*pairs, strict=True))
@@ -199,6 +220,7 @@ def test_equal_scores_are_equal_in_runs_if_all_sums_of_their_products_are_number
     assert tied((one, one), root=256) and not tied((one, one), root=4) and not tied((one, one), root=48)
     # A factor of nominally 0 may be another number, which the other factor shows or not.
     off, nothing = constant(0, off=1), constant(0)
+    assert not tied((one, one), root=17)  # whose root is none
     assert not tied((off, one)) and not tied((one, off)) and not tied((off, off))
     assert tied((nothing, one)) and tied((off, nothing)) and tied((nothing, off))
 
@@ -227,6 +249,8 @@ def test_a_head_of_reals_is_off_by_e_to_minus_the_gap() -> None:
     assert further is not None and further > weight << 80
     assert Reals().weighs(looked(128, off=1 << RADIUS), 0) is None
     assert Reals().weighs(looked(None, ties=True, off=5), 0) == 20
+    for off, known in ((1 << RADIUS - 1, True), ((1 << RADIUS - 1) + 1, False)):  # 4 delta bounds e^(2 delta) - 1
+        assert (Reals().weighs(looked(None, ties=True, off=off), 0) is not None) == known
 
 
 SMALL = st.tuples(*[st.integers(0, 2**20), st.integers(0, 12), st.integers(0, 2**20)] * 2)
