@@ -24,19 +24,11 @@ MUTANTS = [
         "if True:\n                m, r",
         "a harmless overflow costs memory",
     ),
-    enclosure("if r.size and r.min() < 0.0:", "if False:", "negative radii are accepted"),
     enclosure(
         "np.where(single, low, 0.5 * low + 0.5 * high)", "0.5 * low + 0.5 * high", "halves of subnormals are rounded"
     ),
-    enclosure(
-        "up(np.maximum(high - m, m - low))",
-        "np.maximum(high - m, m - low)",
-        "the radius between ends is not rounded up",
-    ),
     enclosure("np.maximum(high - m, m - low)", "(m - low)", "the distance to the upper end is not looked at"),
-    enclosure("down(self.midpoint - self.radius)", "(self.midpoint - self.radius)", "lower ends are not rounded down"),
     enclosure("down(self.midpoint - self.radius)", "up(self.midpoint - self.radius)", "lower ends are rounded up"),
-    enclosure("up(self.midpoint + self.radius)", "(self.midpoint + self.radius)", "upper ends are not rounded up"),
     enclosure("return abs(self).upper()", "return np.abs(self.midpoint)", "magnitudes leave out the radius"),
     enclosure(
         "r = _without_repeats(np.broadcast_to(r, self.shape)[key])", "r = r.max()", "entries get the radius of others"
@@ -50,17 +42,8 @@ MUTANTS = [
     ),
     rounding_by_enclosure("    return x - _step(x)", "    return x + _step(x)", "down goes up"),
     rounding("math.nextafter(n * UNIT / (1.0 - n * UNIT), math.inf)", "n * UNIT", "gamma is the first-order bound"),
-    rounding(
-        "math.nextafter(n * UNIT / (1.0 - n * UNIT), math.inf)",
-        "n * UNIT / (1.0 - n * UNIT)",
-        "gamma is not rounded up",
-    ),
-    rounding_by_enclosure(
-        "RAISE = 1.0 + 16.0 * UNIT", "RAISE = 1.0", "radii are not raised above their own rounding errors"
-    ),
     rounding_by_enclosure("RAISE = 1.0 + 16.0 * UNIT", "RAISE = 1.0 - 16.0 * UNIT", "radii are lowered"),
     rounding_by_enclosure("    value += TINY\n", "", "underflow in radii is forgotten"),
-    rounding("return 1.0 + 2.0 * gamma(roundings + 8)", "return 1.0", "radii of sums are not raised"),
     rounding(
         "return 1.0 + 2.0 * gamma(roundings + 8)",
         "return 1.0 + gamma(roundings)",
@@ -73,26 +56,13 @@ MUTANTS = [
         "    r *= 0.5 * UNIT\n    return",
         "half of the rounding of a sum is forgotten",
     ),
-    enclosure("r + raised(a.radius + b.radius)", "r + raised(a.radius)", "the second radius of a sum is forgotten"),
-    enclosure("r + raised(a.radius + b.radius)", "r + (a.radius + b.radius)", "radii of sums are not raised"),
     enclosure(
         "r = np.abs(m)\n    r *= UNIT\n",
         "r = np.abs(m)\n    r *= 0.5 * UNIT\n",
         "half of the rounding of a product is forgotten",
     ),
     enclosure("r = r + np.abs(a.midpoint) * b.radius", "pass", "|a| rb is forgotten"),
-    enclosure(
-        "r = r + a.radius * (np.abs(b.midpoint) + b.radius)",
-        "r = r + a.radius * np.abs(b.midpoint)",
-        "ra rb is forgotten",
-    ),
-    enclosure(
-        "r = r + a.radius * (np.abs(b.midpoint) + b.radius)", "r = r + a.radius * b.radius", "ra |b| is forgotten"
-    ),
     enclosure("r = size * UNIT\n", "r = size * (0.5 * UNIT)\n", "half of the rounding of a quotient is forgotten"),
-    enclosure(
-        "raised(a.radius + (size + TINY) * b.radius)", "raised(a.radius)", "the radius of the divisor is forgotten"
-    ),
     enclosure(
         "raised(a.radius + (size + TINY) * b.radius)",
         "raised(size * b.radius)",
@@ -113,14 +83,6 @@ MUTANTS = [
     enclosure(
         "m + np.sqrt(x.lower())", "m + np.sqrt(np.abs(x.lower()))", "the root of what may be negative counts as known"
     ),
-    enclosure(
-        "np.maximum(x.radius, y.radius)", "np.minimum(x.radius, y.radius)", "the smaller radius of a maximum is taken"
-    ),
-    enclosure(
-        "aligned(x.radius, x.ndim).max(axis=axis)",
-        "aligned(x.radius, x.ndim).min(axis=axis)",
-        "the least radius is taken",
-    ),
     # exp.
     elementary('_LN2_LOW = float.fromhex("0x1.ef35793c76730p-45")', "_LN2_LOW = 0.0", "ln 2 has 42 bits"),
     elementary("0x1.62e42fefa3800p-1", "0x1.62e42fefa39efp-1", "k times the high part of ln 2 is rounded"),
@@ -129,15 +91,9 @@ MUTANTS = [
     elementary("EXP_ERROR = 4.0 * UNIT", "EXP_ERROR = 40.0 * UNIT", "the radius of exp is ten times too large"),
     elementary("EXP_LOWEST = -708.0", "EXP_LOWEST = -745.0", "subnormal results count as normal"),
     elementary("_EXP_HIGHEST = 710.0", "_EXP_HIGHEST = 709.0", "what overflows is cut down"),
-    elementary("_EXP[-2:0:-1]", "_EXP[-3:0:-1]", "a term of the polynomial of exp is missing"),
     elementary("np.multiply(r, _EXP[-1], out=y)", "y.fill(0.0)", "the last term of exp is missing"),
     elementary("0x1.af38a0d2d9620p-26", "0x1.ae64567f544e4p-26", "the last coefficient of exp is Taylor's"),
-    elementary("given.min() >= EXP_LOWEST and ", "", "exponents below the range are not cut"),
-    elementary(" and given.max() <= _EXP_HIGHEST", "", "exponents above the range are not cut"),
-    elementary("is_zero(x.radius) and not below", "is_zero(x.radius)", "results below the range count as exact"),
     elementary("np.multiply(y, EXP_ERROR, out", "np.multiply(y, 0.5 * UNIT, out", "half a unit for floats"),
-    elementary("r -= k\n", "pass\n", "the reduction stops after the high part"),
-    elementary("raised(rho / (1.0 - 0.5 * rho))", "raised(rho)", "exp is taken to be linear"),
     elementary(
         "raised(rho / (1.0 - 0.5 * rho))", "raised(0.5 * rho)", "half of the radius of the exponent is forgotten"
     ),
@@ -157,11 +113,6 @@ MUTANTS = [
         "exp_floats(high) * (1.0 - 8.0 * UNIT)",
         "upper ends of exp are lowered",
     ),
-    elementary(
-        "low, high = x.lower()[wide], x.upper()[wide]",
-        "low, high = x.lower()[wide], x.lower()[wide]",
-        "the upper end is not looked at",
-    ),
     # log and log1p.
     elementary("LOG_ERROR = 5.0 * UNIT", "LOG_ERROR = 0.0", "log has no rounding errors"),
     elementary("LOG_ERROR = 5.0 * UNIT", "LOG_ERROR = 1.0 * UNIT", "log is correctly rounded"),
@@ -172,10 +123,8 @@ MUTANTS = [
     elementary(
         "np.copyto(f, given[start : start + _CHUNK], where=k == 0.0)", "pass", "log1p forgets what rounding 1 + x loses"
     ),
-    elementary("_ATANH[-2::-1]", "_ATANH[-3::-1]", "a term of the polynomial of artanh is missing"),
     elementary("np.multiply(w, _ATANH[-1], out=y)", "y.fill(0.0)", "the last term of artanh is missing"),
     elementary("0x1.2b5b5fb2eac92p-3", "0x1.1111111111111p-3", "the last coefficient of artanh is Taylor's"),
-    elementary("r *= LOG_ERROR if given is None else _LOG1P_ERROR", "r *= LOG_ERROR", "log1p errs as log"),
     elementary("r[~(flat[start : start + _CHUNK] > 0.0)] = np.inf", "pass", "log of the float 0 is known"),
     elementary("r[~(flat[start : start + _CHUNK] > 0.0)]", "r[~(flat[: y.size] > 0.0)]", "the first block's"),
     elementary("None if z.min() >= TINY", "None if z.min() >= 0.0", "subnormals count as normal"),
@@ -221,17 +170,11 @@ MUTANTS = [
         "        r += 0.0\n    r = raised(r)",
         "the radius of x is forgotten in log1p",
     ),
-    elementary("r if known.all() else np.where(known, r, np.inf)", "r", "log1p of -1 counts as known"),
     # Sums.
     sums("        depth += _BLOCK - 1\n", "", "only the last level of the tree is counted"),
-    sums("depth + max(x.shape[-1] - 1, 0)", "depth", "the last level of the tree is not counted"),
     sums("depth + max(x.shape[-1] - 1, 0)", "20 * depth + x.shape[-1]", "the depth is counted twenty times"),
-    sums("size * gamma(depth) + share", "size * gamma(depth)", "the radii of the terms are forgotten"),
-    sums("size * gamma(depth) + share", "share", "the rounding of the sum is forgotten"),
     sums("tree_sum(np.abs(x.midpoint), axis)[0]", "np.abs(m)", "the error is taken relative to the sum"),
-    sums("x.midpoint.min() >= 0.0", "x.midpoint.max() >= 0.0", "terms of both signs count as positive"),
     sums("share = share * float(x.shape[axis])", "pass", "a repeated radius counts once"),
-    sums("+ share) * outweighing(depth))", "+ share))", "sums of radii are not raised"),
     # Products.
     enclosure_by_products(
         "    weight *= gamma(n)\n", "    weight *= 0.0\n", "the rounding of the product is forgotten"
@@ -259,17 +202,12 @@ MUTANTS = [
     products(
         'np.einsum("...np,...np->...p", b, b)', "np.square(b).max(axis=-2)", "the norm of a column is its largest entry"
     ),
-    products("+ a.shape[-1] * TINY)", ")", "underflow in the norms of rows is forgotten"),
-    products("+ b.shape[-2] * TINY)", ")", "underflow in the norms of columns is forgotten"),
     # What a caller gives.
-    exact_inputs("    if is_masked(values):", "    if False:", "the hidden entries of masked arrays are numbers"),
-    exact_inputs(" or (_is_sequence(values) and any(map(is_masked, values)))", "", "a list may hold masked arrays"),
     exact_inputs(
         "isinstance(values, Sequence) and not",
         "isinstance(values, list | tuple) and not",
         "a deque may hold masked arrays",
     ),
-    exact_inputs("    if rounding.any():\n", "    if False:\n", "what is rounded counts as exact"),
     exact_inputs(
         "array = array if all(map(_surely_held, entries.flat)) else entries",
         "pass",
@@ -287,9 +225,6 @@ MUTANTS = [
     ),
     exact_inputs("max(int(array.max()), -int(array.min()))", "-int(array.min())", "large integers are rounded"),
     exact_inputs("max(int(array.max()), -int(array.min()))", "int(array.max())", "large negative integers are rounded"),
-    exact_inputs(
-        'kind == "f" and array.dtype.itemsize <= 8', 'kind == "f"', "extended precision is rounded in silence"
-    ),
     exact_inputs(
         "or type(entry) in (np.float16, np.float32)",
         "or isinstance(entry, np.floating)",

@@ -44,6 +44,7 @@ def exp_floats(x: Floats, *, radii: bool = False) -> Floats:
         y = result[0, start : start + _CHUNK]
         r, power = workspace[:, : y.size]
         given = flat[start : start + _CHUNK]
+        # Without either end the power of 2 that is put into the exponent leaves its bits.
         if not (given.min() >= EXP_LOWEST and given.max() <= _EXP_HIGHEST):
             given = np.clip(given, EXP_LOWEST, _EXP_HIGHEST)
         k = np.multiply(given, _LN2_INVERSE, out=y)
@@ -55,6 +56,7 @@ def exp_floats(x: Floats, *, radii: bool = False) -> Floats:
         k *= _LN2_LOW
         r -= k
         np.multiply(r, _EXP[-1], out=y)
+        # All coefficients: `EXP_ERROR` is the error of this polynomial and of no shorter one.
         for coefficient in _EXP[-2:0:-1]:
             y += coefficient
             y *= r
@@ -93,12 +95,14 @@ def exp(x: Enclosure | ArrayLike) -> Enclosure:
     """
     x = enclosure(x)
     below = x.size > 0 and x.midpoint.min() < EXP_LOWEST
+    # Results below the range have no relative error so small: their whole size is their radius, below.
     if is_zero(x.radius) and not below:
         return Enclosure(*exp_floats(x.midpoint, radii=True))
     y = exp_floats(x.midpoint)
     relative = np.full((), EXP_ERROR)
     if not is_zero(x.radius):
         rho = np.minimum(x.radius, 0.5)
+        # e^rho - 1 <= rho / (1 - rho / 2): rho alone is below it.
         relative = relative + raised(rho / (1.0 - 0.5 * rho))
     if below:
         relative = relative + (x.midpoint < EXP_LOWEST)
@@ -106,6 +110,7 @@ def exp(x: Enclosure | ArrayLike) -> Enclosure:
     wide = x.radius > 0.5
     if wide.any():
         wide = np.broadcast_to(wide, x.shape)
+        # Both ends: the exponential of the lower one alone bounds nothing from above.
         low, high = x.lower()[wide], x.upper()[wide]
         least = np.where(low < EXP_LOWEST, 0.0, exp_floats(low) * (1.0 - 8.0 * UNIT))
         hull = Enclosure.between(least, exp_floats(high) * (1.0 + 8.0 * UNIT))
@@ -158,6 +163,7 @@ def log_floats(x: Floats, fraction: Floats | None = None, *, radii: bool = False
         np.divide(f, s, out=s)
         np.multiply(s, s, out=w)
         np.multiply(w, _ATANH[-1], out=y)
+        # All coefficients: `LOG_ERROR` is the error of this polynomial and of no shorter one.
         for coefficient in _ATANH[-2::-1]:
             y += coefficient
             y *= w
@@ -170,6 +176,7 @@ def log_floats(x: Floats, fraction: Floats | None = None, *, radii: bool = False
         y += k
         if radii:
             r = np.abs(y, out=result[1, start : start + _CHUNK])
+            # 1 + x was rounded where x is given: the error of log alone forgets that.
             r *= LOG_ERROR if given is None else _LOG1P_ERROR
             if subnormal is not None:
                 r[~(flat[start : start + _CHUNK] > 0.0)] = np.inf

@@ -63,6 +63,7 @@ class Enclosure:
         m, r = as_float64(midpoint, "midpoint"), as_float64(radius, "radius")
         if r.shape not in ((), m.shape) and not _broadcasts(r.shape, m.shape):
             raise InputError("radius", f"has shape {r.shape}", f"one that broadcasts to midpoint's {m.shape}")
+        # Without this a set would hold nothing, and every statement would be true of it.
         if r.size and r.min() < 0.0:
             raise InputError("radius", f"has the entry {r.min()}", "entries >= 0")
         # A sum that is finite has finite terms only; where it is not, the entries are looked at one by one.
@@ -124,6 +125,7 @@ class Enclosure:
         single = low == high
         # Halves of subnormals are rounded: a set of one number is that number, not the sum of its halves.
         m = np.where(single, low, 0.5 * low + 0.5 * high)
+        # Without `up` an end is outside where the larger difference was rounded down.
         return cls(m, np.where(single, 0.0, up(np.maximum(high - m, m - low))))
 
     @property
@@ -157,6 +159,7 @@ class Enclosure:
         """
         if is_zero(self.radius):
             return self.midpoint
+        # Without `down` the end is above the least number of the set where the difference was rounded up.
         return np.where(self.radius == 0.0, self.midpoint, down(self.midpoint - self.radius))
 
     @quiet
@@ -166,6 +169,7 @@ class Enclosure:
         """
         if is_zero(self.radius):
             return self.midpoint
+        # Without `up` the end is below the largest number of the set where the sum was rounded down.
         return np.where(self.radius == 0.0, self.midpoint, up(self.midpoint + self.radius))
 
     def magnitude(self) -> Floats:
@@ -242,6 +246,7 @@ def enclosure(x: Enclosure | ArrayLike) -> Enclosure:
 @quiet
 def _add(a: Enclosure, b: Enclosure) -> Enclosure:
     """Lemma A5."""
+    # Without a radius its set counts as one number; without `raised` their sum may have been rounded down.
     m = a.midpoint + b.midpoint
     r = np.abs(m)
     r *= UNIT * RAISE
@@ -257,6 +262,7 @@ def _multiply(a: Enclosure, b: Enclosure) -> Enclosure:
     if not is_zero(b.radius):
         r = r + np.abs(a.midpoint) * b.radius
     if not is_zero(a.radius):
+        # Without r_a |b| the factor a counts as one number; without r_a r_b the product of two far ends is outside.
         r = r + a.radius * (np.abs(b.midpoint) + b.radius)
     return Enclosure(m, raised(r))
 
@@ -269,6 +275,7 @@ def _divide(a: Enclosure, b: Enclosure) -> Enclosure:
     r = size * UNIT
     if not (is_zero(a.radius) and is_zero(b.radius)):
         least = abs(b).lower()
+        # Without the radius of b the quotients by its ends are outside.
         share = raised(a.radius + (size + TINY) * b.radius) / least
         r = r + np.where(least > 0.0, share, np.inf)
     return Enclosure(m, raised(r))
@@ -335,6 +342,7 @@ def maximum(a: Enclosure | ArrayLike, b: Enclosure | ArrayLike) -> Enclosure:
         array([3., 5.])
     """
     x, y = enclosure(a), enclosure(b)
+    # The smaller radius holds not the set of the other one, where that is the larger number.
     return Enclosure(np.maximum(x.midpoint, y.midpoint), np.maximum(x.radius, y.radius))
 
 
@@ -347,6 +355,7 @@ def largest(x: Enclosure | ArrayLike, axis: int) -> Enclosure:
     """
     x = enclosure(x)
     axis = checked_axis(axis, x.ndim)
+    # The least radius holds not the set of an entry that is known less well.
     return Enclosure(x.midpoint.max(axis=axis), aligned(x.radius, x.ndim).max(axis=axis))
 
 
@@ -387,12 +396,14 @@ def matmul(a: Enclosure | ArrayLike, b: Enclosure | ArrayLike, *, tight: bool = 
     n = inner_dimension(x.shape, y.shape)
     blas.probe()
     product = multiply if tight else product_of_norms
+    # Without the look at the radius of B, |A| r_B is forgotten.
     if not tight and is_zero(y.radius):
         # Nothing of the size of B is formed.
         r = product_of_norms(x.midpoint, y.midpoint, gamma(n))
     else:
         weight = np.abs(y.midpoint)
         weight *= gamma(n)
+        # Without r_B, |A| r_B is forgotten.
         weight += y.radius + TINY
         r = product(np.abs(x.midpoint), weight)
         del weight

@@ -46,6 +46,7 @@ def as_float64(values: ArrayLike, name: str) -> Floats:
     if array.dtype != object:
         return array
     middle, rounding = nearest(array)
+    # Without this what is certified is another array than the one that was given.
     if rounding.any():
         wrong = array[rounding > 0][0]
         raise InputError(name, f"has the entry {_shown(wrong)}", "numbers that float64 holds exactly")
@@ -68,6 +69,7 @@ def exact_array(values: Any, name: str) -> NDArray[Any]:
         >>> exact_array([2**53 + 1, 0.5], "x").tolist()
         [9007199254740993, Fraction(1, 2)]
     """
+    # Without this the numbers behind a mask, which nobody meant, are certified.
     if is_masked(values):
         raise InputError(name, "is a masked array or holds one; fill the masked entries first")
     try:
@@ -83,6 +85,7 @@ def exact_array(values: Any, name: str) -> NDArray[Any]:
     kind = array.dtype.kind
     if kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > _LARGEST:
         return array.astype(object)
+    # Longer floats go on below: as float64 they would be rounded in silence.
     if kind in "iub" or (kind == "f" and array.dtype.itemsize <= 8):
         return array.astype(np.float64, copy=False)
     if kind != "O":

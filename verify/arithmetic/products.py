@@ -26,6 +26,7 @@ def raised_product(r: Floats, n: int) -> Floats:
 
 def product_of_norms(a: Floats, b: Floats, factor: float = 1.0) -> Floats:
     """Lemma A7: factor |a| |b| <= factor (norms of the rows of a) (norms of the columns of b), up to rounding."""
+    # Without TINY the squares of small entries underflow to a norm of 0.
     rows = np.sqrt(np.einsum("...mn,...mn->...m", a, a) + a.shape[-1] * TINY)
     columns = np.sqrt(np.einsum("...np,...np->...p", b, b) + b.shape[-2] * TINY)
     columns *= factor

@@ -23,6 +23,7 @@ def tree_sum(x: Floats, axis: int) -> tuple[Floats, int]:
             sums = np.concatenate([sums, _sums(x[..., blocks * _BLOCK :])[..., None]], axis=-1)
         x = sums
         depth += _BLOCK - 1
+    # Without the last level the rounding of a short sum is forgotten altogether.
     return _sums(x), depth + max(x.shape[-1] - 1, 0)
 
 
@@ -61,11 +62,14 @@ def total(x: Enclosure | ArrayLike, axis: int | None = None) -> Enclosure:
         x, axis = x.reshape(x.size), 0
     axis = checked_axis(axis, x.ndim)
     m, depth = tree_sum(x.midpoint, axis)
+    # Terms of both signs cancel in m, and what they round by does not.
     size = m if x.size and x.midpoint.min() >= 0.0 else tree_sum(np.abs(x.midpoint), axis)[0]
     radius = aligned(x.radius, x.ndim)
     share, _ = tree_sum(radius, axis)
     if radius.shape[axis] == 1:
         share = share * float(x.shape[axis])
+    # Without `size` the rounding of the sum is forgotten, without `share` the radii of the terms, and without
+    # `outweighing` what the sums of both were rounded by.
     return Enclosure(m, raised((size * gamma(depth) + share) * outweighing(depth)))
 
 
