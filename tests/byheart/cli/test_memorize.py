@@ -36,6 +36,21 @@ def test_memorize_prints_one_json_object_and_nothing_else(novel, tmp_path, capsy
     assert all(Path(path).is_file() for path in summary["files"].values())
 
 
+@pytest.mark.parametrize("of_a_folder", [False, True])
+def test_a_text_that_takes_more_than_a_minute_says_so_beforehand(of_a_folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("byheart.cli.memorize.LEARNED_IN_A_MINUTE", 20)
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "verse.txt").write_text("so much depends upon a red wheel barrow")
+    source = folder if of_a_folder else folder / "verse.txt"
+    assert main(["memorize", str(source), "--quiet", "--quick", "--out", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().err == "about 2 minutes\n"
+    assert main(
+        ["memorize", str(source), "--quiet", "--context", "2", "--facts", "3", "--out", str(tmp_path / "b")]
+    ) in (0, 2)
+    assert "minutes" not in capsys.readouterr().err
+
+
 def test_memorize_prints_tables_for_a_person(folder, capsys, novel, tmp_path):
     main(["memorize", str(novel), *words("--vocabulary 10 --facts 30 --tail none"), "--out", str(tmp_path / "out")])
     printed = capsys.readouterr().out
