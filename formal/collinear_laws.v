@@ -1,5 +1,5 @@
-(** Three contexts with one last token and one head of width 1: the logits lie on a line, so that laws which are not
-    on one are out of reach, whatever the weights and the width of the stream. *)
+(** Three contexts with one last token and one head of width 1: the logits lie on a line, so that distributions which
+    are not on one are out of reach, whatever the weights and the width of the stream. *)
 
 From Coq Require Import Reals List Lra Lia Arith ZArith.
 From Formal Require Import sums attention additivity accuracy divergence bounds divergence_floor.

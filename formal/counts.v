@@ -51,8 +51,8 @@ Proof.
     destruct (lt_dec (d + k) d); [lia |]. replace (d + k - d)%nat with k by lia. reflexivity.
 Qed.
 
-(** Dana, Pydi and Chevaleyre (2024), appendix B: with d = 2, d_h = 5 and H = 20 the associations are H d_h + d = 102, so
-    that the features of the 100 bigrams of ten tokens are independent for some weights. *)
+(** Dana, Pydi and Chevaleyre (2024), appendix B: with d = 2, d_h = 5 and H = 20 the associations are H d_h + d = 102,
+    so that the features of the 100 bigrams of ten tokens are independent for some weights. *)
 Definition printed_associations_of_appendix_B : Prop :=
   forall ts, contexts_of 10 2 100 ts ->
     exists m, sizes m 10 2 2 5 20 /\ ~ dependent_rows 100 (20 * 5 + 2) (all_features m ts).

@@ -1,4 +1,4 @@
-(** Laws of the next token, entropy and the Kullback-Leibler divergence, in nats. Coq's [ln 0] is 0, so that
+(** Distributions of the next token, entropy and the Kullback-Leibler divergence, in nats. Coq's [ln 0] is 0, so that
     [0 * ln 0 = 0], as it should be. *)
 
 From Coq Require Import Reals Lra Lia Arith.

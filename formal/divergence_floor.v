@@ -6,7 +6,7 @@ From Formal Require Import sums attention additivity accuracy exclusive_or diver
 Import ListNotations.
 Open Scope R_scope.
 
-(** The mean over the first [T] contexts, of probabilities [prior], of the divergence of the laws [p] from a
+(** The mean over the first [T] contexts, of probabilities [prior], of the divergence of the distributions [p] from a
     network's. *)
 Definition mean_divergence (m : network) (T : nat) (ts : nat -> context) (prior : nat -> R) (p : nat -> nat -> R) : R :=
   Sum T (fun i => prior i * divergence (d_vocab_out m) (p i) (softmax (d_vocab_out m) (logit m (ts i)))).
@@ -79,8 +79,8 @@ Proof.
     pose proof (Sum_positive_one T _ i Hi H P). simpl in *. lra.
 Qed.
 
-(** The mean divergence is at least that of two contexts, and these are bounded by laws that are moved towards each
-    other along [v], if their logits are in the wrong order along [v]. *)
+(** The mean divergence is at least that of two contexts, and these are bounded by distributions that are moved towards
+    each other along [v], if their logits are in the wrong order along [v]. *)
 Lemma pair_floor : forall m T ts prior p i j v mu, (i < T)%nat -> (j < T)%nat -> i <> j ->
   (forall l, (l < T)%nat -> 0 < prior l) -> (forall l, (l < T)%nat -> law (d_vocab_out m) (p l)) ->
   Sum (d_vocab_out m) (fun n => v n * logit m (ts i) n) <= Sum (d_vocab_out m) (fun n => v n * logit m (ts j) n) ->
@@ -119,7 +119,7 @@ Qed.
 
 (** The floor for one head (Theorem O1 of docs/claims/theorem_1.md). Contexts with one last token and a relation [k]
     among their indicators; any direction [v] in the logits. Some pair i, j with k_i > 0 > k_j bounds the mean
-    divergence of all weights, by any amount [mu] of mass that leaves laws. *)
+    divergence of all weights, by any amount [mu] of mass that leaves distributions. *)
 (* Answers: Theorem O1, (2) of docs/claims/theorem_1.md, dana.theorem-1. *)
 Theorem one_head_floor : forall m T c k ts prior p v, (0 < n_ctx m)%nat -> n_heads m = 1%nat ->
   one_last_token m T ts c -> indicator_relation (n_ctx m) T k ts -> (exists i, (i < T)%nat /\ k i <> 0) ->
@@ -145,7 +145,7 @@ Qed.
 
 (** ** Exclusive or *)
 
-(** The law that gives [p] to token 0 and [1 - p] to token 1, and its entropy. *)
+(** The distribution that gives [p] to token 0 and [1 - p] to token 1, and its entropy. *)
 Definition coin (p : R) (n : nat) : R := match n with 0%nat => p | _ => 1 - p end.
 Definition binary_entropy (p : R) : R := - p * ln p - (1 - p) * ln (1 - p).
 

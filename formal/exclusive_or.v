@@ -225,7 +225,8 @@ Proof.
   simpl INR. repeat match goal with |- context [Rlt_dec ?x ?y] => destruct (Rlt_dec x y); try lra end.
 Qed.
 
-(** So Corollary 1 and Corollary 2 of Dana, Pydi and Chevaleyre (2024) are false, for given numbers of heads and widths. *)
+(** So Corollary 1 and Corollary 2 of Dana, Pydi and Chevaleyre (2024) are false, for given numbers of heads and widths.
+    *)
 (* Answers: dana.corollary-1. *)
 Theorem corollary_1_is_false : ~ printed_corollary_1.
 Proof.

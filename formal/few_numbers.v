@@ -49,14 +49,14 @@ Qed.
 
 (** ** The rank of the logarithms *)
 
-(** With d >= N - 1 the logarithms of any laws have rank d, or less: a reading of the slides of Dana (2024), and not
-    the one that is judged, which is that divergence 0 can be achieved. *)
+(** With d >= N - 1 the logarithms of any distributions have rank d, or less: a reading of the slides of Dana (2024),
+    and not the one that is judged, which is that divergence 0 can be achieved. *)
 Definition logarithms_have_rank_d : Prop :=
   forall N d T p, (N - 1 <= d)%nat -> (forall t, (t < T)%nat -> law N (p t) /\ forall n, (n < N)%nat -> 0 < p t n) ->
     rank_at_most d T N (fun t n => ln (p t n)).
 
-(** Two tokens, d = 1, the laws (1/4, 3/4) and (3/4, 1/4). That divergence 0 needs no more than d = N - 1 is true:
-    [encoder_of_all_laws] of theorem_1.v. *)
+(** Two tokens, d = 1, the distributions (1/4, 3/4) and (3/4, 1/4). That divergence 0 needs no more than d = N - 1 is
+    true: [encoder_of_all_laws] of theorem_1.v. *)
 (* Answers: what slides.zero-divergence does not say. *)
 Theorem logarithms_can_have_full_rank : ~ logarithms_have_rank_d.
 Proof.

@@ -1,5 +1,6 @@
-(** Definition 2 and Lemma 4 of Dana, Pydi and Chevaleyre (2024): logits that approximate a law at the rate [delta]
-    are said to have a range of the order log(1 / delta). They need not, and for some laws they cannot. *)
+(** Definition 2 and Lemma 4 of Dana, Pydi and Chevaleyre (2024): logits that approximate a distribution at the rate
+    [delta] are said to have a range of the order log(1 / delta). They need not, and for some distributions they cannot.
+    *)
 
 From Coq Require Import Reals Lra Lia Arith Rpower.
 From Formal Require Import sums divergence bounds.
@@ -8,7 +9,7 @@ Open Scope R_scope.
 (** The logits of a sequence encoder of dimension [d]. *)
 Definition encoder (d : nat) (E W : nat -> nat -> R) (t n : nat) : R := Sum d (fun i => E t i * W i n).
 
-(** The logarithm of the quotient of a law and the softmax of logits. *)
+(** The logarithm of the quotient of a distribution and the softmax of logits. *)
 Definition log_ratio (N : nat) (p z : nat -> R) (j : nat) : R := ln (p j / softmax N z j).
 
 (** Definition 2, the inequalities (1) of docs/claims/logit_range.md for one delta. *)
@@ -100,7 +101,7 @@ Proof.
     rewrite Rabs_right by (unfold x in *; lra). unfold x in *. lra.
 Qed.
 
-(** For the law (1/2, 1/2, 0) some sequence satisfies Definition 2 with alpha = 1 and has a range above
+(** For the distribution (1/2, 1/2, 0) some sequence satisfies Definition 2 with alpha = 1 and has a range above
     e^(1 / delta). *)
 (* Answers: dana.lemma-4, (2) of docs/claims/logit_range.md. *)
 Theorem undecided_range_is_exponential :
@@ -155,7 +156,8 @@ Definition printed_slow_range : Prop :=
     exists K delta_1, 0 < delta_1 /\ forall delta t, 0 < delta <= delta_1 -> (t < T)%nat ->
       range_at_most N (encoder d (E delta) (W delta) t) (K * (1 / delta * ln (1 / delta))).
 
-(** The rate says nothing of impossible tokens: the range is e^(1 / delta) and more for the law (1/2, 1/2, 0) again. *)
+(** The rate says nothing of impossible tokens: the range is e^(1 / delta) and more for the distribution (1/2, 1/2, 0)
+    again. *)
 (* Answers: dana.slow-rate, the rate that is slower than every power. *)
 Theorem slow_range_needs_impossible_tokens : ~ printed_slow_range.
 Proof.
@@ -196,7 +198,7 @@ Qed.
 
 (** ** Every sequence *)
 
-(** The laws (3/4, 1/4, 0) and (2/5, 2/5, 1/5). *)
+(** The distributions (3/4, 1/4, 0) and (2/5, 2/5, 1/5). *)
 Definition diverging_law (t n : nat) : R :=
   match t with
   | 0%nat => match n with 0%nat => 3 / 4 | 1%nat => 1 / 4 | _ => 0 end
@@ -269,7 +271,7 @@ Proof.
   rewrite Rabs_right by lra. lra.
 Qed.
 
-(** Encoders that satisfy Definition 2 exist for these laws, with c = 1/10, alpha = 1, delta <= 1/512. *)
+(** Encoders that satisfy Definition 2 exist for these distributions, with c = 1/10, alpha = 1, delta <= 1/512. *)
 (* Answers: dana.lemma-4, (2) of docs/claims/logit_range.md. *)
 Theorem diverging_sequence_exists :
   approximating_sequence 3 2 1 diverging_law diverging_embedding diverging_weights (1 / 10) 1.

@@ -1,18 +1,18 @@
-(** The bound of Theorem 2 of Dana, Pydi and Chevaleyre (2024) on laws that are nearly a look-up table: without a condition
-    that C is below 1/2, which is not printed, it can be negative, and no divergence is. *)
+(** The bound of Theorem 2 of Dana, Pydi and Chevaleyre (2024) on distributions that are nearly a look-up table: without
+    a condition that C is below 1/2, which is not printed, it can be negative, and no divergence is. *)
 
 From Coq Require Import Reals Lra Lia Arith R_sqrt.
 From Formal Require Import sums divergence bounds divergence_floor theorem_1.
 Open Scope R_scope.
 
-(** C, and the bound for a law of which g has the probability [p], of entropy [h] and total variation [t] from the uniform
-    law of the other tokens. *)
+(** C, and the bound for a distribution of which g has the probability [p], of entropy [h] and total variation [t] from
+    the uniform distribution of the other tokens. *)
 Definition printed_C (N d : nat) : R := sqrt (32 * ln (INR N + 1) / INR d).
 Definition printed_bound (N d : nat) (p h t : R) : R :=
   (1 - p) * ln ((INR N - 1) / (exp h - 1)) * ((1 + 2 * printed_C N d + printed_C N d * t) / (1 - 2 * printed_C N d)).
 
-(** Contexts with laws that are not uniform; [others t] is the total variation, which is at most 1. Encoders of [d]
-    dimensions come within gamma of the mean of the bounds. *)
+(** Contexts with distributions that are not uniform; [others t] is the total variation, which is at most 1. Encoders of
+    [d] dimensions come within gamma of the mean of the bounds. *)
 Definition printed_theorem_2 : Prop :=
   forall N d T prior p g others, (1 <= d)%nat -> law T prior ->
     (forall t, (t < T)%nat -> law N (p t) /\ (g t < N)%nat /\ 0 < entropy N (p t) < ln (INR N) /\ 0 <= others t <= 1) ->
@@ -39,7 +39,7 @@ Proof.
     apply (Rmult_le_reg_r (1 + 96 / 1000)); [lra |]. rewrite Rinv_l by lra. lra.
 Qed.
 
-(** N = 2, d = 1, one context with the law (3/4, 1/4): the bound is below 0. *)
+(** N = 2, d = 1, one context with the distribution (3/4, 1/4): the bound is below 0. *)
 (* Answers: dana.theorem-2, which does not print C < 1/2. *)
 Theorem bound_of_theorem_2_can_be_negative : forall t, 0 <= t <= 1 ->
   printed_bound 2 1 (3 / 4) (entropy 2 (coin (3 / 4))) t < 0.

@@ -4,8 +4,8 @@ From Coq Require Import Reals Lra Lia Arith.
 From Formal Require Import sums.
 Open Scope R_scope.
 
-(** W, the sum over all [T] pairs of the outer products of the output vector of g(i) and the input vector of i; the logit
-    of token [n] for the input [i]; and whether the largest one, alone, is that of g(i). *)
+(** W, the sum over all [T] pairs of the outer products of the output vector of g(i) and the input vector of i; the
+    logit of token [n] for the input [i]; and whether the largest one, alone, is that of g(i). *)
 Definition memory (T : nat) (u e : nat -> nat -> R) (g : nat -> nat) (a b : nat) : R := Sum T (fun i => u (g i) a * e i b).
 Definition recalled (d T : nat) (u e : nat -> nat -> R) (g : nat -> nat) (i n : nat) : R :=
   Sum d (fun a => Sum d (fun b => u n a * memory T u e g a b * e i b)).

@@ -127,7 +127,7 @@ Definition odd_ones (b : list bool) : bool := fold_right xorb false b.
 Definition parity_context (n t : nat) : context := of_bits (bits n t).
 Definition parity_sign (n t : nat) : R := if odd_ones (bits n t) then -1 else 1.
 
-(** The label [i] after an even number of ones, else [j]; and such laws, [p] or [1 - p] for token 0. *)
+(** The label [i] after an even number of ones, else [j]; and such distributions, [p] or [1 - p] for token 0. *)
 Definition parity_label (n i j t : nat) : nat := if odd_ones (bits n t) then j else i.
 Definition parity_law (n : nat) (p : R) (t : nat) : nat -> R := coin (if odd_ones (bits n t) then 1 - p else p).
 

@@ -1,5 +1,5 @@
-(** The last line of the proof of Theorem 1 of Dana, Pydi and Chevaleyre (2024), what the contexts cost that are left out:
-    a factor of its equation (14) is lost. *)
+(** The last line of the proof of Theorem 1 of Dana, Pydi and Chevaleyre (2024), what the contexts cost that are left
+    out: a factor of its equation (14) is lost. *)
 
 From Coq Require Import Reals Lra Lia Arith R_sqrt.
 From Formal Require Import sums divergence bounds.
@@ -9,9 +9,9 @@ Open Scope R_scope.
 Definition norm (n : nat) (x : nat -> R) : R := sqrt (Sum n (fun i => x i * x i)).
 
 (** There are as many features as kept contexts, [T], and one context is left out; it may be the least likely one. Its
-    features are sum_s z_s times those of the kept contexts, so its logits are the same sum of theirs, which are those of an
-    encoder of one dimension: [E t] for t < T, and [E T] for the context that is left out. Then ||V_11^-1||^2 is
-    1 + |z|^2, and d_KL of the two is said to differ by at most epsilon C ||E W||, C^2 = 1 + ||V_11^-1||^2, if the
+    features are sum_s z_s times those of the kept contexts, so its logits are the same sum of theirs, which are those
+    of an encoder of one dimension: [E t] for t < T, and [E T] for the context that is left out. Then ||V_11^-1||^2 is 1
+    + |z|^2, and d_KL of the two is said to differ by at most epsilon C ||E W||, C^2 = 1 + ||V_11^-1||^2, if the
     probability of what is left out is below epsilon. *)
 Definition printed_tail : Prop :=
   forall N T (z E W p : nat -> R) (probability epsilon : R), law N p ->
@@ -20,7 +20,7 @@ Definition printed_tail : Prop :=
                         divergence N p (softmax N (fun n => E T * W n))) <=
     epsilon * (sqrt (1 + (1 + Sum T (fun s => z s * z s))) * (norm (S T) E * norm N W)).
 
-(** Two tokens with the logits 1 and -1 times [a]: the law, its entropy, and what other logits cost. *)
+(** Two tokens with the logits 1 and -1 times [a]: the distribution, its entropy, and what other logits cost. *)
 Definition opposite (n : nat) : R := match n with 0%nat => 1 | _ => -1 end.
 Definition sure : nat -> R := softmax 2 (fun n => -1 * opposite n).
 
@@ -36,7 +36,7 @@ Proof.
   - field. lra.
 Qed.
 
-(** A law against its own logits has the divergence 0; against 400 times the opposite ones at least 599. *)
+(** A distribution against its own logits has the divergence 0; against 400 times the opposite ones at least 599. *)
 Lemma opposite_costs : 599 <= divergence 2 sure (softmax 2 (fun n => 400 * opposite n)).
 Proof.
   destruct sure_entries as ((S0 & S1) & S2). assert (L : law 2 sure) by (apply softmax_law; lia).

@@ -19,7 +19,7 @@ Definition printed_theorem_1 : Prop :=
     forall E W gamma, 0 < gamma ->
       exists m, sizes m N S d d_h H /\ mean_divergence m T ts prior p <= encoder_divergence N d T prior p E W + gamma.
 
-(** Logits that are the logarithms of a law have the divergence 0. *)
+(** Logits that are the logarithms of a distribution have the divergence 0. *)
 Lemma own_logarithms : forall N p, law N p -> (forall n, (n < N)%nat -> 0 < p n) ->
   divergence N p (softmax N (fun n => ln (p n))) = 0.
 Proof.
@@ -36,7 +36,8 @@ Proof.
   apply Sum_ext. intros n Hn. rewrite H by assumption. reflexivity.
 Qed.
 
-(** [d >= N - 1] dimensions are enough for every law of full support: logits relative to those of the last token. *)
+(** [d >= N - 1] dimensions are enough for every distribution of full support: logits relative to those of the last
+    token. *)
 Lemma encoder_of_all_laws : forall N T prior p,
   (forall t, (t < T)%nat -> law (S N) (p t) /\ forall n, (n < S N)%nat -> 0 < p t n) ->
   encoder_divergence (S N) N T prior p (fun t i => ln (p t i) - ln (p t N)) delta = 0.

@@ -5,12 +5,12 @@ From Coq Require Import Reals List Lra Lia Arith Rpower.
 From Formal Require Import sums attention accuracy exclusive_or divergence bounds divergence_floor theorem_1 logit_range.
 Open Scope R_scope.
 
-(** The laws M(N, S, d) of Definition 2: encoders of dimension [d] approximate them. *)
+(** The distributions M(N, S, d) of Definition 2: encoders of dimension [d] approximate them. *)
 Definition approximated (N T d : nat) (q : nat -> nat -> R) : Prop :=
   exists E W c alpha, approximating_sequence N T d q E W c alpha.
 
-(** For given sizes some transformer comes, up to the order of epsilon log (1 / epsilon), as near to the laws [p] as each
-    of M(N, S, d) does. All T contexts are fewer than H d_h + d, so T_epsilon is for every epsilon. *)
+(** For given sizes some transformer comes, up to the order of epsilon log (1 / epsilon), as near to the distributions
+    [p] as each of M(N, S, d) does. All T contexts are fewer than H d_h + d, so T_epsilon is for every epsilon. *)
 Definition printed_theorem_3 : Prop :=
   forall N S d d_h H T ts prior p, (1 <= d_h <= d)%nat -> contexts_of N S T ts -> (T <= H * d_h + d)%nat ->
     (forall t, (t < T)%nat -> 0 < prior t) -> Sum T prior = 1 ->
@@ -21,8 +21,8 @@ Definition printed_theorem_3 : Prop :=
           mean_divergence m T ts prior p <=
           Sum T (fun t => prior t * divergence N (p t) (q t)) + K * (epsilon * ln (1 / epsilon)).
 
-(** The logits log 99 + delta and 0, or 0 and log 99 + delta, of which the laws (99/100, 1/100) and (1/100, 99/100) are
-    the limits; the second dimension is not used. *)
+(** The logits log 99 + delta and 0, or 0 and log 99 + delta, of which the distributions (99/100, 1/100) and (1/100,
+    99/100) are the limits; the second dimension is not used. *)
 Definition nearly_sure_rows (t i : nat) : R :=
   match i with 0%nat => match t with 0%nat | 1%nat => 1 | _ => -1 end | _ => 0 end.
 Definition nearly_sure_weights (delta : R) (i n : nat) : R :=

@@ -1,6 +1,6 @@
 (** The slides' bound for weighted least squares (June 2024), with the singular values of sqrt(prior) L: no encoder of
-    dimension 1 satisfies it on seven laws over eight tokens, in none of the three readings of its norms. (With each
-    entry weighted by its own conditional probability, and the singular values of L, the bound is open.) *)
+    dimension 1 satisfies it on seven distributions over eight tokens, in none of the three readings of its norms. (With
+    each entry weighted by its own conditional probability, and the singular values of L, the bound is open.) *)
 
 From Coq Require Import Reals Lra Lia Arith.
 From Formal Require Import sums rank divergence bounds theorem_1.
@@ -33,12 +33,12 @@ Definition parity (k : nat) : R :=
   end.
 Definition hadamard (t n : nat) : R := parity (Nat.land (S t) n).
 
-(** The laws (1 + h / 100) / 8, equally likely. *)
+(** The distributions (1 + h / 100) / 8, equally likely. *)
 Definition hadamard_law (t n : nat) : R := (1 + hadamard t n / 100) / 8.
 Definition equal_prior (_ : nat) : R := 1 / 7.
 
-(** The matrix whose singular values the slides take: the logarithms of the laws, rows weighted by the root of the
-    prior. *)
+(** The matrix whose singular values the slides take: the logarithms of the distributions, rows weighted by the root of
+    the prior. *)
 Definition weighted_logarithms (t n : nat) : R := sqrt (equal_prior t) * ln (hadamard_law t n).
 
 Lemma below_seven : forall (P : nat -> Prop),
@@ -302,8 +302,9 @@ Proof.
   lra.
 Qed.
 
-(** With such singular values the bound is false in each reading of its norms, as the extremes of the conditional, the joint or the prior
-    probabilities: it promises 1.81e-5 nats at most, whatever number up to 0.0108 the singular value is. *)
+(** With such singular values the bound is false in each reading of its norms, as the extremes of the conditional, the
+    joint or the prior probabilities: it promises 1.81e-5 nats at most, whatever number up to 0.0108 the singular value
+    is. *)
 (* Answers: a reading of (8) of docs/claims/least_squares.md; in another reading slides.weighted-least-squares is
    open. *)
 Theorem bound_fails_for_weights_of_the_prior : forall greatest least s E W,

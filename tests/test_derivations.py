@@ -309,7 +309,7 @@ def test_the_errors_of_cauchy_heads_add_up() -> None:
 
 
 def test_the_norm_of_the_majority_of_exclusive_ors() -> None:
-    """The largest Fourier coefficient of majority, and the ranks of (4). Page: docs/claims/threshold_degree.md"""
+    """The largest Fourier coefficient of majority, and the ranks of (1). Page: docs/claims/threshold_degree.md"""
     for m in (1, 3, 5, 7):
         points = list(product((0, 1), repeat=m))
         signs = [1 if 2 * sum(z) > m else -1 for z in points]
