@@ -18,7 +18,7 @@ from verify.arithmetic.rounding import UNIT, Floats
 from verify.edits.leak import leak
 from verify.edits.moved_logits import moved_behind, moved_logits
 from verify.forward.in_double_double import InDoubleDouble
-from verify.forward.ladder import decide_argmax, leads, rising_precision
+from verify.forward.ladder import bits_of_balls, decide_argmax, leads, rising_precision
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.forward.map_norms import SLACK, Norms, row_norms
 
@@ -230,7 +230,8 @@ def preactivations(
     r"""Enclose what the last `edits` neurons read at the last position, a few contexts at a time.
 
     They are the logits of the model that ends behind the normalization of these neurons and reads out with their
-    weights and shifts. Where float64 leaves a radius above 1, balls of 320 bits take its place.
+    weights and shifts. Where float64 leaves a radius above 1, balls take its place: of 320 bits, or of more where
+    deep models need them (`verify.forward.ladder.bits_of_balls`).
 
     Args:
         edited: As for `judge_kept`.
@@ -245,7 +246,8 @@ def preactivations(
     for start, inside in logit_chunks(reader, contexts):
         wide = np.flatnonzero(~(inside.radius.max(axis=1) <= _WIDE))
         if len(wide):
-            exact = enclose_logits(reader, contexts[start + wide], precision=_BITS)
+            bits = max(_BITS, bits_of_balls(reader, contexts[start + wide[:1]], _WIDE))
+            exact = enclose_logits(reader, contexts[start + wide], precision=bits)
             middle, radius = inside.midpoint.copy(), inside.radius.copy()
             middle[wide], radius[wide] = exact.midpoint, exact.radius
             inside = Enclosure(middle, radius)
