@@ -165,7 +165,8 @@ class _Completion(argparse.Action):
 def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="byheart",
-        description="Build transformers that memorize a text or a table, and prove what a trained one holds.",
+        description="Build transformers that memorize a text or a table, and prove what a trained one has memorized.",
+        epilog="The words of these pages, such as fact, margin and memorized, are explained in docs/glossary.md.",
         formatter_class=_CommandHelp,
     )
     parser.add_argument("-V", "--version", action=_Version, nargs=0, help="show the version and exit")
