@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from byheart.jobs.memorize import hold as hold
     from byheart.measured import require_made_again as require_made_again
     from byheart.memory import Answer as Answer
+    from byheart.memory import CertifiedMemory as CertifiedMemory
     from byheart.memory import Memory as Memory
-    from byheart.memory import NewMemory as NewMemory
     from byheart.memory import load as load
     from byheart.reciting import recite as recite
     from byheart.report.page import report_html as report_html
@@ -61,7 +61,7 @@ else:
         "byheart.hosts.export": ("export",),
         "byheart.jobs.memorize": ("hold",),
         "byheart.measured": ("require_made_again",),
-        "byheart.memory": ("Answer", "Memory", "NewMemory", "load"),
+        "byheart.memory": ("Answer", "Memory", "CertifiedMemory", "load"),
         "byheart.folds.proved_fold": ("FoldAnswer", "ProvedFold", "load_fold"),
         "byheart.reciting": ("recite",),
         "byheart.report.page": ("report_html", "write_report"),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from byheart.hosts.decoding import Asked as Decoded
+from byheart.hosts.decoding import DecodedFacts as Decoded
 from byheart.hosts.decoding import code_not_run, require_greedy
 from byheart.hosts.host import CONFIG_FILE, WEIGHTS_FILE
 from byheart.hosts.number_types import rounded_to, write_tensors
@@ -21,7 +21,7 @@ from constructions.formats.files import canonical_json, write_atomically
 from constructions.model.appended_neurons import Appended, appended, editable
 from constructions.model.model import Model
 from constructions.numeric.arrays import Float64Array
-from verify.edits.certificate import CONTEXTS_FILE, Asked
+from verify.edits.certificate import CONTEXTS_FILE, EditRequest
 
 
 class _Neurons(NamedTuple):
@@ -239,7 +239,7 @@ def decoded_by_host(folder: Path, proof: Path) -> str:
         FileFormatError: The generation configuration is not readable.
     """
     config, model = host_config(folder), read_model(folder)
-    asked = Asked.read(proof / CONTEXTS_FILE, d_vocab=model.d_vocab, d_vocab_out=model.d_vocab_out)
+    asked = EditRequest.read(proof / CONTEXTS_FILE, d_vocab=model.d_vocab, d_vocab_out=model.d_vocab_out)
     lengths = {len(row) for row in (*asked.contexts[:1], *asked.kept[:1])} | {asked.domain or 1}
     read = {token for row in (*asked.contexts, *asked.kept) for token in row}
     decoded = Decoded([(length, (0,)) for length in lengths], read if asked.domain is None else range(model.d_vocab))

@@ -37,8 +37,8 @@ from verify.edits.certificate import (
     EDITED_FILE,
     LARGEST_FILE,
     ORIGINAL_FILE,
-    Asked,
     EditCertificate,
+    EditRequest,
 )
 from verify.edits.judge import preactivations
 from verify.forward.ladder import decide_argmax
@@ -147,7 +147,7 @@ class Proved:
         type.
         """
         certificate, edited = EditCertificate.load(proof), Model.load(proof / EDITED_FILE)
-        asked = Asked.read(proof / CONTEXTS_FILE, d_vocab=edited.d_vocab, d_vocab_out=edited.d_vocab_out)
+        asked = EditRequest.read(proof / CONTEXTS_FILE, d_vocab=edited.d_vocab, d_vocab_out=edited.d_vocab_out)
         edit, is_rounded = Edit.of(asked, edited.d_vocab), (proof / ORIGINAL_FILE).exists()
         original = without_neurons(
             edited, len(edit.answers), layer=certificate.layer, everywhere=certificate.everywhere

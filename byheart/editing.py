@@ -24,7 +24,7 @@ from byheart.edited_folder import (
     write_edited,
 )
 from byheart.edited_page import Noted, Proved, write_edit_page
-from byheart.hosts.decoding import Asked, code_not_run, require_greedy
+from byheart.hosts.decoding import DecodedFacts, code_not_run, require_greedy
 from byheart.hosts.facts.numbered_facts import Reading, read_facts
 from byheart.hosts.facts.prompt_texts import Vocabularies
 from byheart.hosts.number_types import require_dtype, rounded_to
@@ -208,7 +208,7 @@ def edit(
     read = set(range(model.d_vocab)) if keep_domain is not None else {*np.unique(contexts), *np.unique(kept)}
     decoding = ""
     if folder is not None and host is not None:
-        asked = Asked([(len(row), (0,)) for row in (contexts[0], *kept[:1])], {int(token) for token in read})
+        asked = DecodedFacts([(len(row), (0,)) for row in (contexts[0], *kept[:1])], {int(token) for token in read})
         said = [require_greedy(folder, host, asked, plain_argmax=plain_argmax), code_not_run(folder, host)]
         said += dict.fromkeys(table.aside for table in tables.values())
         decoding = "; ".join(filter(None, said))

@@ -16,7 +16,7 @@ from typing import Any, TypedDict, Unpack
 
 from byheart.bars import shown
 from byheart.jobs.memorize import hold
-from byheart.memory import NewMemory
+from byheart.memory import CertifiedMemory
 from byheart.reciting import whole_text
 from byheart.rows import (
     JSON_FILES,
@@ -147,7 +147,7 @@ def memorize(
     overwrite: bool = False,
     progress: Progress | bool | None = None,
     **options: Unpack[Options],
-) -> NewMemory:
+) -> CertifiedMemory:
     """Build weights that hold facts, and prove that they do.
 
     Args:

@@ -171,7 +171,7 @@ class Memory:
         if listing is None:
             raise InputError("the memory", "is of a rule, or of prompts of several lengths", "one of facts")
         asked = self.certificate.criterion
-        dtype = dtype or (self.figures.dtype if isinstance(self, NewMemory) else None) or own_dtype(self.model)
+        dtype = dtype or (self.figures.dtype if isinstance(self, CertifiedMemory) else None) or own_dtype(self.model)
         return export(
             self.model, task=listing, criterion=asked, to=to, out=out, dtype=dtype, allow_loss=allow_loss,
             all_contexts=all_contexts, overwrite=overwrite,
@@ -183,7 +183,7 @@ Ranks = tuple[Int64Array, Int64Array]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NewMemory(Memory):
+class CertifiedMemory(Memory):
     """A memory that was just built, with all that is known of it.
 
     Args:

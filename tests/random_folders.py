@@ -52,7 +52,7 @@ from verify.certificates.certificate import (
     Statement,
     mask_text,
 )
-from verify.edits.certificate import FLAT, Asked, EditCertificate
+from verify.edits.certificate import FLAT, EditCertificate, EditRequest
 from verify.forward.ladder import decide_argmax
 from verify.kernel.check import outcome
 from verify.provers.domain import certify_domain, subject_of_rule
@@ -494,7 +494,7 @@ def false_by_definition(folder: Path) -> list[str]:
 def false_in_edit(folder: Path) -> list[str]:
     """Which counts and distances of an edit are false, by the logits of all contexts."""
     found, model = EditCertificate.load(folder), Model.load(folder / "model.safetensors")
-    asked = Asked.read(folder / "contexts.json", d_vocab=model.d_vocab, d_vocab_out=model.d_vocab_out)
+    asked = EditRequest.read(folder / "contexts.json", d_vocab=model.d_vocab, d_vocab_out=model.d_vocab_out)
     edit, values = Edit.of(asked, model.d_vocab), found.values
     old = without_neurons(model, len(edit.answers), layer=found.layer, everywhere=found.everywhere)
     with mpmath.workdps(DIGITS):

@@ -106,14 +106,14 @@ class Journal:
         return record["piece"], record["found"]
 
 
-def completed_once(
+def cached_map(
     work: Callable[[Piece], Any],
     pieces: Iterable[Piece],
     workers: Workers | None = None,
     *,
     journal: Journal | None,
     named: Callable[[Piece], object],
-    lasts: Callable[[Any], bool] = lambda _: True,
+    keep_if: Callable[[Any], bool] = lambda _: True,
 ) -> Generator[tuple[Piece, Any, bool], None, None]:
     """Do what `verify/workers.py:completed` does for the pieces that no earlier run has finished, and keep the results.
 
@@ -154,7 +154,7 @@ def completed_once(
         same = name == canonical_json(left[piece])
         if workers is not None and not same:
             found = WorkerError("its worker sees other files than those here, or they have changed meanwhile")
-        elif journal is not None and same and about == canonical_json(journal.about) and lasts(found):
+        elif journal is not None and same and about == canonical_json(journal.about) and keep_if(found):
             with suppress(InputError):  # what JSON cannot hold is worked out again
                 journal.add(left[piece], found)
         yield piece, found, False

@@ -127,7 +127,7 @@ def _require_one_checker(options: argparse.Namespace) -> None:
 
 def _check_each(options: argparse.Namespace) -> int:
     """Check several folders; what one of them is does not keep the others from being checked."""
-    from verify.journal import completed_once
+    from verify.journal import cached_map
 
     journal = journal_of(options)
     found: dict[Path, dict[str, Any]] = {}
@@ -135,7 +135,7 @@ def _check_each(options: argparse.Namespace) -> int:
     interrupted = False
     try:
         with progress_lines(options) as progress:
-            for folder, result, earlier in completed_once(
+            for folder, result, earlier in cached_map(
                 partial(_checked, options, Path.cwd()),
                 options.folder,
                 workers(options),

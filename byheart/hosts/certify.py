@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from byheart.hosts.conversion import require_tokens
-from byheart.hosts.decoding import Asked as Decoded
+from byheart.hosts.decoding import DecodedFacts as Decoded
 from byheart.hosts.decoding import code_not_run, require_greedy
 from byheart.hosts.every_run import EveryRun, Part, in_every_run, require_every_run
 from byheart.hosts.facts.numbered_facts import Reading, facts_of_rows, read_facts
 from byheart.hosts.facts.prompt_texts import tokenizer_of_gguf
 from byheart.hosts.families import is_of_transformer_lens
-from byheart.hosts.handshake import Asked, HostAnswer, ask_host, host_answer, require_plain_parameters
+from byheart.hosts.handshake import HandshakeResult, HostAnswer, ask_host, host_answer, require_plain_parameters
 from byheart.hosts.number_types import DTYPES
 from byheart.hosts.reading import (
     configuration_of,
@@ -188,7 +188,7 @@ def certify(
         code_not_run(source, options),
         agreeing.said(least) if agreeing else "",
     ]
-    proved = replace(proved, certificate=proved.certificate.shaken(*asides))
+    proved = replace(proved, certificate=proved.certificate.with_handshake(*asides))
     answers, target = proved.answers, facts.target
     held, wrong = answers.held(target, asked.tolerance), answers.wrong(target, asked.tolerance)
     runs = None
@@ -355,7 +355,7 @@ def certify_rule(
     some = len(numbers) if len(numbers) < task.n_contexts else None
     agreed = agreeing.said(drawn=some) if agreeing else ""
     asides = [decoding, given.said, _ignoring(ignore_field), code_not_run(source, options), agreed]
-    proved = replace(proved, certificate=proved.certificate.shaken(*asides))
+    proved = replace(proved, certificate=proved.certificate.with_handshake(*asides))
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,
         "headline": proved.certificate.headline(),
@@ -451,7 +451,7 @@ def certify_fold(
         asked = (given.asked, given.config) if handshake else (None, None)
         said = host_answer(*asked, model, wrong.prompt, len(wrong.answer))
         asides.insert(0, "; ".join(filter(None, [wrong.words(), said and said.words(wrong.decoded)])))
-    proved = replace(proved, certificate=proved.certificate.shaken(*asides))
+    proved = replace(proved, certificate=proved.certificate.with_handshake(*asides))
     runs = None if every_run is None else proved.certificate.in_every_run(every_run)
     figures: dict[str, Any] = {
         "verdict": proved.certificate.verdict.value,
@@ -659,14 +659,14 @@ def _linear_maps(module: Any) -> set[str]:
 
 def _asked(
     given: _Given, inputs: Sequence[Int64Array | Vectors], handshake: bool, ignored: Sequence[str], progress: Progress
-) -> Asked | None:
+) -> HandshakeResult | None:
     """Who agrees, or why nobody was asked; none where no other program runs such weights.
 
     Raises:
         InputError: Fields are to be ignored, and nobody agrees.
     """
     if not handshake:
-        return Asked(why="--no-handshake")
+        return HandshakeResult(why="--no-handshake")
     progress("handshake", None, "")
     agreeing = ask_host(given.asked, given.config, given.model, *inputs)
     if ignored and not (agreeing and agreeing.agrees):
@@ -684,7 +684,7 @@ def _least_margin(answers: Answers) -> float | None:
     return float(known.min()) if len(known) and np.isfinite(known.min()) else None
 
 
-def _require_agreement(agreeing: Asked | None, least: float | None, ignored: Sequence[str]) -> None:
+def _require_agreement(agreeing: HandshakeResult | None, least: float | None, ignored: Sequence[str]) -> None:
     """Refuse to ignore fields after a handshake that does not tell whether the host gives the same answers.
 
     Raises:

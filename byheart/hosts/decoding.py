@@ -111,7 +111,7 @@ _NO_EFFECT = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class DecodedFacts:
     """What of facts a field may concern.
 
     Args:
@@ -123,7 +123,7 @@ class Asked:
     read: Collection[int]
 
 
-def require_greedy(source: Any, config: Mapping[str, Any], asked: Asked, *, plain_argmax: bool = False) -> str:
+def require_greedy(source: Any, config: Mapping[str, Any], asked: DecodedFacts, *, plain_argmax: bool = False) -> str:
     """Refuse a model whose `generate` may say other tokens than those of the largest logits.
 
     Nobody else than Hugging Face's library reads such fields, so those beside a model of another are passed over.
@@ -142,7 +142,7 @@ def require_greedy(source: Any, config: Mapping[str, Any], asked: Asked, *, plai
         FileFormatError: The generation configuration is not readable.
 
     Example:
-        >>> facts = Asked([(2, (5, 7))], {0, 1})
+        >>> facts = DecodedFacts([(2, (5, 7))], {0, 1})
         >>> require_greedy(None, {"max_new_tokens": 2, "do_sample": True}, facts)
         'config.json samples unless told otherwise (do_sample = True)'
         >>> require_greedy(None, {"repetition_penalty": 1.8}, facts, plain_argmax=True)
@@ -213,7 +213,7 @@ def _read(folder: Path) -> Mapping[str, Any] | None:
     return json_object(path, "an object with the options of generate")
 
 
-def _effect(name: str, value: Any, asked: Asked) -> str:
+def _effect(name: str, value: Any, asked: DecodedFacts) -> str:
     """Return what a field does to the answers; empty where it does nothing."""
     if name in _NO_EFFECT:
         return ""
@@ -232,7 +232,7 @@ def _effect(name: str, value: Any, asked: Asked) -> str:
     return "" if same else field.effect
 
 
-def _ends(value: Any, asked: Asked) -> str:
+def _ends(value: Any, asked: DecodedFacts) -> str:
     if not all(type(token) is int for token in _tokens(value)):
         return "is no token"
     ends = set(_tokens(value))
@@ -240,7 +240,7 @@ def _ends(value: Any, asked: Asked) -> str:
     return f"ends {counted(cut, 'answer')} early" if cut else ""
 
 
-def _cuts(name: str, value: Any, asked: Asked) -> str:
+def _cuts(name: str, value: Any, asked: DecodedFacts) -> str:
     if type(value) is not int:
         return "is no number of tokens"
     before = name == "max_length"

@@ -42,7 +42,7 @@ _FACTORS = ("residual_multiplier", "embedding_multiplier", "logits_scaling", "lo
 
 
 @dataclass(frozen=True)
-class Asked:
+class HandshakeResult:
     """Who was asked, or why nobody was.
 
     Args:
@@ -84,7 +84,7 @@ class Asked:
         return f"agrees with {self.agrees}{where} (differs by {self.gap:.2g}, {most})"
 
 
-def ask_host(source: Any, config: Any, model: Model, *inputs: Int64Array | Vectors) -> Asked | None:
+def ask_host(source: Any, config: Any, model: Model, *inputs: Int64Array | Vectors) -> HandshakeResult | None:
     """Run the module that the weights are those of, and compare what it computes with the enclosures.
 
     Args:
@@ -103,15 +103,15 @@ def ask_host(source: Any, config: Any, model: Model, *inputs: Int64Array | Vecto
     if found is None:
         return None
     if isinstance(found, str):
-        return Asked(why=found)
+        return HandshakeResult(why=found)
     module, name = found
     gap = allowed = 0.0
     for each in inputs:
         compared = _compared(module, name, model, each)
         if isinstance(compared, str):
-            return Asked(why=compared)
+            return HandshakeResult(why=compared)
         gap, allowed = max(gap, compared[0]), max(allowed, compared[1])
-    return Asked(agrees=name, gap=gap, allowed=allowed)
+    return HandshakeResult(agrees=name, gap=gap, allowed=allowed)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from byheart.choice.trial import runs_in_torch
 from byheart.figures import Figures, RunFigures
 from byheart.jobs.clock import Clock, within
 from byheart.measured import proved_figures
-from byheart.memory import NewMemory
+from byheart.memory import CertifiedMemory
 from byheart.theory import theorems
 from constructions.model.construction import Construction
 from constructions.model.model import Model
@@ -50,7 +50,7 @@ def certified(
     two_sided: bool = False,
     left_out: str = "",
     runs: "Mapping[str, RunResult] | None" = None,
-) -> NewMemory:
+) -> CertifiedMemory:
     """Return the weights with their certificate, their runs, and the figures of all of it.
 
     Args:
@@ -109,7 +109,7 @@ def certified(
             torch |= {f"{name} on {device}": run for name, run in (elsewhere or {}).items()}
     runs_of = {name: RunFigures.of(name, run.summary()) for name, run in torch.items()}
     found |= {**proved_figures(proved.certificate), "torch": runs_of or None, "seconds": clock.seconds}
-    return NewMemory(task, model, proved.certificate, proved, ranks, Figures(**found), source)
+    return CertifiedMemory(task, model, proved.certificate, proved, ranks, Figures(**found), source)
 
 
 def _with_runs(

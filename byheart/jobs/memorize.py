@@ -12,7 +12,7 @@ from byheart.figures import Tried
 from byheart.jobs.certified import certified
 from byheart.jobs.clock import Clock, within
 from byheart.jobs.request import THEOREM_1, Request
-from byheart.memory import NewMemory
+from byheart.memory import CertifiedMemory
 from constructions.errors import InputError
 from constructions.memories.information_limit import information_limit
 from constructions.model.precision import STORED, Precision
@@ -24,7 +24,7 @@ from constructions.tasks.task import Task
 _SEARCHED = 512  # windows of a whole text up to which all memories are tried
 
 
-def hold(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> NewMemory:
+def hold(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> CertifiedMemory:
     r"""Build weights that hold the task exactly, certify them, and run them.
 
     By default it is the memory of fewest parameters of all in `constructions.menu.MEMORIES` that every run
@@ -64,7 +64,7 @@ def hold(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> NewMemo
     return best
 
 
-def ever_smaller(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> Iterator[NewMemory]:
+def ever_smaller(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> Iterator[CertifiedMemory]:
     """Yield what `hold` finds, as it finds it: the first memory that is certified, and where a search follows its best.
 
     Args, errors: those of `hold`.
@@ -129,7 +129,7 @@ class _Work:
                 progress=within(self.clock.progress, stage, saved),
             )
 
-    def certified(self, chosen: Offer) -> NewMemory:
+    def certified(self, chosen: Offer) -> CertifiedMemory:
         """Return the certificate of what was built, and its figures."""
         task, request, built, name = self.facts, self.request, chosen.built, chosen.memory.name
         assert built is not None
@@ -155,7 +155,7 @@ class _Work:
             runs={} if chosen.every_run and chosen.run is None else chosen.run,  # a run adds nothing to such a proof
         )
 
-    def listed(self, made: NewMemory, chosen: Offer, tried: tuple[Offer, ...]) -> NewMemory:
+    def listed(self, made: CertifiedMemory, chosen: Offer, tried: tuple[Offer, ...]) -> CertifiedMemory:
         """Return the same with what all memories make of the task."""
         task, dtype = self.facts, self.request.precision
         figures = replace(

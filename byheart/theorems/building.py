@@ -13,7 +13,7 @@ from byheart.device import require_device
 from byheart.figures import Figures
 from byheart.jobs.certified import certified
 from byheart.jobs.clock import Clock
-from byheart.memory import NewMemory
+from byheart.memory import CertifiedMemory
 from byheart.theorems.findings import findings
 from constructions.formats.files import refuse_existing
 from constructions.model.construction import Construction
@@ -94,7 +94,7 @@ def _of_claim(claim: Claim) -> str:
     return f"weights for {claim.id}, a claim whose verdict is {claim.judgement!r}"
 
 
-def _made_for(made: NewMemory, what: str) -> NewMemory:
+def _made_for(made: CertifiedMemory, what: str) -> CertifiedMemory:
     """Return the same with what it was made for in the first line, hence in the certificate."""
     certificate = made.certificate.beside("made for", what)
     figures = replace(made.figures, headline=certificate.headline())
@@ -185,7 +185,7 @@ def _constructed(
     device: str,
     progress: Progress,
     two_sided: bool = False,
-) -> NewMemory:
+) -> CertifiedMemory:
     """Build weights and certify them, with ranks and divergences from both sides if asked for.
 
     Raises:

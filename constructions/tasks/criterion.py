@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from constructions.counted import counted
 from constructions.errors import InputError, require_at_least, require_one_of
 
-Asked = Literal["held", "at-least", "at-most"]
+Question = Literal["held", "at-least", "at-most"]
 
 TOLERANCE = 1e-3
 """What a divergence (nats) or a value may be off by where nobody says otherwise."""
@@ -51,13 +51,13 @@ class Criterion:
         'at least 3 argmaxes are right'
     """
 
-    asked: Asked = "held"
+    asked: Question = "held"
     tolerance: float = TOLERANCE
     contexts: int | None = None
     bound: float | None = None
 
     def __post_init__(self) -> None:
-        require_one_of(get_args(Asked), asked=self.asked)
+        require_one_of(get_args(Question), asked=self.asked)
         if not _is_positive(self.tolerance):
             raise InputError("tolerance", f"is {self.tolerance!r}", "a finite float above 0")
         if (self.contexts is not None) != (self.asked == "at-least"):

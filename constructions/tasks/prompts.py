@@ -23,13 +23,13 @@ from constructions.errors import FileFormatError, InputError
 from constructions.numeric.arrays import Int64Array
 from constructions.tasks.arrays import array_task
 from constructions.tasks.stored import Reader, require_knows, require_reads
-from constructions.tasks.task import Part, Worded
+from constructions.tasks.task import Part, TokenTask
 
 Tokens = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class PromptTask(Worded):
+class PromptTask(TokenTask):
     r"""Prompts, and the answer of one or more tokens that is to be said behind each.
 
     Args:

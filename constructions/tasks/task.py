@@ -149,7 +149,7 @@ class Counts:
         return self.indices[candidates[first]]
 
 
-class Worded(Stored):
+class TokenTask(Stored):
     """A task of tokens: the texts of those that are read, and of the answers."""
 
     vocabulary: tuple[str, ...]
@@ -178,7 +178,7 @@ class Worded(Stored):
 
 
 @dataclass(frozen=True, eq=False)
-class Task(Worded):
+class Task(TokenTask):
     r"""A memorization task: $T$ contexts of $S$ tokens to be held exactly, the tail beside them, and the target.
 
     For the target ``laws`` the model must reach $\log \pi_t$ up to a constant, where $\pi_t$ is `laws[t]` divided by

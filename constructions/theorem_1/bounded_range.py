@@ -13,13 +13,13 @@ from constructions.model.construction import Construction
 from constructions.model.exact_network import ExactFrontEnd, as_rationals, rounded
 from constructions.tasks.arrays import all_contexts
 from constructions.tasks.task import Counts, Task, make_task
-from constructions.theorem_1.left_out import LeftOut, hold_exactly
+from constructions.theorem_1.left_out import PartialMemory, hold_exactly
 
 KEPT = 6
 """How many of the nine contexts are held: those of two different tokens."""
 
 
-def bounded_transformer(largest: Fraction, *, occurrences: int) -> LeftOut:
+def bounded_transformer(largest: Fraction, *, occurrences: int) -> PartialMemory:
     r"""Hold six of the nine contexts of two tokens over three, for an encoder of range R in one dimension.
 
     The distribution after (a, b) is `FIRST` for even a + b and `SECOND` for odd, so that the encoder of `within_range`

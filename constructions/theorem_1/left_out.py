@@ -31,7 +31,7 @@ _LOOSE = 1e-3  # nats: a transformer that misses its encoder by more holds nothi
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class PartialMemory:
     r"""A transformer, and an encoder that has the same logits on the contexts that the transformer holds.
 
     With $F$ the logits of the encoder: on the first `kept` contexts they are those of the transformer, on the others
@@ -56,7 +56,7 @@ class LeftOut:
     laws: Float64Array | None = None
 
 
-def hold(
+def match_encoder(
     front_end: FrontEnd,
     contexts: Int64Array,
     *,
@@ -65,11 +65,11 @@ def hold(
     unembedding: Float64Array,
     occurrences: Int64Array,
     laws: Float64Array | None = None,
-) -> LeftOut:
+) -> PartialMemory:
     r"""Build the transformer of the theorem, in float64: it has the logits $E W$ on the kept contexts.
 
     With $G_t = [x_S \mid Y_t]$ and $[M; B] = G_1^+ E_1$, `W_U` is $M W$ and `W_O` is $B M^{-1}$, so that the logits are
-    $G_t G_1^+ E_1 W$ on every context. Rounding moves the encoder with the transformer: see `LeftOut`.
+    $G_t G_1^+ E_1 W$ on every context. Rounding moves the encoder with the transformer: see `PartialMemory`.
 
     Args:
         front_end: Embeddings and heads.
@@ -98,7 +98,7 @@ def hold(
         raise HypothesisError(_PLACE, "an invertible change of basis M", "M is singular")
     inverse = np.linalg.inv(change)
     network = front_end.network(heads @ inverse, change @ unembedding)
-    return LeftOut(network, contexts, kept, stream[kept:] @ inverse, occurrences, laws)
+    return PartialMemory(network, contexts, kept, stream[kept:] @ inverse, occurrences, laws)
 
 
 def hold_exactly(
@@ -110,8 +110,8 @@ def hold_exactly(
     unembedding: fmpq_mat,
     occurrences: Int64Array,
     laws: Float64Array | None = None,
-) -> LeftOut:
-    """Build the same transformer as `hold` in rational numbers: nothing is rounded.
+) -> PartialMemory:
+    """Build the same transformer as `match_encoder` in rational numbers: nothing is rounded.
 
     Args:
         front_end: Embeddings and heads.
@@ -147,7 +147,7 @@ def hold_exactly(
     starts = range(d_model, len(solution), d_head)
     heads = [stacked(solution[start : start + d_head], d_model) * inverse for start in starts]
     network = exact_network(front_end, heads, change * unembedding)
-    return LeftOut(network, contexts, kept, stacked(rows[kept:], d_model) * inverse, occurrences, laws)
+    return PartialMemory(network, contexts, kept, stacked(rows[kept:], d_model) * inverse, occurrences, laws)
 
 
 def violating_front_end() -> FrontEnd:
@@ -170,7 +170,7 @@ def violating_front_end() -> FrontEnd:
     )
 
 
-def sharp_instance(front_end: FrontEnd, *, norm: float, occurrences: int) -> LeftOut:
+def sharp_instance(front_end: FrontEnd, *, norm: float, occurrences: int) -> PartialMemory:
     r"""Build the encoder for which leaving one context out costs the most: $E \propto (z, -1)$, $W = w (1, -1)$.
 
     There is one context more than the features $[x_S \mid Y]$ have columns; the last one is left out. Let
@@ -211,7 +211,7 @@ def sharp_instance(front_end: FrontEnd, *, norm: float, occurrences: int) -> Lef
             _PLACE, f"features of rank T = {kept} on the kept contexts", "they are dependent"
         ) from None
     stream = np.append(z, -1.0) / np.hypot(np.linalg.norm(z), 1.0)
-    return hold(
+    return match_encoder(
         front_end,
         contexts,
         kept=kept,
@@ -221,7 +221,7 @@ def sharp_instance(front_end: FrontEnd, *, norm: float, occurrences: int) -> Lef
     )
 
 
-def loop_instance(ratio: int, *, size: int, occurrences: int) -> LeftOut:
+def loop_instance(ratio: int, *, size: int, occurrences: int) -> PartialMemory:
     r"""Build an instance that can be checked by hand: tokens k and 1, no positions, one uniform head and one sharp one.
 
     In a loop (n, n) all heads read the token itself, so the loop (0, 0), left out, has k times the features of the loop
@@ -299,7 +299,7 @@ def nearly_dependent_front_end(generator: np.random.Generator, gap: float) -> Fr
     return FrontEnd(drawn.kind, drawn.W_E, drawn.W_pos, scores, drawn.W_K, drawn.W_V)
 
 
-def modules_instance(*, d_vocab: int, n_ctx: int, d_model: int, kept: int, seed: int) -> LeftOut:
+def modules_instance(*, d_vocab: int, n_ctx: int, d_model: int, kept: int, seed: int) -> PartialMemory:
     r"""Hold random distributions with the number of attention modules of the slides: $H = \lceil T / d \rceil$ of width
     d.
 
@@ -356,14 +356,15 @@ def modules_instance(*, d_vocab: int, n_ctx: int, d_model: int, kept: int, seed:
 
 def nearest_held(
     draw: Callable[[int], FrontEnd], error: Callable[[Model], float], contexts: Int64Array, **given: Any
-) -> LeftOut | None:
-    """Return what `hold` makes of the one of several drawn front ends whose network misses its streams least, in nats.
+) -> PartialMemory | None:
+    """Return what `match_encoder` makes of the one of several drawn front ends whose network misses its streams least,
+    in nats.
 
     Args:
         draw: The front end of a draw.
         error: By how much a network misses.
-        contexts: As for `hold`.
-        given: As for `hold`.
+        contexts: As for `match_encoder`.
+        given: As for `match_encoder`.
 
     Returns:
         The nearest, or none if all miss by a thousandth of a nat or more.
@@ -371,7 +372,7 @@ def nearest_held(
     best, smallest = None, _LOOSE
     for number in range(FLOAT_DRAWS):
         try:
-            held = hold(draw(number), contexts, **given)
+            held = match_encoder(draw(number), contexts, **given)
         except HypothesisError:
             continue  # dependent features or a singular M: drawn again
         if (missed := error(held.model)) < smallest:
@@ -379,7 +380,7 @@ def nearest_held(
     return best
 
 
-def random_instance(seed: int, *, modules: bool = False) -> LeftOut:
+def random_instance(seed: int, *, modules: bool = False) -> PartialMemory:
     r"""Draw contexts, a rational front end and an encoder, and hold as many contexts as are independent.
 
     Vocabularies of 2 or 3 tokens, contexts of 2 or 3, d up to 3, small integers in all weights. The number of kept
@@ -408,7 +409,7 @@ def random_instance(seed: int, *, modules: bool = False) -> LeftOut:
     raise HypothesisError(_PLACE, "features of full rank and an invertible M", f"none in {_DRAWS} draws of seed {seed}")
 
 
-def text_instance(task: Task, *, d_model: int, d_head: int) -> LeftOut:
+def text_instance(task: Task, *, d_model: int, d_head: int) -> PartialMemory:
     r"""Hold the memorized contexts of a text with as few heads as its features have columns, and leave the tail out.
 
     $T = d + H d_h$, so that the transformer that holds the distributions of the T memorized contexts is fixed on the
@@ -439,7 +440,7 @@ def text_instance(task: Task, *, d_model: int, d_head: int) -> LeftOut:
     centred = logarithms - logarithms.mean(axis=1, keepdims=True)
     # Constants do not matter: the unembedding need not span them.
     reader = network.W_U - network.W_U.mean(axis=1, keepdims=True)
-    return LeftOut(
+    return PartialMemory(
         model=network,
         contexts=np.concatenate([task.contexts, task.tail_contexts]),
         kept=task.n_contexts,
@@ -449,7 +450,7 @@ def text_instance(task: Task, *, d_model: int, d_head: int) -> LeftOut:
     )
 
 
-def as_construction(instance: LeftOut, summary: str) -> Construction[Task]:
+def as_construction(instance: PartialMemory, summary: str) -> Construction[Task]:
     """Return the weights of an instance, with what they hold as a task: the encoder's distributions on the kept
     contexts.
 
@@ -551,7 +552,7 @@ def modules_memory(*, d_vocab: int, n_ctx: int, kept: int, seed: int) -> Constru
     return as_construction(instance, summary)
 
 
-def _drawn(generator: np.random.Generator, *, modules: bool) -> LeftOut:
+def _drawn(generator: np.random.Generator, *, modules: bool) -> PartialMemory:
     d_vocab, n_ctx, d_model = (int(generator.integers(low, high)) for low, high in ((2, 4), (2, 4), (1, 4)))
     contexts = generator.permutation(all_contexts(d_vocab, n_ctx))[:10]
     if modules:

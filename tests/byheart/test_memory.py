@@ -11,7 +11,7 @@ import pytest
 import byheart
 from byheart.facts import memorize
 from byheart.jobs.memorize import hold
-from byheart.memory import Memory, NewMemory, ask, load
+from byheart.memory import CertifiedMemory, Memory, ask, load
 from constructions.errors import ByheartError, FileFormatError, InputError
 from constructions.model.attention import logits
 from constructions.model.shapes import dana_network, dana_tensors
@@ -164,11 +164,11 @@ def test_laws_are_asked_for_by_characters() -> None:
 
 
 @pytest.fixture(scope="module")
-def capitals() -> NewMemory:
+def capitals() -> CertifiedMemory:
     return byheart.memorize({("France", "capital"): "<Paris>", ("Peru", "capital"): "Lima"}, memory="newton")
 
 
-def test_a_memory_is_asked_like_a_dictionary_for_what_is_proved(capitals: NewMemory) -> None:
+def test_a_memory_is_asked_like_a_dictionary_for_what_is_proved(capitals: CertifiedMemory) -> None:
     assert capitals["Peru", "capital"] == capitals["Peru, capital"] == "Lima"
     assert ("Peru", "capital") in capitals and "Peru, capital" in capitals
     for strange in (("capital", "Peru"), ("Peru", "river"), "Peru"):
@@ -181,26 +181,26 @@ def test_a_memory_is_asked_like_a_dictionary_for_what_is_proved(capitals: NewMem
         iter(capitals)
 
 
-def test_a_fact_that_is_not_held_is_no_item(capitals: NewMemory) -> None:
+def test_a_fact_that_is_not_held_is_no_item(capitals: CertifiedMemory) -> None:
     assert isinstance(capitals.task, Task)
     spoiled = replace(capitals.model, W_U=0 * capitals.model.W_U, b_U=None)
     with pytest.raises(KeyError, match="is not proved to be held"):
         Memory(capitals.task, spoiled, capitals.certificate)["Peru", "capital"]
 
 
-def test_several_contexts_are_asked_at_once(capitals: NewMemory) -> None:
+def test_several_contexts_are_asked_at_once(capitals: CertifiedMemory) -> None:
     one, other = capitals.ask(["Peru, capital", "France, capital"])
     assert (one.token, other.token) == ("Lima", "<Paris>")
     assert capitals.ask([("Peru", "capital")]) == [one] and capitals.ask([]) == []
 
 
-def test_a_notebook_shows_the_answer_and_the_facts_escaped(capitals: NewMemory) -> None:
+def test_a_notebook_shows_the_answer_and_the_facts_escaped(capitals: CertifiedMemory) -> None:
     shown = capitals._repr_html_()
     assert shown.startswith("<b>MEMORIZED, PROVED: 2 of 2 facts, in every float32 run; 33 parameters")
     assert "France, capital -&gt; &lt;Paris&gt;" in shown and len(shown) < 500
 
 
-def test_what_was_saved_is_loaded_and_asked(capitals: NewMemory, tmp_path: Path) -> None:
+def test_what_was_saved_is_loaded_and_asked(capitals: CertifiedMemory, tmp_path: Path) -> None:
     capitals.save(tmp_path / "out")
     back = byheart.load(tmp_path / "out")
     assert repr(back) == str(capitals) and back["Peru", "capital"] == "Lima"

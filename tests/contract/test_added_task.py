@@ -29,7 +29,7 @@ def graphs() -> Any:
 
 
 @pytest.fixture(scope="module")
-def memory(graphs: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[byheart.NewMemory, Path]:
+def memory(graphs: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[byheart.CertifiedMemory, Path]:
     out = tmp_path_factory.mktemp("graphs") / "memory"
     return byheart.memorize(graphs, quick=True, out=out), out
 
@@ -38,7 +38,7 @@ def test_it_is_a_task(graphs: Any) -> None:
     assert isinstance(graphs, AnyTask) and graphs.n_contexts == 8
 
 
-def test_its_memory_is_asked_in_its_own_terms(memory: tuple[byheart.NewMemory, Path]) -> None:
+def test_its_memory_is_asked_in_its_own_terms(memory: tuple[byheart.CertifiedMemory, Path]) -> None:
     made, _ = memory
     assert made.certificate.verdict is Verdict.PROVED
     assert made[((0, 1),)] == "2 parts" and made[((0, 1), (1, 2))] == "1 part"
@@ -49,7 +49,7 @@ def test_its_memory_is_asked_in_its_own_terms(memory: tuple[byheart.NewMemory, P
         made.ask(((0, 7),))
 
 
-def test_all_checkers_prove_its_folder(graphs: Any, memory: tuple[byheart.NewMemory, Path]) -> None:
+def test_all_checkers_prove_its_folder(graphs: Any, memory: tuple[byheart.CertifiedMemory, Path]) -> None:
     _, out = memory
     assert load_task(out / "task.safetensors").sha256() == graphs.sha256()
     assert check_memorization(out).verdict is Verdict.PROVED
@@ -58,13 +58,13 @@ def test_all_checkers_prove_its_folder(graphs: Any, memory: tuple[byheart.NewMem
     assert "edge" in (out / "report.html").read_text(encoding="utf-8")
 
 
-def test_it_is_certified_of_weights_that_are_given(graphs: Any, memory: tuple[byheart.NewMemory, Path]) -> None:
+def test_it_is_certified_of_weights_that_are_given(graphs: Any, memory: tuple[byheart.CertifiedMemory, Path]) -> None:
     made, _ = memory
     figures = certify(made.model, graphs, every_run="float32")
     assert (figures["verdict"], figures["held"], figures["wrong_facts"]) == ("PROVED", 8, [])
 
 
-def test_it_is_exported(graphs: Any, memory: tuple[byheart.NewMemory, Path], tmp_path: Path) -> None:
+def test_it_is_exported(graphs: Any, memory: tuple[byheart.CertifiedMemory, Path], tmp_path: Path) -> None:
     made, _ = memory
     report = export(made.model, task=graphs, to="safetensors", dtype="float32", out=tmp_path / "out")
     assert report["verdict"] == "PROVED" and report["facts"] == 8
@@ -72,7 +72,7 @@ def test_it_is_exported(graphs: Any, memory: tuple[byheart.NewMemory, Path], tmp
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
-def test_it_is_run(graphs: Any, memory: tuple[byheart.NewMemory, Path]) -> None:
+def test_it_is_run(graphs: Any, memory: tuple[byheart.CertifiedMemory, Path]) -> None:
     from verify.torch.run import run
 
     made, _ = memory

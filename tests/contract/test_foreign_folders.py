@@ -7,7 +7,7 @@ import pytest
 
 from byheart.cli.main import main
 from byheart.hosts.certify import certify
-from byheart.hosts.handshake import Asked
+from byheart.hosts.handshake import HandshakeResult
 from byheart.hosts.number_types import DTYPES, read_tensors, write_tensors
 from byheart.hosts.reading import read_model
 from constructions.errors import FileFormatError, InputError
@@ -162,13 +162,13 @@ def test_a_folder_with_a_file_of_gguf_names_it(tmp_path):
 
 
 def test_what_passes_as_rounding_is_measured_by_the_least_margin():
-    asked = Asked(agrees="X", gap=1e-13, allowed=0.5)
+    asked = HandshakeResult(agrees="X", gap=1e-13, allowed=0.5)
     assert asked.said() == asked.said(600.0) == "agrees with X (differs by 1e-13, at most 0.5 is rounding)"
     assert asked.said(1.0) == "agrees with X (differs by 1e-13, at most 0.001 is a thousandth of the least margin)"
-    loose = Asked(agrees="X", gap=0.002, allowed=0.7)
+    loose = HandshakeResult(agrees="X", gap=0.002, allowed=0.7)
     assert loose.said(1.0).startswith("handshake too loose to tell: X differs by 0.002, more than a thousandth")
     assert loose.tells(2.0) and loose.tells(None) and not loose.tells(1.999) and not asked.tells(0.0)
-    assert Asked(why="--no-handshake").said(1.0) == "no library was asked: --no-handshake"
+    assert HandshakeResult(why="--no-handshake").said(1.0) == "no library was asked: --no-handshake"
 
 
 def test_names_turn_linear_maps_only_where_the_library_stores_them_otherwise(tmp_path):

@@ -22,7 +22,7 @@ from tests.corpus.definitions import DIGITS, Figures, figures, float_above, floa
 from tests.corpus.forging import edited, rehash, restated, task_of
 from tests.corpus.good_folders import LENGTH, TOKENS
 from verify.certificates.certificate import Certificate, Statement, mask_text
-from verify.edits.certificate import Asked, EditCertificate
+from verify.edits.certificate import EditCertificate, EditRequest
 from verify.provers.domain import subject_of_rule
 
 Forge = Callable[[Path], Any]
@@ -687,7 +687,7 @@ def asked_otherwise(**changes: Any) -> Forge:
     """Write other contexts or answers asked of an edit, with their hash."""
 
     def forge(folder: Path) -> None:
-        asked = Asked.read(folder / "contexts.json", d_vocab=3, d_vocab_out=3)
+        asked = EditRequest.read(folder / "contexts.json", d_vocab=3, d_vocab_out=3)
         other = replace(asked, **changes)
         (folder / "contexts.json").write_text(other.to_json())
         replace(EditCertificate.load(folder), edit=other.sha256()).save(folder)
@@ -723,7 +723,7 @@ def edits() -> list[Bad]:
     return [
         Bad("edit", "answer", "edit", "the answer that was asked for is another",
             lambda folder: asked_otherwise(answers=[
-                (Asked.read(folder / "contexts.json", d_vocab=3, d_vocab_out=3).answers[0] + 1) % 3])(folder)),
+                (EditRequest.read(folder / "contexts.json", d_vocab=3, d_vocab_out=3).answers[0] + 1) % 3])(folder)),
         Bad("edit", "context", "edit", "the edited context is another", asked_otherwise(contexts=[[2, 2]])),
         Bad("edit", "context-longer", "edit", "the edited context is longer than the model reads",
             asked_otherwise(contexts=[[1, 2, 0, 1, 2]]), "refused"),

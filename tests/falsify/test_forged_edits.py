@@ -15,7 +15,7 @@ from constructions.model.blocks import FeedForward, Normalization
 from constructions.model.model import Model
 from tests.edited_models import TOKENS, changing_some, edited, forged
 from verify import Verdict
-from verify.edits.certificate import FLAT, Asked, EditCertificate
+from verify.edits.certificate import FLAT, EditCertificate, EditRequest
 from verify.provers.edit import Edit, check_edit, save_edit
 
 
@@ -95,7 +95,7 @@ def test_answers_that_the_model_does_not_give_are_not_proved_even_with_the_right
     saved: Path, tmp_path: Path
 ) -> None:
     path = forged(saved, tmp_path)
-    asked = Asked(**json.loads((path / "contexts.json").read_text()))
+    asked = EditRequest(**json.loads((path / "contexts.json").read_text()))
     other = replace(asked, answers=[each if each < 0 else (each + 1) % TOKENS for each in asked.answers])
     (path / "contexts.json").write_text(other.to_json())
     replace(EditCertificate.load(path), edit=other.sha256()).save(path)
@@ -132,7 +132,7 @@ def test_nothing_is_proved_of_a_model_of_which_balls_say_nothing(tmp_path: Path)
 
 def test_a_domain_of_contexts_that_the_model_cannot_read_is_refused(saved: Path, tmp_path: Path) -> None:
     path = forged(saved, tmp_path, kept=TOKENS**5, same=TOKENS**5)
-    asked = replace(Asked(**json.loads((path / "contexts.json").read_text())), domain=5)
+    asked = replace(EditRequest(**json.loads((path / "contexts.json").read_text())), domain=5)
     (path / "contexts.json").write_text(asked.to_json())
     replace(EditCertificate.load(path), edit=asked.sha256()).save(path)
     for check in (check_edit, check_edit_by_kernel):

@@ -91,7 +91,7 @@ MUTANTS = [
         "        if False:\n            raise",
         "a check that was interrupted is an answer, which is kept",
     ),
-    journal(" and lasts(found):", ":", "what does not last is kept"),
+    journal(" and keep_if(found):", ":", "what does not last is kept"),
     journal("(found := journal.get(name)) is not None:", "False:", "a re-run does everything again"),
     program_text(
         '("byheart", "constructions", "verify")',

@@ -21,10 +21,10 @@ from verify import journal
 from verify.domains import rule_answers
 from verify.domains.rule_answers import judge_rule
 from verify.domains.tally import Tally
-from verify.journal import Journal, completed_once, is_kept_file
+from verify.journal import Journal, cached_map, is_kept_file
 from verify.program_text import files_sha256
 from verify.provers import domain
-from verify.provers.domain import certify_domain, kept_domain
+from verify.provers.domain import certify_domain, domain_journal
 
 TASK = rule_task("max", d_vocab=6, n_ctx=3)
 
@@ -160,19 +160,19 @@ def test_a_line_that_was_changed_is_not_believed(values, tmp_path):
 def test_counts_of_another_model_rule_program_or_user_are_not_believed(tmp_path, monkeypatch):
     model, path, judge = models()["one head"], tmp_path / "pieces", {"program": "this one"}
     monkeypatch.setattr(domain, "all_that_judges", lambda: judge)
-    judge_rule(model, TASK, journal=kept_domain(path, model, TASK), progress=interrupted_after(2))
-    assert kept_domain(path, model, TASK).refused == 0
+    judge_rule(model, TASK, journal=domain_journal(path, model, TASK), progress=interrupted_after(2))
+    assert domain_journal(path, model, TASK).refused == 0
     nearly = replace(model, W_U=np.nextafter(model.W_U, 9.0))
     masked = replace(model, blocks=(replace(model.blocks[0], score_root=4),))
     for other in (nearly, masked):
-        assert kept_domain(path, other, TASK).refused == 2
-    assert kept_domain(path, model, rule_task("min", d_vocab=6, n_ctx=3)).refused == 2
-    assert kept_domain(path, model, rule_task("max", d_vocab=5, n_ctx=3)).refused == 2
+        assert domain_journal(path, other, TASK).refused == 2
+    assert domain_journal(path, model, rule_task("min", d_vocab=6, n_ctx=3)).refused == 2
+    assert domain_journal(path, model, rule_task("max", d_vocab=5, n_ctx=3)).refused == 2
     judge["program"] = "another"
-    assert kept_domain(path, model, TASK).refused == 2
+    assert domain_journal(path, model, TASK).refused == 2
     judge["program"] = "this one"
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "of another user"))
-    foreign = kept_domain(path, model, TASK)
+    foreign = domain_journal(path, model, TASK)
     assert foreign.refused == 2 and foreign.get(0) is None
 
 
@@ -235,18 +235,18 @@ class Once:
             raise KeyboardInterrupt
         return {"length": len(piece)}
 
-    def __call__(self, *pieces, look=lambda: "this program", work=None, workers=None, lasts=lambda _: True):
+    def __call__(self, *pieces, look=lambda: "this program", work=None, workers=None, keep_if=lambda _: True):
         """Which pieces were worked on, and what came of each: its length, and whether an earlier run has found it."""
         self.calls.write_text("")
         kept, found = Journal(self.file, look), {}
         try:
-            for piece, result, earlier in completed_once(
+            for piece, result, earlier in cached_map(
                 work or self.work,
                 pieces,
                 workers,
                 journal=kept,
                 named=lambda x: [x, files_sha256(self.text)],
-                lasts=lasts,
+                keep_if=keep_if,
             ):
                 found[piece] = (result["length"] if isinstance(result, dict) else result, earlier)
         except KeyboardInterrupt:
@@ -277,7 +277,7 @@ def test_a_piece_that_raised_or_does_not_last_is_worked_on_again(once, workers):
     for _ in range(2):
         done, found = once("broken", workers=workers)
         assert done == ["broken"] and isinstance(found["broken"][0], ValueError)
-        assert once("a", lasts=lambda found: found["length"] > 1, workers=workers)[0] == ["a"]
+        assert once("a", keep_if=lambda found: found["length"] > 1, workers=workers)[0] == ["a"]
 
 
 def test_what_no_file_can_hold_is_worked_out_again_and_harms_nothing(once):
@@ -339,9 +339,7 @@ def test_what_a_worker_finds_of_other_files_is_not_given(once):
     [(error, earlier)] = once("a", work=elsewhere, workers=lambda: ThreadPoolExecutor(1))[1].values()
     assert isinstance(error, WorkerError) and "other files" in str(error) and not earlier and not once.file.exists()
     named = iter(["here", "elsewhere"])
-    [(_, error, _)] = completed_once(
-        len, ["a"], lambda: ThreadPoolExecutor(1), journal=None, named=lambda _: next(named)
-    )
+    [(_, error, _)] = cached_map(len, ["a"], lambda: ThreadPoolExecutor(1), journal=None, named=lambda _: next(named))
     assert isinstance(error, WorkerError)
 
 
@@ -352,7 +350,7 @@ def test_what_cannot_be_named_is_an_error_of_its_piece(once):
         return piece
 
     kept = Journal(once.file, dict)
-    found = {piece: result for piece, result, _ in completed_once(len, ["a", "bb"], journal=kept, named=named)}
+    found = {piece: result for piece, result, _ in cached_map(len, ["a", "bb"], journal=kept, named=named)}
     assert isinstance(found.pop("a"), PermissionError) and found == {"bb": 2}
 
 
@@ -387,7 +385,7 @@ def test_a_line_that_was_torn_or_forged_is_worked_out_again(edit, once):
 
 
 def test_without_a_file_everything_is_worked_on(once):
-    found = list(completed_once(len, ["a"], journal=None, named=str))
+    found = list(cached_map(len, ["a"], journal=None, named=str))
     assert found == [("a", 1, False)]
 
 

@@ -368,7 +368,7 @@ class Certificate:
             figure: self.figure(ANSWERS, name) for figure, name in {**names, "guess_kl_lower": "guess_lower"}.items()
         }
 
-    def shaken(self, *said: str) -> "Certificate":
+    def with_handshake(self, *said: str) -> "Certificate":
         """Return the certificate with what came of asking the program that runs the model; information, as all of that
         is.
 

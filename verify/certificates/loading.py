@@ -15,7 +15,7 @@ from constructions.tasks.any_task import AnyTask
 from constructions.tasks.rule import RuleTask
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE, Certificate, Subject
 
-Asked = TypeVar("Asked", AnyTask, RuleTask, Fold)
+AnyLoaded = TypeVar("AnyLoaded", AnyTask, RuleTask, Fold)
 
 
 class _Saved(Protocol):
@@ -42,10 +42,10 @@ def load_certified(
     folder: Path,
     certificate: Certificate,
     *,
-    read: Callable[[Path], Asked],
-    subject_of: Callable[[Model, Asked], Subject],
+    read: Callable[[Path], AnyLoaded],
+    subject_of: Callable[[Model, AnyLoaded], Subject],
     kind: str,
-) -> tuple[Model, Asked]:
+) -> tuple[Model, AnyLoaded]:
     """Return the model and the task, or rule, in `folder`.
 
     Args:

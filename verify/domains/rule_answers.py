@@ -33,7 +33,7 @@ ONE_BY_ONE = 2**20
 
 _TOGETHER = 4096  # inputs that are judged at the same time
 _MOST_BITS = 512  # of the balls; two logits that these do not tell apart are taken for a tie that stays open
-_ERRANDS = 32  # of workers, a few pieces each: the tables are made once for each errand
+_BATCHES = 32  # of workers, a few pieces each: the tables are made once for each errand
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def judge_rule(
     work = _Work(model, task, Budget(visits), Budget(one_by_one), journal, progress, numbers)
     try:
         if workers is not None:
-            work.sent_out(workers)
+            work.dispatch(workers)
         work.done()
         interrupted = False
     except KeyboardInterrupt:
@@ -137,7 +137,7 @@ def judge_rule(
     )
 
 
-def _errand(
+def _judge_pieces(
     model: Model, task: RuleTask, visits: int, one_by_one: int, numbers: Sequence[int] | None, pieces: Sequence[int]
 ) -> list[tuple[int, Tally]]:
     """Judge some pieces, each with all of the budgets: those of which nothing was left out."""
@@ -189,9 +189,9 @@ class _Work:
         for piece in range(self.pieces):
             known, sent = self._known(piece), self.tallies.get(piece)
             if sent is not None and sent.visited < self.visits.left and sent.one_by_one <= self.one_by_one.left:
-                self._take(piece, sent)
+                self._accept(piece, sent)
             elif sent is None and known is not None:
-                self._take(piece, known)
+                self._accept(piece, known)
                 self.earlier += known.right + known.wrong
             else:
                 if self.one_attention and tables is None:
@@ -201,13 +201,13 @@ class _Work:
                     self.journal.add(piece, asdict(tally))
             self._show(piece + 1)
 
-    def sent_out(self, workers: Workers) -> None:
+    def dispatch(self, workers: Workers) -> None:
         """Have the pieces judged that nobody has judged, each as if it were the only one."""
         left = [piece for piece in range(self.pieces) if self._known(piece) is None]
-        size = -(-len(left) // _ERRANDS) or 1
-        errands = [tuple(left[start : start + size]) for start in range(0, len(left), size)]
-        work = partial(_errand, self.model, self.task, self.visits.left, self.one_by_one.left, self.numbers)
-        for _, result in completed(work, errands, workers):
+        size = -(-len(left) // _BATCHES) or 1
+        batches = [tuple(left[start : start + size]) for start in range(0, len(left), size)]
+        work = partial(_judge_pieces, self.model, self.task, self.visits.left, self.one_by_one.left, self.numbers)
+        for _, result in completed(work, batches, workers):
             # What died, and what another version of this program counted, maybe of other inputs, is judged here.
             found = [] if isinstance(result, Exception) else result
             for piece, tally in found:
@@ -226,7 +226,7 @@ class _Work:
         found = None if self.journal is None else self.journal.get(piece)
         return None if found is None else Tally.of(found)
 
-    def _take(self, piece: int, tally: Tally) -> None:
+    def _accept(self, piece: int, tally: Tally) -> None:
         self.tallies[piece] = tally
         self.visits.left -= tally.visited
         self.one_by_one.left -= tally.one_by_one

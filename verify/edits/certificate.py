@@ -57,7 +57,7 @@ _NUMBERS = (*_COUNTS, "spread", "moved", "outside")
 
 
 @dataclass(frozen=True)
-class Asked:
+class EditRequest:
     """What is asked of an edit, as plain lists of tokens.
 
     Args:
@@ -81,7 +81,7 @@ class Asked:
         return hashlib.sha256(self.to_json().encode("ascii")).hexdigest()
 
     @classmethod
-    def read(cls, path: Path, *, d_vocab: int, d_vocab_out: int) -> "Asked":
+    def read(cls, path: Path, *, d_vocab: int, d_vocab_out: int) -> "EditRequest":
         """Read what was written, for a model with so many tokens and answers.
 
         Raises:
@@ -178,7 +178,7 @@ class EditCertificate:
     Args:
         original: Hash of the model before.
         edited: Hash of the model after.
-        edit: Hash of what was asked (`Asked`).
+        edit: Hash of what was asked (`EditRequest`).
         edits: How many neurons were added to a feed-forward block.
         layer: Which one, counted from 0, where it is not the last before the last normalization.
         everywhere: Whether the other layers have as many neurons of zeros.

@@ -99,7 +99,7 @@ def certify_domain(
     show, journal = progress or silent, None
     if keep is not None and numbers is None:
         try:
-            journal = kept_domain(keep, model, task)
+            journal = domain_journal(keep, model, task)
         except InputError as error:  # of the key: the work can be done all the same
             show("domain", None, f"nothing is kept for a later run: {error}")
     found = judge_rule(
@@ -129,7 +129,7 @@ def certify_domain(
     return Proved(certificate, found)
 
 
-def kept_domain(path: Path, model: Model, task: RuleTask) -> Journal:
+def domain_journal(path: Path, model: Model, task: RuleTask) -> Journal:
     """Return the finished pieces of the domain of a rule in a file, of this model, judged by this program.
 
     Raises:

@@ -25,9 +25,9 @@ from verify.edits.certificate import (
     FLAT,
     LONGEST_DOMAIN,
     ORIGINAL_FILE,
-    Asked,
     EditCertificate,
     EditCheck,
+    EditRequest,
     EditRuns,
 )
 from verify.edits.judge import KeptContexts, caps, judge_kept
@@ -57,13 +57,13 @@ class Edit:
     kept: Int64Array
     domain: int | None = None
 
-    def asked(self) -> Asked:
+    def asked(self) -> EditRequest:
         """Return the same as plain lists."""
         kept = self.kept.tolist() if self.domain is None else []
-        return Asked(self.contexts.tolist(), self.answers.tolist(), kept, self.domain)
+        return EditRequest(self.contexts.tolist(), self.answers.tolist(), kept, self.domain)
 
     @classmethod
-    def of(cls, asked: Asked, d_vocab: int) -> "Edit":
+    def of(cls, asked: EditRequest, d_vocab: int) -> "Edit":
         """Return the arrays of plain lists."""
         contexts = np.array(asked.contexts, dtype=np.int64)
         if asked.domain is not None:
@@ -273,7 +273,7 @@ def check_edit(folder: Path, *, progress: Progress = silent) -> EditCheck:
     """
     folder = Path(folder)
     certificate, edited = EditCertificate.load(folder), Model.load(folder / EDITED_FILE)
-    asked = Asked.read(folder / CONTEXTS_FILE, d_vocab=edited.d_vocab, d_vocab_out=edited.d_vocab_out)
+    asked = EditRequest.read(folder / CONTEXTS_FILE, d_vocab=edited.d_vocab, d_vocab_out=edited.d_vocab_out)
     for name, found in (("edited", edited.sha256()), ("edit", asked.sha256())):
         if found != getattr(certificate, name):
             raise TamperedError(f"{folder} holds another {name} than its certificate names: the hash is {found}")

@@ -16,7 +16,7 @@ from typing import Any
 from constructions.counted import counted
 from constructions.progress import Progress, silent
 from verify.certificates.headline import Outcome
-from verify.journal import Journal, completed_once
+from verify.journal import Journal, cached_map
 from verify.program_text import files_sha256
 from verify.theorems.claim import Claim, Judgement
 from verify.theorems.claims import REGISTER, claims, module_of
@@ -273,8 +273,8 @@ def audit_summaries(
     report = progress or silent
     found = {claim.id: claim for claim in claims(ids)}
     work = partial(_summary, full=full, progress=report if workers is None else None)
-    for id, result, earlier in completed_once(
-        work, found, workers, journal=journal, named=partial(_named, full=full), lasts=_is_computed
+    for id, result, earlier in cached_map(
+        work, found, workers, journal=journal, named=partial(_named, full=full), keep_if=_is_computed
     ):
         if isinstance(result, Exception):
             result = Audit(found[id], (_not_computed(result, after=0),), seconds=0.0).summary()

@@ -10,7 +10,7 @@ import pytest
 
 from byheart.cli.main import main
 from byheart.hosts.certify import certify, certify_rule
-from byheart.hosts.decoding import Asked, require_greedy
+from byheart.hosts.decoding import DecodedFacts, require_greedy
 from constructions.errors import FileFormatError, InputError
 
 VOCABULARY, LENGTH, END = 11, 3, 7
@@ -94,7 +94,7 @@ HARMLESS = {
 
 
 def answers(count=2, said=(1, END, 2)):
-    return Asked([(LENGTH, said)] * count, {0, 1})
+    return DecodedFacts([(LENGTH, said)] * count, {0, 1})
 
 
 def judged(name, value, facts=None):
@@ -136,7 +136,7 @@ def test_an_end_inside_of_an_answer_is_refused_and_one_at_its_end_is_not():
     for ends in (END, [3, END]):
         with pytest.raises(InputError, match=r"eos_token_id = .* ends 2 answers early"):
             judged("eos_token_id", ends)
-        assert judged("eos_token_id", ends, Asked([(2, (1, END)), (2, (2,))], {0})) == ""
+        assert judged("eos_token_id", ends, DecodedFacts([(2, (1, END)), (2, (2,))], {0})) == ""
     assert judged("eos_token_id", [], answers()) == judged("eos_token_id", None, answers()) == ""
 
 
@@ -278,7 +278,7 @@ def test_the_command_says_what_to_do(llama, tmp_path, capsys):
 @pytest.mark.parametrize("value", [0, 1, 0.0, "", [], {}, "no"])
 @pytest.mark.parametrize("place", ["generation_config.json", "config.json"])
 def test_a_cache_that_is_neither_true_nor_false_and_padding_that_is_no_token_are_refused(value, place, tmp_path):
-    facts = Asked([(2, (5, 7))], {0, 1})
+    facts = DecodedFacts([(2, (5, 7))], {0, 1})
     fields = {"use_cache": value, "pad_token_id": [True, 0.0, "0"]}
     for name, values in fields.items():
         for each in values if name == "pad_token_id" else [value]:

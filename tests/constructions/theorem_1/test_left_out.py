@@ -18,9 +18,9 @@ from constructions.tasks.arrays import all_contexts
 from constructions.tasks.text import text_task
 from constructions.theorem_1.left_out import (
     as_construction,
-    hold,
     hold_exactly,
     loop_instance,
+    match_encoder,
     modules_instance,
     nearly_dependent_front_end,
     random_front_end,
@@ -53,7 +53,9 @@ def test_the_transformer_has_the_logits_of_the_encoder_on_the_kept_contexts(seed
     stream, unembedding = rng.standard_normal((16, 3)), rng.standard_normal((3, 4))
     occurrences = np.ones(16, dtype=np.int64)
     try:
-        held = hold(weights, contexts, kept=kept, stream=stream, unembedding=unembedding, occurrences=occurrences)
+        held = match_encoder(
+            weights, contexts, kept=kept, stream=stream, unembedding=unembedding, occurrences=occurrences
+        )
     except HypothesisError:
         reject()  # saturated heads: dependent features up to rounding
     network = float_network(held.model)
@@ -101,7 +103,7 @@ def test_dependent_features_are_refused_in_floats_and_in_rationals() -> None:
     weights = random_attention(d_vocab=2, n_ctx=3, d_model=2, n_heads=1, d_head=2, seed=0)
     common = {"kept": 4, "occurrences": np.ones(5, dtype=np.int64)}
     with pytest.raises(HypothesisError, match="features of rank T = 4 on the kept contexts"):
-        hold(weights, contexts, stream=np.ones((5, 2)), unembedding=np.eye(2), **common)
+        match_encoder(weights, contexts, stream=np.ones((5, 2)), unembedding=np.eye(2), **common)
     exact, _ = matched_front_ends(d_vocab=2, n_ctx=3, d_model=2, n_heads=1, d_head=2, seed=0)
     rows, identity = as_rationals(np.ones((5, 2)).tolist()), as_rationals([[1, 0], [0, 1]])
     with pytest.raises(HypothesisError, match="features of rank T = 4 on the kept contexts"):
@@ -115,7 +117,7 @@ def test_a_singular_change_of_basis_is_refused() -> None:
     ones = np.ones((9, 2))  # two equal columns
     common = {"kept": 4, "occurrences": np.ones(9, dtype=np.int64)}
     with pytest.raises(HypothesisError, match="an invertible change of basis M"):
-        hold(weights, contexts, stream=ones, unembedding=np.eye(2), **common)
+        match_encoder(weights, contexts, stream=ones, unembedding=np.eye(2), **common)
     with pytest.raises(HypothesisError, match="an invertible change of basis M"):
         hold_exactly(
             exact, contexts, stream=as_rationals(ones.tolist()), unembedding=as_rationals([[1, 0], [0, 1]]), **common

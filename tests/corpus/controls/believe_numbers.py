@@ -9,7 +9,7 @@ from constructions.model.model import Model
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.vectors import load_task
 from verify.certificates.certificate import Certificate
-from verify.edits.certificate import Asked, EditCertificate
+from verify.edits.certificate import EditCertificate, EditRequest
 from verify.provers.domain import subject_of_rule
 from verify.provers.memorization import subject_of
 from verify.verdict import Verdict
@@ -23,7 +23,7 @@ def check(folder: Path) -> int:
         model = Model.load(folder / "model.safetensors")
         if (folder / "edit.json").is_file():
             edit = EditCertificate.load(folder)
-            asked = Asked.read(folder / "contexts.json", d_vocab=model.d_vocab, d_vocab_out=model.d_vocab_out)
+            asked = EditRequest.read(folder / "contexts.json", d_vocab=model.d_vocab, d_vocab_out=model.d_vocab_out)
             same = (edit.edited, edit.edit) == (model.sha256(), asked.sha256())
             return CODES[edit.verdict] if same else 1
         certificate = Certificate.load(folder)

@@ -186,12 +186,12 @@ def test_an_interrupt_keeps_what_workers_have_proved(monkeypatch):
 
 def test_what_another_version_of_the_program_counted_is_not_believed(monkeypatch):
     model, task = max_of_four(np.random.default_rng(3)), rule_task("max", d_vocab=6, n_ctx=4)
-    here, judged = judge_rule(model, task), rule_answers._errand
+    here, judged = judge_rule(model, task), rule_answers._judge_pieces
 
     def elsewhere(*arguments):
         return [(piece, replace(tally, right=tally.right + 1)) for piece, tally in judged(*arguments)]
 
     texts = iter(["this one"])
     monkeypatch.setattr(workers, "program_sha256", lambda: next(texts, "another"))
-    monkeypatch.setattr(rule_answers, "_errand", elsewhere)
+    monkeypatch.setattr(rule_answers, "_judge_pieces", elsewhere)
     assert judge_rule(model, task, workers=in_one_thread) == here

@@ -5,7 +5,7 @@ import pytest
 
 from constructions.errors import FileFormatError
 from tests.edited_models import forged
-from verify.edits.certificate import EDIT_FILE, Asked
+from verify.edits.certificate import EDIT_FILE, EditRequest
 from verify.provers.edit import check_edit
 
 
@@ -28,4 +28,4 @@ def test_contexts_that_are_no_contexts_are_refused(tmp_path: Path) -> None:
 
         path.write_text(json.dumps({**good, **change}, sort_keys=True, separators=(",", ":")) + "\n")
         with pytest.raises(FileFormatError):
-            Asked.read(path, d_vocab=2, d_vocab_out=2)
+            EditRequest.read(path, d_vocab=2, d_vocab_out=2)

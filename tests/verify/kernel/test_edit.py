@@ -16,7 +16,7 @@ from constructions.model.model import Model
 from tests.corpus.forging import rewrite
 from tests.edited_models import TOKENS, changing_some, edited, forged, small_model
 from tests.verify.kernel import folders
-from verify.edits.certificate import Asked, EditCertificate, EditRuns
+from verify.edits.certificate import EditCertificate, EditRequest, EditRuns
 from verify.forward.ladder import decide_argmax
 from verify.kernel.check import outcome
 from verify.provers.edit import save_edit
@@ -92,7 +92,7 @@ def test_what_is_stronger_than_the_truth_or_about_something_else_is_not_proved(
 
 def reasked(folder: Path, **changes: Any) -> Path:
     """The folder with other contexts or answers, and the hash that fits."""
-    asked = replace(Asked(**json.loads((folder / "contexts.json").read_text())), **changes)
+    asked = replace(EditRequest(**json.loads((folder / "contexts.json").read_text())), **changes)
     (folder / "contexts.json").write_text(asked.to_json())
     replace(EditCertificate.load(folder), edit=asked.sha256()).save(folder)
     return folder
@@ -230,7 +230,7 @@ def claimed(
 ) -> Path:
     """The folder of an edit of the context (2,) by the last neuron, which claims that nothing else moves."""
     before = without_neurons(model, 1, layer=layer) if original is None else original
-    asked = Asked([[2]], [int(decide_argmax(model, np.array([[2]])).place[0])], kept, None)
+    asked = EditRequest([[2]], [int(decide_argmax(model, np.array([[2]])).place[0])], kept, None)
     was = int(decide_argmax(before, np.array([[2]])).place[0] == asked.answers[0])
     counts = {"asked": 1, "held": 1, "before": was, "flat": 0, "kept": len(kept), "same": len(kept), "changed": 0}
     numbers = {**counts, "spread": 0.0, "moved": 0.0, **values}

@@ -21,7 +21,7 @@ from constructions.model.front_end import FrontEnd
 from constructions.model.shapes import dana_tensors
 from constructions.tasks.text import default_text, text_task
 from constructions.theorem_1.left_out import (
-    LeftOut,
+    PartialMemory,
     loop_instance,
     nearly_dependent_front_end,
     random_front_end,
@@ -165,7 +165,7 @@ def _without_the_rank() -> Evidence:
     )
 
 
-def _given(instance: LeftOut) -> dict[str, Any]:
+def _given(instance: PartialMemory) -> dict[str, Any]:
     """Return what the judge looks at."""
     return {
         "network": instance.model,
@@ -177,7 +177,7 @@ def _given(instance: LeftOut) -> dict[str, Any]:
     }
 
 
-def judged(instance: LeftOut, *, witnesses: int | None = None, precision: int | None = None) -> LeftOutBound:
+def judged(instance: PartialMemory, *, witnesses: int | None = None, precision: int | None = None) -> LeftOutBound:
     """Return what `verify.theorems.memories.left_out_bound` says of an instance.
 
     Args:
@@ -191,7 +191,7 @@ def judged(instance: LeftOut, *, witnesses: int | None = None, precision: int | 
     return left_out_bound(**_given(instance), witnesses=witnesses, precision=precision)
 
 
-def printed_is_exceeded(instance: LeftOut, bound: LeftOutBound) -> Evidence:
+def printed_is_exceeded(instance: PartialMemory, bound: LeftOutBound) -> Evidence:
     """Certify that an instance of the theorem exceeds the printed bound for epsilon = 101/10000.
 
     The kept contexts have to be the T_epsilon most likely ones: none that is left out is more likely than one of them,
@@ -332,7 +332,7 @@ def _parts(claim: Claim, bound: LeftOutBound, ratio: int) -> tuple[Comparison, .
     )
 
 
-def holds_encoder(instance: LeftOut, encoder: fmpq_mat) -> bool:
+def holds_encoder(instance: PartialMemory, encoder: fmpq_mat) -> bool:
     """Whether a rational transformer has the logits of an encoder on the kept contexts, and the stream on the others.
 
     Args:
@@ -387,7 +387,7 @@ def _always_exceeded(bounds: list[LeftOutBound]) -> Evidence:
     )
 
 
-def _sharp(front_end: FrontEnd) -> LeftOut:
+def _sharp(front_end: FrontEnd) -> PartialMemory:
     return sharp_instance(front_end, norm=_NORM, occurrences=33)
 
 

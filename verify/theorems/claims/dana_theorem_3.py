@@ -12,7 +12,7 @@ from flint import arb, ctx, fmpq, fmpq_mat
 
 from constructions.encoders.approximating_sequences import FIRST, SECOND, within_range
 from constructions.theorem_1.bounded_range import bounded_range_memory, bounded_transformer, laws_of_contexts
-from constructions.theorem_1.left_out import LeftOut, loop_instance, random_instance
+from constructions.theorem_1.left_out import PartialMemory, loop_instance, random_instance
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.theorems.claim import Claim
 from verify.theorems.encoders.logit_range import BITS, ball, divergence_floor_at_range, logit_range, mean_divergence
@@ -264,7 +264,7 @@ def theorem_e_on_the_laws_of_lemma_4(occurrences: list[int]) -> Evidence:
     )
 
 
-def judged(instance: LeftOut, laws: list[tuple[Fraction, ...]] | None = None) -> RangeBound:
+def judged(instance: PartialMemory, laws: list[tuple[Fraction, ...]] | None = None) -> RangeBound:
     """Return what `verify.theorems.encoders.range_bound` says of a rational instance."""
     network, stream = instance.model, instance.stream
     if not network.is_rational or isinstance(stream, np.ndarray):
@@ -279,7 +279,7 @@ def judged(instance: LeftOut, laws: list[tuple[Fraction, ...]] | None = None) ->
     )
 
 
-def _completed(instance: LeftOut) -> list[list[Fraction]] | None:
+def _completed(instance: PartialMemory) -> list[list[Fraction]] | None:
     """Distributions on the contexts left out, with uniform ones on the others, where both sides are equal."""
     if instance.laws is None:
         return None

@@ -15,7 +15,7 @@ from constructions.model.exact_network import as_rationals
 from constructions.model.model import Model
 from constructions.tasks.arrays import all_contexts
 from constructions.theorem_1.left_out import (
-    LeftOut,
+    PartialMemory,
     hold_exactly,
     modules_instance,
     modules_memory,
@@ -114,7 +114,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _constant_of_the_sizes(kept=3)
 
 
-def _modules_never_exceed(kind: str, instances: Iterable[LeftOut]) -> Evidence:
+def _modules_never_exceed(kind: str, instances: Iterable[PartialMemory]) -> Evidence:
     """The corrected bound on transformers that are proved to have the modules of the slides, and no others."""
     given = list(instances)
     piece = never_exceeded(kind, (judged(one) for one in given), CLAIM)

@@ -101,7 +101,7 @@ def _cover(search: "_Search", relative: float, reached: float, most: int) -> Enc
     """Cut the cones with the smallest bounds until all are near the least divergence that is found."""
     reached = min(reached, search.least_found())
     vertices = _initial_cones(search.laws.shape[1], search.rank)
-    cones = search.looked_at(search.begun(vertices), (1.0 - relative) * reached)
+    cones = search.with_bounds(search.initial_cones(vertices), (1.0 - relative) * reached)
     nodes, owners = [_LEAF] * len(vertices), np.arange(len(vertices))
     while (short := int((cones.bounds < (1.0 - relative) * reached).sum())) and len(nodes) < most:
         worst = np.argsort(cones.bounds, kind="stable")[
@@ -116,7 +116,7 @@ def _cover(search: "_Search", relative: float, reached: float, most: int) -> Enc
         kept = np.delete(np.arange(len(owners)), worst)
         owners = np.append(owners[kept], np.arange(len(nodes), len(nodes) + 2 * len(worst)))
         nodes += [_LEAF] * (2 * len(worst))
-        cones = _joined([cones.part(kept), search.looked_at(halves, (1.0 - relative) * reached)])
+        cones = _concatenated([cones.part(kept), search.with_bounds(halves, (1.0 - relative) * reached)])
     order = list(_preorder(nodes, len(vertices)))
     places = np.argsort(owners)[np.searchsorted(np.sort(owners), [node for node in order if nodes[node] == _LEAF])]
     return EncoderCover(
@@ -306,7 +306,7 @@ class _Cones(NamedTuple):
         return _Cones(self.vertices[rows], self.scales[rows], self.weights[rows], self.moves[rows], self.bounds[rows])
 
 
-def _joined(parts: list[_Cones]) -> _Cones:
+def _concatenated(parts: list[_Cones]) -> _Cones:
     vertices, *others = zip(*parts, strict=True)
     return _Cones(np.concatenate(vertices), *(np.concatenate(field) for field in others))
 
@@ -322,7 +322,7 @@ class _Search:
         self.rank = rank
         self.own = weights.shape[1] - 1 - rank > 1
 
-    def begun(self, vertices: Int64Array) -> _Cones:
+    def initial_cones(self, vertices: Int64Array) -> _Cones:
         cones, scales = len(vertices), 1.0 / np.sqrt((vertices.astype(np.float64) ** 2 * self.metric).sum(axis=(2, 3)))
         places, size = self.directions(vertices[:1]).shape[1:3]
         weights = np.full((cones, places), 1.0 / places)
@@ -343,10 +343,10 @@ class _Search:
         """Return the moves by vertices, or as one for all: `[cones, T, 1 or k d + 1, k]`."""
         return moves.reshape(*moves.shape[:2], -1, self.laws.shape[1] - 1 - self.rank)
 
-    def looked_at(self, cones: _Cones, target: float) -> _Cones:
+    def with_bounds(self, cones: _Cones, target: float) -> _Cones:
         """Return the cones with moves, weights and bounds of their own, to begin with those that are given."""
         batches = np.array_split(np.arange(len(cones.bounds)), -(-len(cones.bounds) // _BATCH))
-        return _joined([self.bounded(cones.part(rows), target) for rows in batches])
+        return _concatenated([self.bounded(cones.part(rows), target) for rows in batches])
 
     def bounded(self, cones: _Cones, target: float) -> _Cones:
         """Near the saddle point of moves and weights, as long as the target may be reached."""

@@ -8,7 +8,7 @@ import pytest
 
 from constructions.errors import InputError
 from constructions.theorem_1.left_out import (
-    LeftOut,
+    PartialMemory,
     random_front_end,
     random_instance,
     sharp_instance,
@@ -80,7 +80,7 @@ def test_an_encoder_that_is_not_aimed_is_no_counterexample(monkeypatch: pytest.M
 def test_contexts_that_are_not_the_most_likely_are_no_counterexample(
     monkeypatch: pytest.MonkeyPatch, small: None
 ) -> None:
-    def other(front_end: Any, *, norm: float, occurrences: int) -> LeftOut:
+    def other(front_end: Any, *, norm: float, occurrences: int) -> PartialMemory:
         return sharp_instance(front_end, norm=norm, occurrences=32)  # 96/97 is less than 1 - epsilon
 
     monkeypatch.setattr(audit, "sharp_instance", other)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from constructions.theorem_1.left_out import LeftOut, sharp_instance, violating_front_end
+from constructions.theorem_1.left_out import PartialMemory, sharp_instance, violating_front_end
 from tests.verify.conftest import Change, Spoil
 from verify.provers.memorization import certify_memorization
 from verify.theorems.capacity.divergence_floor import DivergenceFloor
@@ -20,7 +20,7 @@ from verify.verdict import Verdict
 def test_a_smaller_constant_in_theorem_e_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = audit.judged
 
-    def smaller(instance: LeftOut, laws: Any = None) -> RangeBound:
+    def smaller(instance: PartialMemory, laws: Any = None) -> RangeBound:
         found = honest(instance, laws)
         return replace(found, factor=found.factor / 50)
 

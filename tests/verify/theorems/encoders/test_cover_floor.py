@@ -101,7 +101,7 @@ def test_covers_of_other_ranks_are_near_the_best_encoder_too(tokens, contexts, s
 def forged_cover(laws, shorter):
     """No cut, and of every vertex nearly the best moves; what they gain at least, each at its own vertex."""
     search = judge._Search(laws, np.ones(len(laws)), 1)
-    roots = search.begun(judge._initial_cones(4, 1))
+    roots = search.initial_cones(judge._initial_cones(4, 1))
     scaled, one = roots.vertices * roots.scales[:, :, None, None], np.ones((len(roots.bounds), 1))
     moves = [shorter * search.best_moves(scaled[:, [i]], one, search.no_moves(len(one), 2), 36) for i in range(3)]
     gained = min(search.gains(scaled[:, [i]], one, moves[i])[0].min() for i in range(3))
@@ -189,7 +189,7 @@ def test_moves_of_several_directions_stay_inside_however_many_steps_they_take(mo
     """A vertex that hardly counts does not hold them back; rounding once let them leave the distributions."""
     monkeypatch.setattr(judge, "_FEWER", 40)
     search = judge._Search(np.random.default_rng(0).dirichlet(np.ones(5), 10), np.ones(10), 2)
-    cones = search.begun(judge._initial_cones(5, 2)[::12])
+    cones = search.initial_cones(judge._initial_cones(5, 2)[::12])
     for _ in range(3):
         with np.errstate(all="ignore"):
             cones = search.bounded(cones, 0.0749)

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
 from constructions.theorem_1.bounded_range import bounded_transformer, laws_of_contexts
-from constructions.theorem_1.left_out import LeftOut, loop_instance, random_instance
+from constructions.theorem_1.left_out import PartialMemory, loop_instance, random_instance
 from verify.theorems.encoders.range_bound import RangeBound, range_bound
 from verify.theorems.memories.left_out_bound import left_out_bound
 from verify.verdict import Verdict
 
 
-def judged(instance: LeftOut, laws: list | None = None) -> RangeBound:
+def judged(instance: PartialMemory, laws: list | None = None) -> RangeBound:
     assert instance.model.is_rational
     assert isinstance(instance.stream, fmpq_mat)
     return range_bound(

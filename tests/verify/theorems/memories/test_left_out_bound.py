@@ -18,7 +18,7 @@ from constructions.model.model import Model
 from constructions.numeric.arrays import Float64Array
 from constructions.tasks.text import text_task
 from constructions.theorem_1.left_out import (
-    LeftOut,
+    PartialMemory,
     loop_instance,
     modules_instance,
     nearly_dependent_front_end,
@@ -36,7 +36,7 @@ EPSILON = Fraction(101, 10000)
 WORDS = "it was the best of times, it was the worst of times, it was the age of wisdom, it was the age of foolishness"
 
 
-def judged(instance: LeftOut, **options: Any) -> LeftOutBound:
+def judged(instance: PartialMemory, **options: Any) -> LeftOutBound:
     return left_out_bound(
         instance.model,
         instance.contexts,
@@ -53,7 +53,7 @@ def contains(x: Enclosure, value: float | np.floating, relative: float = 1e-9) -
     return bool(x.lower() <= value + slack and x.upper() >= value - slack)
 
 
-def aimed(generator: np.random.Generator, *, norm: float) -> LeftOut:
+def aimed(generator: np.random.Generator, *, norm: float) -> PartialMemory:
     try:
         return sharp_instance(random_front_end(generator), norm=norm, occurrences=33)
     except HypothesisError:
@@ -65,7 +65,7 @@ def lse(x: Float64Array) -> Float64Array:
     return top + np.log(np.exp(x - top[:, None]).sum(axis=1))
 
 
-def network_of(instance: LeftOut) -> Model:
+def network_of(instance: PartialMemory) -> Model:
     assert isinstance(instance.model, Model)
     return instance.model
 
