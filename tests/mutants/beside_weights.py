@@ -6,6 +6,7 @@ decoding = of("byheart/hosts/decoding.py", "tests/byheart/hosts/test_decoding.py
 tokenizer = of("byheart/hosts/facts/host_tokenizer.py", "tests/byheart/hosts/facts/test_host_tokenizer.py")
 texts = of("byheart/hosts/facts/prompt_texts.py", "tests/byheart/hosts/facts/test_host_tokenizer.py")
 certify = of("byheart/hosts/certify.py", "tests/contract/test_foreign_folders.py")
+given = of("byheart/hosts/questions/given.py", "tests/contract/test_foreign_folders.py")
 handshake = of("byheart/hosts/handshake.py", "tests/contract/test_foreign_folders.py")
 reading = of("byheart/hosts/reading.py", "tests/contract/test_foreign_folders.py")
 
@@ -24,10 +25,10 @@ MUTANTS = [
     texts("        if host is not None:", "        if False:", "nobody is asked how texts are cut"),
     texts("bare == list(tokens[start:])", "True", "what is put last may be anything"),
     texts("(*begins, *found.ids[start:stop])", "tuple(found.ids[:stop])", "nothing is put first"),
-    certify(
+    given(
         "        _require_loaded_exactly(Path(source), options)\n", "", "weights may be rounded when they are loaded"
     ),
-    certify("and not stored_as_linear(config, ours)", "", "names turn every linear map round"),
+    given("and not stored_as_linear(config, ours)", "", "names turn every linear map round"),
     certify("if ignored and not (agreeing", "if False and not (agreeing", "a field is ignored though nobody agrees"),
     handshake("self.gap <= _SHARE * margin)", "True)", "a host that differs by the margin agrees"),
     handshake("_SHARE * margin < self.allowed", "False", "what passes is more than the line says"),

@@ -11,7 +11,7 @@ counts = of("verify/provers/counts.py", "tests/verify/provers/test_counts.py")
 certificate = of("verify/certificates/certificate.py", "tests/verify/certificates/test_certificate.py")
 rule = of("constructions/tasks/rule.py", "tests/constructions/tasks/test_rule.py")
 handshake = of("byheart/hosts/handshake.py", "tests/byheart/hosts/test_handshake.py")
-certify = of("byheart/hosts/certify.py", "tests/byheart/hosts/test_handshake.py")
+given = of("byheart/hosts/questions/given.py", "tests/byheart/hosts/test_handshake.py")
 reading = of("byheart/hosts/reading.py", "tests/byheart/hosts/test_handshake.py")
 export = of("byheart/hosts/export.py", "tests/byheart/hosts/test_export.py")
 computed = of("verify/divergence/computed.py", "tests/byheart/hosts/test_parity.py")
@@ -66,7 +66,7 @@ MUTANTS = [
     handshake("each.data = data.double().cpu()", "each.data = each.data", "the module is not run in float64"),
     handshake("part.training = flag", "part.training = True", "flags are overwritten"),
     handshake('hasattr(part, "parametrizations")', "False", "computed maps are read"),
-    certify("if not handshake and (left :=", "if False and (left :=", "a buffer that nobody asks about is left out"),
+    given("if not handshake and (left :=", "if False and (left :=", "a buffer that nobody asks about is left out"),
     reading("if np.ma.isMaskedArray(tensor):", "if False:", "hidden entries count"),
     export("if refuse and found.verdict is not Verdict.PROVED:", "if False:", "what loses is written"),
     computed('right if task.target == "labels" else right & near', "right", "an argmax is a law"),

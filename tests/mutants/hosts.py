@@ -144,14 +144,14 @@ MUTANTS = [
         "a tensor may belong to no block",
     ),
     Mutant(
-        "byheart/hosts/certify.py",
+        "byheart/hosts/questions/given.py",
         "if theirs in linear and not stored_as_linear(config, ours)",
         "if False",
         "tests/byheart/hosts/test_certify.py",
         "linear maps of torch are read as they are stored",
     ),
     Mutant(
-        "byheart/hosts/certify.py",
+        "byheart/hosts/questions/given.py",
         "if left := sorted(set(parameters) - set(names.values())):",
         "if left := []:",
         "tests/byheart/hosts/test_certify.py",

@@ -99,7 +99,7 @@ def test_a_rule_is_run(tmp_path, capsys, monkeypatch):
 
 
 def test_an_interrupt_writes_what_was_proved_and_says_so(tmp_path, capsys, monkeypatch):
-    from byheart.hosts import certify as module
+    from byheart.hosts.questions import rule as module
 
     def interrupted(*args, **options):
         def stop(stage, share, detail):
