@@ -11,11 +11,9 @@ ECHO = Model(blocks=(), W_U=np.diag([1.0, 2.0, 4.0]), W_E=np.eye(3), W_pos=np.ze
 
 
 def test_the_wrong_ones_are_listed_and_the_nearest_tie_is_known():
-    told = []
     given = read_given(ECHO, None, None, None, (), True)
     rows = [("0", "0"), ("1", "2"), ("2", "2")]
-    asked = facts_of(given, ECHO, rows, Reading(), told=lambda *fact: told.append(fact[:2]))
+    asked = facts_of(given, ECHO, rows, Reading(), told=None)
     proved = asked.prove(None, None, lambda *_: None)
     assert asked.wrong(proved) == asked.figures(proved)["wrong_facts"] == [["1", "2"]]
     assert 1.0 - 1e-12 < asked.least_margin(proved) <= 1.0
-    assert sorted(told) == [(["0", "0"], True), (["1", "2"], False), (["2", "2"], True)]
