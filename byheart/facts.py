@@ -133,7 +133,6 @@ class Options(TypedDict, total=False):
     d_head: int | None
     n_heads: int | None
     front_end: str
-    tail: str | None
     tolerance: float
     quick: bool
     seed: int
@@ -408,7 +407,7 @@ def _table_instead(path: Path | None, text: str | bytes) -> str:
 
 _ROWS_IN_JSON = 'rows, records or a mapping of them; --tokens characters (in Python unit="char") reads it as a text'
 _OF_FREQUENT_CONTEXTS = (
-    "facts_at_most", "mass", "context", "target", "vocabulary", "d_model", "d_head", "n_heads", "front_end", "tail",
+    "facts_at_most", "mass", "context", "target", "vocabulary", "d_model", "d_head", "n_heads", "front_end",
     "attention_only", "layers",
 )  # fmt: skip
 _BY_HEART = "a text that is learned whole has all of its windows for facts"

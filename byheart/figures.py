@@ -208,7 +208,6 @@ class Figures(TaskFigures):
         parameters: Entries of all tensors.
         front_end: How the attention patterns were made.
         route: How their values were found.
-        tail: What was done about contexts that are not memorized.
         held: Contexts that are proved to be held.
         wrong: Contexts that are proved not to be.
         margin_lower: Least margin of a held context, at least.
@@ -248,7 +247,6 @@ class Figures(TaskFigures):
     parameters: int = 0
     front_end: str = ""
     route: str = ""
-    tail: str = "none"
     held: int | None = None
     wrong: int | None = None
     margin_lower: float | None = None

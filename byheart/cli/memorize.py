@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         metavar="NAME",
         help="which construction, see `byheart memories`, or FILE.py:name, a memory of your own (default: smallest, "
-        "the one with fewest parameters; theorem-1 with --dim, --head-dim, --heads, --front-end or --tail)",
+        "the one with fewest parameters; theorem-1 with --dim, --head-dim, --heads or --front-end)",
     )
     parser.add_argument(
         "--dtype",
@@ -69,12 +69,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         choices=FRONT_END_CHOICES,
         help="attention patterns of theorem-1 (default: auto)",
-    )
-    parser.add_argument(
-        "--tail",
-        choices=("fit", "none"),
-        default=None,
-        help="with theorem-1: also fit the other contexts, without disturbing the memorized ones (default: none)",
     )
     parser.add_argument(
         "--tolerance",
@@ -117,7 +111,6 @@ def run(options: argparse.Namespace) -> int:
             d_head=options.head_dim,
             n_heads=options.heads,
             front_end=options.front_end,
-            tail=options.tail,
             tolerance=TOLERANCE if options.tolerance is None else options.tolerance,
             quick=options.quick,
             seed=options.seed,
@@ -162,7 +155,7 @@ def _learns_whole(options: argparse.Namespace) -> bool:
     if options.whole is not None:
         return options.whole
     source = options.source if options.table is None else options.table
-    sizes = {"d_model": options.dim, "d_head": options.head_dim, "n_heads": options.heads, "tail": options.tail}
+    sizes = {"d_model": options.dim, "d_head": options.head_dim, "n_heads": options.heads}
     sizes["front_end"] = None if options.front_end == "auto" else options.front_end
     named = {**vars(options), **sizes, "facts_at_most": options.facts, "table": True if options.table else None}
     return learns_whole(source, named)

@@ -32,7 +32,6 @@ class Request:
         d_head: $d_h$ of them; the heads of other memories are at most so wide.
         n_heads: $H$ of them, see `constructions.theorem_1.memory.theorem_1`.
         front_end: Their family of attention patterns.
-        tail: ``"fit"`` or ``"none"``, the default, for the contexts that they do not memorize.
         tolerance: What the divergence of a held distribution may be, nats.
         quick: Take the first memory that every run in `dtype` holds; search for no smaller one.
         seed: Seed of every random choice.
@@ -53,7 +52,6 @@ class Request:
     d_head: int | None = None
     n_heads: int | None = None
     front_end: str = "auto"
-    tail: str | None = None
     tolerance: float = TOLERANCE
     quick: bool = False
     seed: int = 0
@@ -76,7 +74,7 @@ class Request:
     def _own(self) -> dict[str, int | str | None]:
         """What only the heads of Theorem 1' have."""
         front_end = None if self.front_end == "auto" else self.front_end
-        return {"n_heads": self.n_heads, "front_end": front_end, "tail": self.tail}
+        return {"n_heads": self.n_heads, "front_end": front_end}
 
     @property
     def _is_sized(self) -> bool:

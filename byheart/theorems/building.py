@@ -201,7 +201,7 @@ def _constructed(
         _as_rows(made.built.task),
         made.built,
         criterion=made.built.criterion,
-        figures={**made.figures, "built": made.built.summary, "tail": "none"},
+        figures={**made.figures, "built": made.built.summary},
         source=made.source,
         device=device,
         clock=clock,

@@ -54,7 +54,7 @@ def beside(built: Construction[Any], task: Task, proved: Proved[Answers], clock:
     model, found = built.model, dict[str, Any]()
     if isinstance(built, HeadsOfTheorem1):
         needed = built.needed
-        found = {"front_end": built.built.front_end, "route": built.built.route, "tail": built.tail}
+        found = {"front_end": built.built.front_end, "route": built.built.route}
     elif is_dana_network(model) and model.n_heads:
         with clock.stage("capacity"):
             needed = _capacity(task, model, progress=clock.progress)

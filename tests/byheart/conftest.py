@@ -18,7 +18,7 @@ def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("cli") / "out"
     source = out.parent / "novel.txt"
     source.write_text(TEXT, encoding="utf-8")
-    sizes = words("--vocabulary 10 --context 3 --facts 50 --tail none")
+    sizes = words("--vocabulary 10 --context 3 --facts 50 --memory theorem-1 --dtype float64")
     assert main(["memorize", str(source), *sizes, "--out", str(out)]) == 0
     return out
 

@@ -20,7 +20,7 @@ class Theorem1(Memory):
     """The memory `theorem-1`, of the sizes that are given.
 
     Args:
-        d_model, d_head, n_heads, front_end, tail: As `constructions.theorem_1.memory.theorem_1` says; without a front
+        d_model, d_head, n_heads, front_end: As `constructions.theorem_1.memory.theorem_1` says; without a front
             end the patterns that fit the size.
     """
 
@@ -36,7 +36,6 @@ class Theorem1(Memory):
     d_head: int | None = None
     n_heads: int | None = None
     front_end: "Recipe | None" = None
-    tail: str | None = None
 
     def sized(self, d_model: int | None, d_head: int | None, **sizes: Any) -> "Theorem1":
         """Return these heads with the sizes that are given, the front end by its name.
@@ -60,7 +59,6 @@ class Theorem1(Memory):
             d_head=self.d_head,
             n_heads=self.n_heads,
             front_end=self.front_end or fitting_attention,
-            tail=self.tail,
             dtype=limits.dtype,
             seed=limits.seed,
             progress=limits.progress,

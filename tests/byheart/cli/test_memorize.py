@@ -24,7 +24,7 @@ def test_memorize_prints_one_json_object_and_nothing_else(novel, tmp_path, capsy
         [
             "memorize",
             str(novel),
-            *words("--vocabulary 10 --facts 30 --tail none --json"),
+            *words("--vocabulary 10 --facts 30 --memory theorem-1 --dtype float64 --json"),
             "--out",
             str(tmp_path / "out"),
         ]
@@ -52,7 +52,8 @@ def test_a_text_that_takes_more_than_a_minute_says_so_beforehand(of_a_folder, tm
 
 
 def test_memorize_prints_tables_for_a_person(folder, capsys, novel, tmp_path):
-    main(["memorize", str(novel), *words("--vocabulary 10 --facts 30 --tail none"), "--out", str(tmp_path / "out")])
+    sizes = words("--vocabulary 10 --facts 30 --memory theorem-1 --dtype float64")
+    main(["memorize", str(novel), *sizes, "--out", str(tmp_path / "out")])
     printed = capsys.readouterr().out
     for phrase in ("PROVED", "30 of 30 contexts", "right in one float64 run, measured", "report.html"):
         assert phrase in printed
@@ -181,7 +182,6 @@ def test_the_smallest_memory_without_neurons_is_printed_beside_the_others(facts_
     ("options", "message"),
     [
         ("--memory knots --heads 3", "--heads 3 is given, but only the memory 'theorem-1' has such, not 'knots'"),
-        ("--memory knots --tail fit", "--tail 'fit' is given, but only the memory 'theorem-1' has such"),
         (
             "--memory smallest --front-end table",
             "--front-end 'table' is given, but only the memory 'theorem-1' has such",

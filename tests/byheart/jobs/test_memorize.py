@@ -54,23 +54,15 @@ def test_the_folder_holds_what_the_figures_say(tmp_path):
 
 def test_the_same_seed_gives_the_same_bytes_and_another_one_others(tmp_path):
     for name, seed in (("a", 3), ("b", 3), ("c", 4)):
-        memorize_into(tmp_path / name, small_text(), tail="none", seed=seed)
+        memorize_into(tmp_path / name, small_text(), d_model=11, seed=seed)
     model = {name: (tmp_path / name / "model.safetensors").read_bytes() for name in "abc"}
     assert model["a"] == model["b"] != model["c"]
     assert (tmp_path / "a" / "task.safetensors").read_bytes() == (tmp_path / "c" / "task.safetensors").read_bytes()
 
 
-def test_a_fitted_tail_lowers_the_divergence_of_all_contexts_and_leaves_the_memorized_ones_exact(tmp_path):
-    plain = memorize_into(tmp_path / "plain", small_text(), tail="none", n_heads=None)
-    fitted = memorize_into(tmp_path / "fitted", small_text(), tail="fit")
-    assert fitted.verdict == plain.verdict == "PROVED"
-    assert fitted.max_loss_upper <= 1e-13
-    assert fitted.text_kl[1] < plain.text_kl[0]
-
-
 @pytest.mark.parametrize("front_end", ["table", "random", "base2", "rank-one"])
 def test_every_front_end_reaches_a_proof(tmp_path, front_end):
-    figures = memorize_into(tmp_path / "out", small_text(), d_model=16, d_head=4, front_end=front_end, tail="none")
+    figures = memorize_into(tmp_path / "out", small_text(), d_model=16, d_head=4, front_end=front_end)
     assert figures.verdict == "PROVED" and figures.front_end == front_end
 
 
@@ -105,10 +97,8 @@ def test_one_context_of_one_token_is_a_task(tmp_path):
         (dict(n_heads=1), CapacityError, "heads suffice"),
         (dict(seed=-1), InputError, "seed = -1"),
         (dict(front_end="magic"), InputError, "front_end"),
-        (dict(tail="cut"), InputError, "tail"),
         (dict(device="gpu"), ByheartError, "gpu"),
         (dict(memory="knots", n_heads=3), InputError, "n_heads = 3 is given, but only the memory 'theorem-1' has such"),
-        (dict(memory="smallest", tail="fit"), InputError, "tail = 'fit' is given, but only"),
         (dict(memory="knots", front_end="table"), InputError, "front_end = 'table' is given, but only"),
         (dict(memory="knot"), InputError, "memory is 'knot', expected one of 'smallest', 'affine', "),
         (dict(dtype="half"), InputError, "dtype = 'half'"),
@@ -134,13 +124,13 @@ def test_an_interruption_leaves_nothing_behind(tmp_path, monkeypatch):
 
     monkeypatch.setattr(memory, "page", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        memorize_into(tmp_path / "out", small_text(), tail="none")
+        memorize_into(tmp_path / "out", small_text(), d_model=11)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_progress_tells_every_stage_in_order(tmp_path):
     seen = []
-    memorize_into(tmp_path / "out", small_text(), tail="none", progress=lambda stage, *_: seen.append(stage))
+    memorize_into(tmp_path / "out", small_text(), d_model=11, progress=lambda stage, *_: seen.append(stage))
     assert list(dict.fromkeys(seen)) == ["weights", "certificate", "every run", "encoder", "torch"]
 
 
@@ -256,7 +246,7 @@ def test_laws_of_a_text_are_held_in_every_run_unless_attention_alone_is_asked_fo
 
 
 def test_a_size_asks_for_the_heads_of_theorem_1_in_float64():
-    for options in (dict(d_model=16), dict(d_head=3), dict(n_heads=40), dict(tail="none"), dict(front_end="random")):
+    for options in (dict(d_model=16), dict(d_head=3), dict(n_heads=40), dict(front_end="random")):
         figures = hold(small_text(), **options).figures
         assert (figures.memory, figures.dtype, figures.verdict) == ("theorem-1", "float64", "PROVED")
     assert hold(small_text(), memory="smallest", d_model=16).figures.memory == "one-hot-laws"

@@ -16,7 +16,7 @@ from verify.provers.memorization import certify_memorization
 
 
 def test_a_stored_folder_runs_within_its_bound(tmp_path):
-    memorize_into(tmp_path / "out", small_text(), tail="none")
+    memorize_into(tmp_path / "out", small_text(), d_model=11)
     result = run_summary(tmp_path / "out", device="cpu", dtype="float32")
     assert result["within_bound"] is True and result["accuracy"] == 1.0 and result["dtype"] == "float32"
     again = run_summary(tmp_path / "out", device="cpu", dtype="float32", threads=1)

@@ -23,7 +23,7 @@ def test_heads_whose_rank_is_proved_suffice_without_an_elimination(monkeypatch):
 
 
 def test_where_laws_do_not_fit_it_is_said_how_much_is_unavoidable(tmp_path):
-    figures = memorize_into(tmp_path / "out", small_text(), d_model=5, d_head=2, tail="none")
+    figures = memorize_into(tmp_path / "out", small_text(), d_model=5, d_head=2)
     (lower, upper), (_, reached) = figures.unavoidable_kl, figures.encoder_kl
     assert 1e-4 < lower < upper == reached < 0.1
     page = (tmp_path / "out" / "report.html").read_text()
@@ -38,7 +38,7 @@ def test_where_laws_do_not_fit_it_is_said_how_much_is_unavoidable(tmp_path):
 
 
 def test_laws_that_fit_have_nothing_unavoidable_and_labels_have_no_laws(tmp_path):
-    laws = memorize_into(tmp_path / "laws", small_text(), d_model=11, tail="none")
+    laws = memorize_into(tmp_path / "laws", small_text(), d_model=11)
     assert laws.unavoidable_kl == [0.0, 0.0] and 0 <= laws.encoder_kl[0] <= laws.encoder_kl[1] < 1e-18
     assert "cannot hold every distribution" not in (tmp_path / "laws" / "report.html").read_text()
     labels = memorize_into(tmp_path / "labels", small_text(target="labels"), memory="knots")
