@@ -129,7 +129,7 @@ def cached_map(
             nothing is.
         named: Whatever the result for a piece depends on beside what `journal` is about, as JSON data: its name in the
             file. Like `work` and what `journal` looks with a function that a worker can import.
-        lasts: Whether a result is one that another run need not work out again.
+        keep_if: Whether a result is one that another run need not work out again.
 
     Yields:
         A piece, its result or the exception that it raised, and whether the result was taken over from an earlier run.
