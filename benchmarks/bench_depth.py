@@ -16,7 +16,7 @@ from constructions.model.model import Model
 from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.ladder import bits_needed, decide_argmax
 from verify.forward.map_norms import Norms
-from verify.forward.row_balls import logit_balls
+from verify.forward.rows.row_balls import logit_balls
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pytest
 
 from byheart.hosts.handshake import _with_slopes
 from byheart.hosts.reading import model_of
-from verify.forward.row_balls import logit_balls
+from verify.forward.rows.row_balls import logit_balls
 
 RECORDED = Path(__file__).with_name("families.json")
 CONTEXTS, LENGTH = 4, 6

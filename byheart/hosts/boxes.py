@@ -75,8 +75,8 @@ def of_graph(path: Path) -> dict[str, Any]:
         FileFormatError: The file is damaged, or a name occurs twice.
     """
     try:
-        import onnx
-        from onnx import numpy_helper
+        import onnx  # pyright: ignore[reportMissingImports]
+        from onnx import numpy_helper  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise InputError(path, "needs onnx to be read; `pip install 'byheart[onnx]'` brings it") from None
     floating = {onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}

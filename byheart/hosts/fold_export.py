@@ -23,7 +23,7 @@ from constructions.tasks.criterion import Criterion
 from verify.arithmetic.rounding import up
 from verify.certificates.certificate import Certificate
 from verify.certificates.headline import Outcome
-from verify.forward.row_balls import logit_balls
+from verify.forward.rows.row_balls import logit_balls
 from verify.provers.domain import certify_fold, load_fold
 from verify.runs.formats import JUDGED
 from verify.verdict import Verdict

@@ -36,7 +36,7 @@ from verify.forward.in_float64 import InFloat64
 from verify.forward.in_rationals import exact_network_logits
 from verify.forward.logits import enclose_logits
 from verify.forward.map_norms import Norms
-from verify.forward.row_balls import InRowBalls, logit_balls
+from verify.forward.rows.row_balls import InRowBalls, logit_balls
 from verify.forward.walk import Prefixes, passed, read_out, shares_prefixes, stream_of
 from verify.kernel.balls import logits
 from verify.kernel.model import read_model

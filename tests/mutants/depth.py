@@ -2,26 +2,30 @@
 
 from tests.mutants import of
 
+_OF_BALLS = " ".join(
+    f"tests/verify/forward/{name}.py" for name in ("rows/test_row_balls", "test_heads", "test_in_float64")
+)
+
 row_balls = of(
-    "verify/forward/row_balls.py",
-    "tests/verify/forward/test_row_balls.py tests/verify/forward/test_heads.py tests/verify/forward/test_in_float64.py",
+    "verify/forward/rows/row_balls.py",
+    _OF_BALLS,
 )
 activations = of(
     "verify/arithmetic/activations.py",
-    "tests/verify/forward/test_row_balls.py tests/verify/forward/test_heads.py tests/verify/forward/test_in_float64.py",
+    _OF_BALLS,
 )
 in_float64 = of(
     "verify/forward/in_float64.py",
-    "tests/verify/forward/test_row_balls.py tests/verify/forward/test_heads.py tests/verify/forward/test_in_float64.py",
+    _OF_BALLS,
 )
 map_norms_by_map_norms = of(
-    "verify/forward/map_norms.py", "tests/verify/forward/test_map_norms.py tests/verify/forward/test_row_balls.py"
+    "verify/forward/map_norms.py", "tests/verify/forward/test_map_norms.py tests/verify/forward/rows/test_row_balls.py"
 )
 map_norms = of("verify/forward/map_norms.py", "tests/verify/forward/test_map_norms.py")
 dd = of("verify/arithmetic/double_double.py", "tests/verify/arithmetic/test_double_double.py")
 in_dd = of(
     "verify/forward/in_double_double.py",
-    "tests/verify/forward/test_row_balls.py tests/verify/forward/test_heads.py tests/verify/forward/test_in_float64.py",
+    _OF_BALLS,
 )
 ladder = of("verify/forward/ladder.py", "tests/verify/forward/test_ladder.py")
 

@@ -2,8 +2,8 @@
 
 from tests.mutants import Mutant, of
 
-ROWS = "verify/forward/row_ellipsoids.py"
-OF_ROWS = "tests/verify/forward/test_row_ellipsoids.py"
+ROWS = "verify/forward/rows/row_ellipsoids.py"
+OF_ROWS = "tests/verify/forward/rows/test_row_ellipsoids.py"
 OF_RUNS = "tests/verify/runs/test_every_run.py"
 
 
@@ -12,14 +12,14 @@ def rows(original: str, mutated: str, why: str) -> Mutant:
 
 
 def ellipsoids(original: str, mutated: str, why: str) -> Mutant:
-    tests = f"tests/verify/forward/test_ellipsoids.py {OF_ROWS} {OF_RUNS}"
-    return Mutant("verify/forward/ellipsoids.py", original, mutated, tests, why)
+    tests = f"tests/verify/forward/rows/test_ellipsoids.py {OF_ROWS} {OF_RUNS}"
+    return Mutant("verify/forward/rows/ellipsoids.py", original, mutated, tests, why)
 
 
 STARTS = "tests/falsify/test_start_values.py"
-started, balls = of(ROWS, STARTS), of("verify/forward/row_balls.py", STARTS)
+started, balls = of(ROWS, STARTS), of("verify/forward/rows/row_balls.py", STARTS)
 KERNELS = "tests/falsify/test_real_kernels.py"
-divided, divided_balls = of(ROWS, KERNELS), of("verify/forward/row_balls.py", KERNELS)
+divided, divided_balls = of(ROWS, KERNELS), of("verify/forward/rows/row_balls.py", KERNELS)
 divided_boxes = of("verify/runs/boxes.py", KERNELS)
 runs = of("verify/runs/every_run.py", OF_RUNS)
 judged = of("verify/torch/run.py", OF_RUNS)

@@ -3,8 +3,8 @@
 from tests.mutants import of
 
 walk = of("verify/forward/walk.py", "tests/contract/test_blocks.py")
-row_balls = of("verify/forward/row_balls.py", "tests/verify/forward/test_row_balls.py")
-row_balls_by_blocks = of("verify/forward/row_balls.py", "tests/contract/test_blocks.py")
+row_balls = of("verify/forward/rows/row_balls.py", "tests/verify/forward/rows/test_row_balls.py")
+row_balls_by_blocks = of("verify/forward/rows/row_balls.py", "tests/contract/test_blocks.py")
 in_float64 = of("verify/forward/in_float64.py", "tests/contract/test_blocks.py")
 in_dd = of("verify/forward/in_double_double.py", "tests/contract/test_blocks.py")
 matrices = of("verify/forward/matrices.py", "tests/contract/test_blocks.py")

@@ -9,7 +9,7 @@ SQUARES = "tests/falsify/test_squares_near_their_bound.py"
 EDGES = "tests/falsify/test_edges_of_bounds.py::test_no_number_is_proved_that_is_better_than_the_truth"
 
 judge = of("verify/edits/judge.py", "tests/falsify/test_kept_leads.py")
-rows = of("verify/forward/row_balls.py", REPLICA)
+rows = of("verify/forward/rows/row_balls.py", REPLICA)
 rounding = of("verify/runs/rounding.py", REPLICA)
 in_runs = of("verify/runs/in_runs.py", RUNS)
 in_reals = of("verify/runs/in_reals.py", RUNS)

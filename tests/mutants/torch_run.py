@@ -6,7 +6,7 @@ module = of("verify/torch/module.py", "tests/verify/torch/test_module.py")
 format_rows = of(
     "verify/runs/format_rows.py", "tests/verify/runs/test_format_rows.py tests/verify/runs/test_rounding.py"
 )
-row_balls = of("verify/forward/row_balls.py", "tests/verify/runs/test_rounding.py")
+row_balls = of("verify/forward/rows/row_balls.py", "tests/verify/runs/test_rounding.py")
 computed = of("verify/divergence/computed.py", "tests/verify/divergence/test_computed.py")
 run = of("verify/torch/run.py", "tests/verify/torch/test_run.py")
 computed_by_run = of("verify/divergence/computed.py", "tests/verify/torch/test_run.py")

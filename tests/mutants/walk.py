@@ -19,12 +19,12 @@ def matrices(original: str, mutated: str, why: str) -> Mutant:
 
 
 def rows(original: str, mutated: str, why: str) -> Mutant:
-    of_rows = ("row_balls", "idle_heads", "heads")
-    tests = " ".join(f"tests/verify/forward/test_{name}.py" for name in of_rows)
-    return Mutant("verify/forward/row_balls.py", original, mutated, tests, why)
+    of_rows = ("rows/test_row_balls", "test_idle_heads", "test_heads")
+    tests = " ".join(f"tests/verify/forward/{name}.py" for name in of_rows)
+    return Mutant("verify/forward/rows/row_balls.py", original, mutated, tests, why)
 
 
-elsewhere = of("verify/forward/row_balls.py", "tests/verify/runs/test_rounding.py")
+elsewhere = of("verify/forward/rows/row_balls.py", "tests/verify/runs/test_rounding.py")
 
 MUTANTS = [
     # Which rows are read.

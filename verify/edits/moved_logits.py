@@ -14,7 +14,7 @@ from verify.arithmetic import blas
 from verify.arithmetic.rounding import Floats
 from verify.forward.arithmetic import Numbers
 from verify.forward.map_norms import SLACK, Norms, raised
-from verify.forward.row_balls import InRowBalls, RowBalls
+from verify.forward.rows.row_balls import InRowBalls, RowBalls
 from verify.forward.walk import contexts_of, passed, stream_of
 
 _ENTRIES = 2**22  # of the widest array of the contexts that are worked on together

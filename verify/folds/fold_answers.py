@@ -28,7 +28,7 @@ from verify.folds.decoding import decoded, first_token
 from verify.folds.means import largest_mean
 from verify.folds.paths import Moves, Paths
 from verify.folds.rows import FoldRows, Readable
-from verify.forward.row_balls import logit_balls
+from verify.forward.rows.row_balls import logit_balls
 from verify.runs.formats import EXP_ULPS, FLOAT64, FloatFormat
 
 MOST_CELLS = 2**20

@@ -14,7 +14,7 @@ from constructions.progress import Progress, silent
 from verify.arithmetic.rounding import down, quiet, up
 from verify.folds.fold_answers import MOST_CELLS, Work, means
 from verify.folds.rows import FoldRows
-from verify.forward.row_balls import logit_balls
+from verify.forward.rows.row_balls import logit_balls
 from verify.runs.formats import EXP_ULPS, FLOAT64
 
 _SHARES = (0.9, 0.75, 0.5, 0.25, 0.0)

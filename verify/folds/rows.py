@@ -15,8 +15,8 @@ from constructions.model.model import Model
 from constructions.numeric.arrays import BoolArray, Int64Array
 from verify.arithmetic.rounding import Floats, up
 from verify.forward.map_norms import Norms, row_norms
-from verify.forward.row_balls import InRowBalls
-from verify.forward.row_ellipsoids import InRowEllipsoids, Spread
+from verify.forward.rows.row_balls import InRowBalls
+from verify.forward.rows.row_ellipsoids import InRowEllipsoids, Spread
 from verify.forward.walk import Heads, Stream, passed, read_out
 from verify.runs.format_rows import InFormat
 from verify.runs.formats import FloatFormat

@@ -21,7 +21,7 @@ from verify.forward.attention_pairs import AttentionPairs
 from verify.forward.in_balls import InBalls, checked_precision, rounded_outwards
 from verify.forward.in_float64 import InFloat64
 from verify.forward.map_norms import Norms
-from verify.forward.row_balls import HeadBalls, InRowBalls, RowBalls
+from verify.forward.rows.row_balls import HeadBalls, InRowBalls, RowBalls
 from verify.forward.walk import Heads, checked_inputs, part_of, stream_of
 
 _ENTRIES = 2**23  # of what the heads read that is worked on together

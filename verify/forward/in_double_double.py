@@ -1,4 +1,4 @@
-r"""Double-double numbers, about 100 bits, as a format of the rows of `verify/forward/row_balls.py`.
+r"""Double-double numbers, about 100 bits, as a format of the rows of `verify/forward/rows/row_balls.py`.
 
 Where the ball of float64 is too wide, the same bounds are taken of the high words, with the unit $2^{-100}$.
 

@@ -1,4 +1,4 @@
-r"""Float64 as a format of the rows of `verify/forward/row_balls.py`.
+r"""Float64 as a format of the rows of `verify/forward/rows/row_balls.py`.
 
 Page: docs/rigour/depth.md
 """

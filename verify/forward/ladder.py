@@ -24,7 +24,7 @@ from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.in_float64 import InFloat64
 from verify.forward.logits import logit_chunks
 from verify.forward.map_norms import Norms
-from verify.forward.row_balls import logit_balls, row_width
+from verify.forward.rows.row_balls import logit_balls, row_width
 from verify.forward.walk import Prefixes, part_of, passed, shares_prefixes, stream_of
 
 Precision = Literal["float64", "double-double", "balls"]

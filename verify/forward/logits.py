@@ -14,7 +14,7 @@ from constructions.tasks.vectors import Vectors
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.in_balls import logits_in_balls, rounded_outwards
 from verify.forward.map_norms import Norms
-from verify.forward.row_balls import logit_balls
+from verify.forward.rows.row_balls import logit_balls
 
 
 def enclose_logits(model: Model, inputs: Int64Array | Vectors, *, precision: int | None = None) -> Enclosure:

@@ -14,7 +14,7 @@ from constructions.numeric.arrays import BoolArray, Float64Array, Int64Array
 from constructions.progress import Progress, silent
 from verify.arithmetic import blas
 from verify.forward.map_norms import Norms
-from verify.forward.row_ellipsoids import InRowEllipsoids
+from verify.forward.rows.row_ellipsoids import InRowEllipsoids
 from verify.forward.walk import contexts_of, passed, read_out, stream_of
 from verify.runs.format_rows import InFormat
 from verify.runs.formats import EXP_ULPS, FLOAT64, FloatFormat

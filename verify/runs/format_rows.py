@@ -1,6 +1,6 @@
 r"""The arithmetic of rows for an evaluation that is not seen: in a floating-point format, somewhere else.
 
-The values are those of float64. The radii of `verify/forward/row_balls.py` then hold what every evaluation in the
+The values are those of float64. The radii of `verify/forward/rows/row_balls.py` then hold what every evaluation in the
 format computes, in any order of summation, before one is done.
 
 Page: docs/rigour/runs.md

@@ -14,7 +14,7 @@ from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.vectors import Vectors
 from verify.arithmetic import blas
 from verify.forward.map_norms import Norms
-from verify.forward.row_balls import logit_balls
+from verify.forward.rows.row_balls import logit_balls
 from verify.forward.walk import checked_inputs
 from verify.runs.format_rows import InFormat
 from verify.runs.formats import EXP_ULPS, FLOAT64, FloatFormat

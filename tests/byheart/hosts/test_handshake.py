@@ -365,7 +365,7 @@ def test_nobody_agrees_about_contexts_of_which_no_bound_is_known(monkeypatch):
     assert ask_host(Halved(model), None, model, second).agrees
     with pytest.raises(HandshakeError, match="computes something else"):
         ask_host(Halved(model, 1), None, model, second)
-    monkeypatch.setattr("verify.forward.row_balls._LOGIT_ENTRIES", 1)  # the outputs of one context at a time
+    monkeypatch.setattr("verify.forward.rows.row_balls._LOGIT_ENTRIES", 1)  # the outputs of one context at a time
     both = np.concatenate([first, second])
     assert np.isfinite(rounding_bound(model, both, number_format=FLOAT64)).tolist() == [False, True]
     for asked in ((first,), (both,), (second, first)):

@@ -7,8 +7,8 @@ from verify.forward.in_balls import InBalls
 from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.in_float64 import InFloat64
 from verify.forward.in_rationals import InRationals
-from verify.forward.row_balls import InRowBalls
-from verify.forward.row_ellipsoids import InRowEllipsoids
+from verify.forward.rows.row_balls import InRowBalls
+from verify.forward.rows.row_ellipsoids import InRowEllipsoids
 
 
 def operations(protocol: type) -> dict[str, inspect.Signature]:

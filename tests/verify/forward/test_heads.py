@@ -16,9 +16,9 @@ from constructions.errors import InputError
 from constructions.model.shapes import dana_network, dana_tensors, mahdavi_tensors
 from tests.layers import BITS, changed_layer, layers_and_tasks, random_layer, random_layer_task, truth
 from verify.forward import heads as heads_module
-from verify.forward import row_balls
 from verify.forward.heads import enclose_attention, enclose_features, enclose_last, enclose_layer, enclose_mixed_inputs
 from verify.forward.logits import enclose_logits, logit_chunks
+from verify.forward.rows import row_balls
 
 # Kinds of random networks: the bits that the reference needs, and whether the enclosures must be finite.
 KINDS = {

@@ -8,6 +8,7 @@ import pytest
 from flint import ctx
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.verify.forward.test_row_balls import balls, pairs_hold
 
 from constructions.model.shapes import dana_network, dana_tensors
 from tests.verify.forward.plain_model import plain_logits
@@ -19,13 +20,12 @@ from tests.verify.forward.test_heads import (
     reference,
     with_idle_heads,
 )
-from tests.verify.forward.test_row_balls import balls, pairs_hold
 from verify.forward.idle_heads import alike, idle_heads, mostly
 from verify.forward.in_balls import logits_in_balls
 from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.logits import enclose_logits
 from verify.forward.map_norms import Norms
-from verify.forward.row_balls import InRowBalls
+from verify.forward.rows.row_balls import InRowBalls
 
 
 def test_a_head_is_idle_where_no_entry_that_may_differ_from_zero_is_read():

@@ -22,7 +22,7 @@ from verify.forward import ladder
 from verify.forward.in_balls import logits_in_balls
 from verify.forward.ladder import bits_needed, bits_of_balls, decide_argmax, leads, rising_of_parts, rising_precision
 from verify.forward.logits import enclose_logits, logit_chunks
-from verify.forward.row_balls import logit_balls
+from verify.forward.rows.row_balls import logit_balls
 from verify.forward.walk import shares_prefixes
 
 

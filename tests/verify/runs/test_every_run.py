@@ -13,7 +13,7 @@ from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run
 from tests.verify.runs.worst_runs import worst_run
-from verify.forward.row_ellipsoids import InRowEllipsoids
+from verify.forward.rows.row_ellipsoids import InRowEllipsoids
 from verify.runs.every_run import every_run
 from verify.runs.formats import BFLOAT16, EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
 from verify.runs.rounding import rounding_bound

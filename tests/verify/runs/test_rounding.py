@@ -8,6 +8,7 @@ import torch
 from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.verify.forward.test_row_balls import layers
 
 from constructions.errors import InputError
 from constructions.model.blocks import Activation, Attention, FeedForward, Normalization
@@ -16,9 +17,8 @@ from constructions.model.shapes import dana_network, dana_tensors, mahdavi_layer
 from constructions.tasks.vectors import VectorTask
 from tests.layers import changed_layer, layers_and_tasks, random_layer, random_layer_task, truth
 from tests.verify.forward.plain_model import plain_logits, random_model
-from tests.verify.forward.test_row_balls import layers
 from verify.forward.map_norms import Norms
-from verify.forward.row_balls import HeadBalls, InRowBalls
+from verify.forward.rows.row_balls import HeadBalls, InRowBalls
 from verify.runs.format_rows import InFormat
 from verify.runs.formats import EXP_ULPS, FLOAT32, FLOAT64, FloatFormat
 from verify.runs.rounding import rounding_bound
@@ -426,8 +426,8 @@ def test_the_bound_of_idle_heads_holds_what_torch_computes_and_is_hardly_wider(n
 def test_what_idle_heads_overflow_is_claimed_of_no_context(monkeypatch, scale):
     network, contexts = with_idle_heads(scale=scale)
     assert np.isinf(rounding_bound(network, contexts, number_format=FLOAT32)).all()
-    monkeypatch.setattr("verify.forward.row_balls._WIDE_ENTRIES", 1)
-    monkeypatch.setattr("verify.forward.row_balls._LOGIT_ENTRIES", 1)
+    monkeypatch.setattr("verify.forward.rows.row_balls._WIDE_ENTRIES", 1)
+    monkeypatch.setattr("verify.forward.rows.row_balls._LOGIT_ENTRIES", 1)
     assert np.isinf(rounding_bound(network, contexts, number_format=FLOAT32)).all()
     assert np.isfinite(rounding_bound(network, contexts, number_format=FLOAT64)).all()
 

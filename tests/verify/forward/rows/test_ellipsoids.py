@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from verify.forward.ellipsoids import Ellipsoids, frobenius_norms, spectral_norms
+from verify.forward.rows.ellipsoids import Ellipsoids, frobenius_norms, spectral_norms
 
 RNG = np.random.default_rng(0)
 ROWS, WIDTH = 4, 5

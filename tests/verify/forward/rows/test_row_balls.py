@@ -20,7 +20,7 @@ from verify.forward.attention_pairs import AttentionPairs
 from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.in_float64 import InFloat64
 from verify.forward.map_norms import Norms
-from verify.forward.row_balls import HeadBalls, InRowBalls, RowBalls, logit_balls
+from verify.forward.rows.row_balls import HeadBalls, InRowBalls, RowBalls, logit_balls
 from verify.forward.walk import Stream, passed, stream_of
 
 SPREADS = [1e-3, 0.3, 1.0, 3.0, 30.0]

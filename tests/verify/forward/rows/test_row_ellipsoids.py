@@ -10,10 +10,10 @@ import pytest
 from constructions.model.blocks import Attention, FeedForward, Normalization
 from constructions.model.model import Model
 from verify.forward.attention_pairs import pairs_of
-from verify.forward.ellipsoids import Ellipsoids
 from verify.forward.in_float64 import InFloat64
 from verify.forward.map_norms import Norms
-from verify.forward.row_ellipsoids import InRowEllipsoids, Spread, _curvature
+from verify.forward.rows.ellipsoids import Ellipsoids
+from verify.forward.rows.row_ellipsoids import InRowEllipsoids, Spread, _curvature
 from verify.runs.format_rows import InFormat
 from verify.runs.formats import EXP_ULPS, FLOAT32
 

@@ -21,10 +21,10 @@ from verify.arithmetic.activations import ACTIVATION_UNITS, SLOPES
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.forward.arithmetic import LOWEST_SCORE, Elsewhere, Numbers, growth
 from verify.forward.attention_pairs import AttentionPairs
-from verify.forward.ellipsoids import Ellipsoids, frobenius_norms, spectral_norms
 from verify.forward.map_norms import Norms, raised, row_norms
 from verify.forward.matrices import norm_parts
-from verify.forward.row_balls import HeadBalls, InRowBalls, RowBalls, Sum, not_counted, rescalings, score_roundings
+from verify.forward.rows.ellipsoids import Ellipsoids, frobenius_norms, spectral_norms
+from verify.forward.rows.row_balls import HeadBalls, InRowBalls, RowBalls, Sum, not_counted, rescalings, score_roundings
 
 _STEP = 2.0**-25  # of the secant that stands for a derivative
 _FINE = 2.0**-40  # above what float64 rounds in a few operations, relatively to their norms
