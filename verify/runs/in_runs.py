@@ -28,9 +28,9 @@ from verify.runs.terms import (
     finite,
     furthest,
     gamma,
+    in_units,
     largest,
     low,
-    own_units,
     units,
 )
 
@@ -389,9 +389,10 @@ class _Sums:
         if self.skip is not None:
             added.append(self.skip.value[rows, j : j + 1])
         terms = np.hstack([x * weight, *added])
-        lows = np.hstack([low(x) * low(weight), *(low(more) for more in added)])
-        unit = finite(lows.min(axis=1, initial=np.inf))
-        products = own_units(x) * own_units(weight)
+        lows, weight_lows = low(x), low(weight)
+        unit = np.hstack([lows * weight_lows, *(low(more) for more in added)]).min(axis=1, initial=np.inf)
+        unit = finite(unit)
+        products = in_units(x, lows) * in_units(weight, weight_lows)
         two = np.maximum(products.max(axis=1, initial=0.0), np.abs(value) / unit)  # (ii) of Theorem R12
         is_two = (terms != 0.0).sum(axis=1) <= 2
         return np.where(is_two, two, _need(np.abs(terms).sum(axis=1), value, unit))

@@ -130,18 +130,16 @@ class Terms:
     @classmethod
     def of(cls, x: Floats, matrix: Floats, shift: Floats | None, skip: Floats | None) -> "Terms":
         """Return those of rows times a matrix, plus a shift and the skip rows."""
-        own, top = units(x), largest(x)
-        unit = (own[:, None] * low(matrix)).min(axis=0, initial=np.inf)
+        own, top, lows = units(x), largest(x), low(matrix)
+        unit = (own[:, None] * lows).min(axis=0, initial=np.inf)
         total = top @ np.abs(matrix)
         count = ((matrix != 0.0) & (top > 0.0)[:, None]).sum(axis=0)
-        in_units = np.where(top > 0.0, top / np.where(top > 0.0, own, 1.0), 0.0)
-        factors = (in_units[:, None] * own_units(matrix)).max(axis=0, initial=0.0)
+        factors = (in_units(top, own)[:, None] * in_units(matrix, lows)).max(axis=0, initial=0.0)
         for more in (shift, skip):
             if more is not None:
                 more = np.atleast_2d(more)
-                unit = np.minimum(unit, units(more))
-                total = total + largest(more)
-                count = count + (largest(more) > 0.0)
+                size = largest(more)
+                unit, total, count = np.minimum(unit, units(more)), total + size, count + (size > 0.0)
         return cls(unit, total, count, factors)
 
 
@@ -200,9 +198,9 @@ def largest(x: Floats) -> Floats:
     return np.abs(x).max(axis=0, initial=0.0)
 
 
-def own_units(x: Floats) -> Floats:
-    """How many units each entry is, in the largest power of two that divides it; 0 for 0."""
-    return np.where(x != 0.0, np.abs(x) / np.where(x != 0.0, low(x), 1.0), 0.0)
+def in_units(x: Floats, unit: Floats) -> Floats:
+    """How many units each entry is; 0 for 0, whose unit is infinite."""
+    return np.where(x != 0.0, np.abs(x) / np.where(x != 0.0, unit, 1.0), 0.0)
 
 
 def finite(unit: Floats) -> Floats:
