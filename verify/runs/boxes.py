@@ -1,4 +1,4 @@
-r"""In which box the rows of every context stay, in every run of a model or in real arithmetic.
+r"""Find a box in which the rows of every context stay, in every run of a model or in real arithmetic.
 
 Page: docs/rigour/runs.md, Lemma R13.
 """
@@ -177,7 +177,7 @@ class _Walk:
         return np.where(exact, 0.0, rounded) * SLACK
 
     def _share(self, count: int) -> float:
-        """How far so many factors (1 + d)^{+-1} with |d| <= u may be from 1: (1 - u)^-n - 1, whatever n u is."""
+        """Bound how far n factors (1 + d)^{+-1} with |d| <= u are from 1: (1 - u)^-n - 1, whatever n u is."""
         return float(np.expm1(count * self.unit / (1.0 - self.unit)))
 
     def _note(self, sizes: Floats) -> None:
@@ -193,7 +193,7 @@ class _Walk:
 
 
 def _image(ends: tuple[Floats, Floats], matrix: Floats) -> tuple[Floats, Floats]:
-    """Between which ends the products with a matrix are, term by term."""
+    """Return the ends of the products with a matrix, term by term."""
     up, down = np.maximum(matrix, 0.0), np.minimum(matrix, 0.0)
     return ends[0] @ up + ends[1] @ down, ends[1] @ up + ends[0] @ down
 

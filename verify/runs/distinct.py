@@ -1,4 +1,4 @@
-"""Which rows are equal, so that what is equal is worked on once.
+"""Find equal rows, so that what is equal is worked on once.
 
 Page: docs/rigour/runs.md ("Shared work")
 """
@@ -12,7 +12,7 @@ _NEAR = 2.0**-10  # what is further off is taken for unknown where equal rows ar
 
 
 def distinct(*keys: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """A place of each distinct tuple of keys, and which of them is where; all keys have one shape."""
+    """Return a place of each distinct tuple of keys, and which of them is where; all keys have one shape."""
     code = keys[0].ravel()
     for key in keys[1:]:
         span = int(key.max(initial=0)) + 1
@@ -31,7 +31,7 @@ def distinct(*keys: Int64Array) -> tuple[Int64Array, Int64Array]:
 
 
 def distinct_rows(table: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """A place of each distinct row of a table, and which of them each row is."""
+    """Return a place of each distinct row of a table, and which of them each row is."""
     if table.strides[0] == 0 or (table == table[:1]).all():
         return np.zeros(1, dtype=np.int64), np.zeros(len(table), dtype=np.int64)
     weights = np.random.default_rng(0).integers(-(2**62), 2**62, table.shape[1]) | 1

@@ -1,4 +1,4 @@
-r"""What every run of a model holds, in any order of summation, with or without fused multiply-add.
+r"""Judge what every run of a model holds, in any order of summation, with or without fused multiply-add.
 
 Page: docs/rigour/runs.md
 """
@@ -83,7 +83,7 @@ def exact_runs(
 
 
 def held_without_rounding(model: Model, task: Listing, number_format: FloatFormat, tolerance: float) -> BoolArray:
-    """Which contexts every run that keeps hypothesis H5 holds, labels or distributions, `[T]`.
+    """Decide which contexts every run that keeps hypothesis H5 holds, labels or distributions, `[T]`.
 
     Args:
         model: The weights.
@@ -97,7 +97,7 @@ def held_without_rounding(model: Model, task: Listing, number_format: FloatForma
 def judged_without_rounding(
     model: Model, task: Listing, rows: Int64Array, number_format: FloatFormat, tolerance: float
 ) -> tuple[BoolArray, BoolArray]:
-    """Which of some contexts every run that keeps hypothesis H5 holds, and which none of them does, both `[rows]`."""
+    """Decide which of some contexts every run that keeps hypothesis H5 holds, and which none does, both `[rows]`."""
     (held, lost), arithmetic = np.zeros((2, len(rows)), dtype=bool), InRuns(number_format)
     for part in known_logits(model, contexts_of(model, task.inputs)[rows], arithmetic):
         for places, like, logits in part.judged(task.kinds[rows]):
@@ -109,7 +109,10 @@ def judged_without_rounding(
 
 
 def surely_held(reachable: Enclosure, task: Listing, rows: slice | Int64Array, tolerance: float) -> BoolArray:
-    """Whether all outputs in an enclosure hold their context (`constructions.tasks.criterion.Criterion`), `[rows]`."""
+    """Decide whether all outputs in an enclosure hold their context, `[rows]`.
+
+    A context is held as `constructions.tasks.criterion.Criterion` says.
+    """
     if task.values is not None:
         distance = up(up(np.abs(reachable.midpoint - task.values[rows])) + reachable.radius)
         return distance.max(axis=1) <= tolerance
@@ -123,7 +126,7 @@ def surely_held(reachable: Enclosure, task: Listing, rows: slice | Int64Array, t
 
 
 def surely_lost(reachable: Enclosure, task: Listing, rows: Int64Array) -> BoolArray:
-    """Whether no outputs in an enclosure have the largest one of all at every mode of the target, `[rows]`."""
+    """Decide whether no outputs in an enclosure are largest at every mode of the target, `[rows]`."""
     modes = task.modes(rows)
     least_mode = np.where(modes, reachable.upper(), np.inf).min(axis=1)
     largest_other = np.where(modes, -np.inf, reachable.lower()).max(axis=1)

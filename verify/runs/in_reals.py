@@ -1,4 +1,4 @@
-r"""What real arithmetic computes of the numbers that every run shares, with a bound of the distance for each entry.
+r"""Bound how far real arithmetic is from the numbers that every run shares, entry by entry.
 
 Page: docs/rigour/runs.md, Lemma R14.
 """
@@ -33,7 +33,7 @@ _NEAR = 2.0**-10  # up to which all rows may share the largest distance of any o
 
 
 class InReals:
-    r"""What real arithmetic computes: the integers that every run has, and a bound of the distance for each entry.
+    r"""Follow what real arithmetic computes: the integers of every run, and a bound of the distance for each entry.
 
     Sums are evaluated in float64, without an error where all terms are multiples of a unit of which $2^{53}$ hold them.
 
@@ -71,7 +71,7 @@ class InReals:
     unembed = linear
 
     def weighted_mean(self, x: Rows, reads: Int64Array, dust: Floats, length: int) -> Rows:
-        """Return the averages of rows, as `InRuns.weighted_mean`."""
+        """Return the averages of rows, with the arguments of `InRuns.weighted_mean`."""
         count, top = reads.shape[1], largest(x.value)
         whole = (count == 1) | (top * count <= LARGEST_EXACT * units(x.value))  # `linear` left room for underflow
         # The k - 1 additions and the quotient round by at most gamma_k of the largest size, which is less.
@@ -79,7 +79,7 @@ class InReals:
         return Rows(average(x, reads), (furthest(x, reads) + dust + rounded) * SLACK)
 
     def score_error(self, query: Rows, key: Rows, score_root: int) -> tuple[float, bool]:
-        """How far a score of these queries and keys may be off, and whether all are exact."""
+        """Bound how far a score of these queries and keys may be off, and say whether all are exact."""
         terms = ScoreTerms.of(query, key)
         exact = terms.need <= LARGEST_EXACT
         error = terms.doubt
@@ -90,12 +90,12 @@ class InReals:
         return error, exact and score_root == 1
 
     def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> BoolArray:
-        """Which heads' outputs are known whose `count` top scores lead by `gap` and are off by at most `error`."""
+        """Decide which heads' outputs are known: `count` top scores lead by `gap`, all off by at most `error`."""
         del exact, length
         return (gap - 2.0 * error >= GAP) & ((count == 1) | ((error <= 0.125) & (count & (count - 1) == 0)))
 
     def weight_of_others(self, gap: float, error: float, count: Int64Array, length: int) -> float:
-        """By how much an average moves, in units of the largest value, where queries have so many top rows."""
+        """Bound how far an average moves, in units of the largest value, where queries have so many top rows."""
         gap = (gap - 2.0 * error) * (1.0 - 2.0**-40)
         tail = 0.0 if (count == length).all() else float(exp(np.array(-min(gap, 700.0))).upper())
         moved = 2.0 * length * tail  # Lemma R14 (i)
@@ -130,7 +130,7 @@ class InReals:
         return Rows(result.value, (off + self._passed(x.off, fires, layer, rounded)) * SLACK + FLOOR)
 
     def _passed(self, x_off: Floats, fires: BoolArray, layer: Layer, rounded: Floats) -> Floats:
-        """How far the neurons that fire move what they write, and the skip connection with them, row by row."""
+        """Bound how far the neurons that fire, with the skip connection, move what they write, row by row."""
         size = np.abs(layer.W_out)
         off = (rounded * fires) @ size if rounded.any() else np.zeros((1, size.shape[1]))
         for i in np.flatnonzero(x_off.any(axis=0)).tolist():
@@ -153,7 +153,7 @@ class InReals:
         return off
 
     def _slope(self, i: int, fires: BoolArray, layer: Layer, own: Int64Array) -> Floats:
-        """Upper bounds of how much column i moves what is written where some of its own neurons fire."""
+        """Bound how much column i moves what is written where some of its own neurons fire."""
         slope = np.zeros((1, layer.W_out.shape[1]))
         if layer.skip is not None:
             slope[0, layer.skip == i] = 1.0

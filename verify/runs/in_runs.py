@@ -1,4 +1,4 @@
-r"""What every run in a number format computes, where no rounding touches a sum.
+r"""Follow what every run in a number format computes, where no rounding touches a sum.
 
 Each number is kept as a float64 and a bound of how far a run may be from it: 0 where Theorem R12 says that all runs
 have this very number.
@@ -36,7 +36,7 @@ from verify.runs.terms import (
 
 
 class InRuns:
-    r"""What every run in a number format computes, in any order of summation, with or without fused multiply-add.
+    r"""Follow what every run in a format computes, in any order of summation, with or without fused multiply-add.
 
     Args:
         number_format: The format; its significand has p bits.
@@ -55,7 +55,7 @@ class InRuns:
 
     @property
     def bits(self) -> float:
-        """The bits that the largest of the exact sums needed."""
+        """Return the bits that the largest of the exact sums needed."""
         return math.log2(self.need)
 
     def stop(self, why: str) -> None:
@@ -164,7 +164,7 @@ class InRuns:
         return drift + 2.0 * self.smallest * (sums.x.size() @ tiny) if tiny.any() else drift
 
     def _units_by_row(self, sums: "_Sums", j: int, sizes: Floats, drift: Floats, fires: bool) -> Floats:
-        """How many units the sums of column j need, row by row; the sum of a neuron that is surely silent needs one."""
+        """Return how many units the sums of column j need, by row; that of a surely silent neuron needs one."""
         value = sums.value[:, j]
         need = _need(sizes, value, finite(sums.terms.unit)[j])
         left = np.flatnonzero(need > self.most)
@@ -178,7 +178,7 @@ class InRuns:
         return need
 
     def _is_silent(self, sums: "_Sums", j: int, rows: Int64Array, sizes: Floats, drift: Floats) -> BoolArray:
-        """Whether ReLU gives 0 in every run, by (iii) of Theorem R12.
+        """Decide for each of some rows whether ReLU gives 0 in every run, by (iii) of Theorem R12.
 
         y is computed here in float64: its rounding is within the second half of 4 gamma.
         """
@@ -189,7 +189,7 @@ class InRuns:
         return sums.value[rows, j] + (rounded + 2.0 * away + underflown) <= 0.0
 
     def _off(self, value: Floats, exact: BoolArray, drift: Floats, total: Floats, count: Int64Array) -> Floats:
-        """How far a run is from sums: by dust beside a 0 where they are exact, and elsewhere by what is rounded."""
+        """Bound how far a run is from sums: by dust beside a 0 where they are exact, elsewhere by what is rounded."""
         is_zero = (value == 0.0).any(axis=0) if len(exact) == 1 else value == 0.0
         dust = np.where(is_zero, self._dust(drift, count), 0.0)
         return np.where(exact, dust, drift + self._rounded(total + drift, count))
@@ -251,7 +251,7 @@ class InRuns:
         return Rows(value.T, np.zeros((1, width)))
 
     def score_error(self, query: Rows, key: Rows, score_root: int) -> tuple[float, bool]:
-        """How far a score of these queries and keys may be off, and whether all are exact.
+        """Bound how far a score of these queries and keys may be off, and say whether all are exact.
 
         They are divided before or after, or both factors by the fourth root. Scores that are 0 stay 0.
         """
@@ -271,23 +271,23 @@ class InRuns:
         return error, False
 
     def decides(self, gap: Floats, error: float, exact: bool, count: Int64Array, length: int) -> BoolArray:
-        """Which heads' outputs are known whose `count` top scores lead by `gap` and are off by at most `error`."""
+        """Decide which heads' outputs are known: `count` top scores lead by `gap`, all off by at most `error`."""
         lead = (gap - 2.0 * error) * (1.0 - 4.0 * self.unit) >= GAP
         lead &= (count == length) | (4.0 * length * self._tau() <= self.format.finest / 4.0)  # (iv) of Theorem R12
         is_power_of_two = count & (count - 1) == 0
         return lead & ((count == 1) | (exact & is_power_of_two))
 
     def weight_of_others(self, gap: float, error: float, count: Int64Array, length: int) -> float:
-        """How much all rows below the top ones may weigh together, where queries have so many top ones."""
+        """Bound what all rows below the top ones weigh together, where queries have so many top ones."""
         del gap, error
         return 0.0 if (count == length).all() else 4.0 * length * self._tau()
 
     def _tau(self) -> float:
-        """H5 (c): half of what a row weighs at most whose score is 120 or more below the top one."""
+        """Return tau of H5 (c): a row whose score is 120 or more below the top one weighs at most twice as much."""
         return max(2.0**-173, 2.0 * self.unit * self.smallest)  # e^-120 < 2^-173, and the least subnormal number
 
     def _fits(self, matrix: Floats) -> BoolArray:
-        """Of which columns the entries are numbers of the format, `[m]`."""
+        """Decide for each column whether all its entries are numbers of the format, `[m]`."""
         size, lows = np.abs(matrix), low(matrix)
         most = self.most / 8.0 if self.unit <= UNIT else self.most  # of float64 itself with room for what is added here
         inside = size <= most * lows
@@ -295,11 +295,11 @@ class InRuns:
         return ((matrix == 0.0) | inside).all(axis=0)
 
     def _in_range(self, unit: Floats, total: Floats) -> BoolArray:
-        """Whether no partial sum overflows, or is so small that it may be flushed."""
+        """Decide whether no partial sum overflows, or is so small that it may be flushed."""
         return (unit >= self.smallest) & (total <= self.largest)
 
     def _absorbs(self, unit: Floats, drift: Floats, count: Int64Array) -> BoolArray:
-        """Whether sums of so many multiples of the unit absorb what their terms may be off by, in finer formats too.
+        """Decide whether sums of so many multiples of a unit absorb what their terms are off by, in finer formats too.
 
         (i) of Theorem R12: 16 (n + 1) lambda u <= 2^e v, (n + 2) u < 1/4 and D < 2^(e - 3) v, with v = `finest`.
         """
@@ -318,7 +318,7 @@ class InRuns:
         return np.where(drift > 0.0, rounded + underflown, 0.0) * SLACK
 
     def _rounded(self, sizes: Floats, count: Int64Array) -> Floats:
-        """How far two evaluations of sums may be apart, one in the format and one in float64.
+        """Bound how far two evaluations of sums are apart, one in the format and one in float64.
 
         As Lemma T1 with u + 2^-53: a term is converted, multiplied, and passes at most n + 1 sums. What underflows is
         2 lambda at each of these 2 (n + 1) operations (H1), with a factor below 2 behind it, in either evaluation.
@@ -382,7 +382,7 @@ class _Sums:
         return sizes
 
     def needs(self, j: int, rows: Int64Array) -> Floats:
-        """How many units the sums of some rows need in column j, in units of each row by itself, `[rows]`."""
+        """Return how many units the sums of some rows need in column j, in units of each row by itself, `[rows]`."""
         chosen = np.flatnonzero(self.matrix[:, j])
         x, weight, value = self.x.value[np.ix_(rows, chosen)], self.matrix[chosen, j], self.value[rows, j]
         added = [np.full((len(rows), 1), 0.0 if self.shift is None else self.shift[j])]
@@ -399,12 +399,12 @@ class _Sums:
 
 
 def _is_dust(x: Rows) -> BoolArray:
-    """Which columns are 0 in all rows, and off in some run."""
+    """Decide which columns are 0 in all rows, and off in some run."""
     return (x.off > 0.0).any(axis=0) & (x.value == 0.0).all(axis=0)
 
 
 def _need(sizes: Floats, value: Floats, unit: Floats) -> Floats:
-    """How many units all positive terms have, or all negative ones, given the sum of all sizes and that of all terms.
+    """Return how many units the positive terms have, or the negative ones, given the sums of sizes and of terms.
 
     Where so many units are exact in float64 it is half of both together; no partial sum is larger.
     """

@@ -59,7 +59,7 @@ class Shared:
     logits: Enclosure
 
     def judged(self, kinds: Int64Array) -> Iterator[tuple[Int64Array, Int64Array, Enclosure]]:
-        """One context of each kind with each logits, to be judged for all that are like it.
+        """Yield one context of each kind with each logits, to be judged for all that are like it.
 
         Args:
             kinds: Numbers that are equal where the same is asked of a context, of all contexts of the task.
@@ -106,7 +106,7 @@ def integer_logits(model: Model, contexts: Int64Array, arithmetic: InRuns | InRe
 
 
 def known_logits(model: Model, contexts: Int64Array, arithmetic: InRuns | InReals) -> Iterator[Shared]:
-    """As `integer_logits`, but nothing where those of a few contexts from everywhere are all unknown."""
+    """Enclose logits, but none at all where those of a few contexts from everywhere are all unknown."""
     if refusal(model) or not len(contexts):
         return
     some = np.unique(np.linspace(0, len(contexts) - 1, min(len(contexts), _SAMPLE)).astype(np.int64))
@@ -116,7 +116,7 @@ def known_logits(model: Model, contexts: Int64Array, arithmetic: InRuns | InReal
 
 
 def refusal(model: Model) -> str:
-    """Why nothing can be said of the logits of a model without rounding; empty if something may.
+    """Say why nothing is known of the logits of a model without rounding; empty if something may be.
 
     What a model or a block has beside what is known here is refused, so that no new option is passed over.
     """
@@ -177,7 +177,7 @@ def _chunks(model: Model, contexts: Int64Array, arithmetic: InRuns | InReals) ->
 
 
 class _NothingKnownError(Exception):
-    """Of no context it is known what a head reads on whose values the logits depend."""
+    """What a head reads, on which the logits depend, is known of no context."""
 
 
 def _nothing_known(model: Model, start: int, count: int) -> Shared:
@@ -189,7 +189,7 @@ def _nothing_known(model: Model, start: int, count: int) -> Shared:
 
 @dataclass(frozen=True)
 class _Reads:
-    """What heads read, by the pattern of a context.
+    """The positions that heads read, by the pattern of a context.
 
     Args:
         pattern: Which pattern each context has, `[T]`.
@@ -206,7 +206,7 @@ class _Reads:
 
 @dataclass(frozen=True)
 class _Step:
-    """What has to be computed of a block.
+    """The part of a block that has to be computed.
 
     Args:
         place: Of the block.
@@ -226,7 +226,7 @@ class _Step:
 
     @property
     def written_of_read(self) -> Int64Array:
-        """Where the columns that are written are among those that are read, which a skip connection adds."""
+        """Return where the columns that are written stand among those that are read, which a skip connection adds."""
         return np.searchsorted(self.read, self.written)
 
 
@@ -247,7 +247,7 @@ class _Source:
     positions: Places
 
     def column(self, positions: Int64Array) -> Int64Array:
-        """Where positions are in `cells`; 0 for those that are not read."""
+        """Return where positions are in `cells`; 0 for those that are not read."""
         column = np.zeros(max(int(positions.max(initial=0)), *self.positions) + 1, dtype=np.int64)
         column[list(self.positions)] = np.arange(len(self.positions))
         return column[positions]
@@ -281,7 +281,7 @@ class _Chunk:
         self._known: dict[tuple[int, tuple[int, ...], Places], _Reads] = {}
 
     def last_rows(self) -> tuple[Rows, Int64Array]:
-        """Return the distinct last rows, as far as the logits read them, and which of them each context has, `[T]`."""
+        """Return the columns of the distinct last rows that logits read, and which of them each context has, `[T]`."""
         rows, cells = self._stream(len(self.model.blocks), self._read_out, (self.length - 1,))
         rows, cells = merged(rows, cells)
         return rows, cells[:, 0]
@@ -367,7 +367,7 @@ class _Chunk:
         return _Step(place, np.flatnonzero(read), columns, positions, chosen, reads)
 
     def _is_whole(self, place: int) -> bool:
-        """Whether all of a block has to be computed, since it might overflow elsewhere."""
+        """Decide whether all of a block has to be computed, since it might overflow elsewhere."""
         return self.boxes.first_overflow <= len(self.model.blocks) and place > _last_attention(self.model)
 
     def _needed(self, step: _Step) -> Places:
@@ -382,6 +382,7 @@ class _Chunk:
         return tuple(np.unique(np.concatenate(needed)).tolist())
 
     def _embedded(self, columns: Int64Array, positions: Places) -> tuple[Rows, Int64Array]:
+        """Return the distinct rows of tokens and positions, of some columns, and which of them are where."""
         model, exact = self.model, self.arithmetic.exact
         at = np.array(positions, dtype=np.int64)
         places, tokens = model.W_pos[at][:, columns], model.W_E[:, columns]
@@ -511,7 +512,7 @@ def _last_attention(model: Model) -> int:
 def _looked(
     query: Floats, key: Floats, cells: Int64Array, asks: Int64Array, allowed: BoolArray, root: float
 ) -> tuple[Int64Array, Int64Array, Floats]:
-    """Where the top scores are `[n, I, k]`, how many there are, and by how much they lead `[n, I]`."""
+    """Return where the top scores are `[n, I, k]`, how many there are, and by how much they lead `[n, I]`."""
     found, counts, gaps = [], [], []
     step = max(1, _ENTRIES // max(1, len(asks) * cells.shape[1] * max(1, query.shape[1])))
     for start in range(0, len(cells), step):

@@ -42,7 +42,7 @@ class Rows:
         return Rows(self.value.T[chosen].T, self.off[:, chosen])
 
     def size(self) -> Floats:
-        """Upper bounds of the absolute values of each column, `[d]`."""
+        """Return upper bounds of the absolute values of each column, `[d]`."""
         return (largest(self.value) + self.off.max(axis=0, initial=0.0)) * SLACK
 
 
@@ -100,7 +100,7 @@ def low(x: Floats) -> Floats:
 
 
 def units(x: Floats) -> Floats:
-    """Of each column the largest power of two that divides all its entries; infinity where all are 0, `[d]`."""
+    """Return the largest power of two that divides all entries of a column; infinity where all are 0, `[d]`."""
     if not x.size:
         return np.full(x.shape[1], np.inf)
     if np.abs(x).max() < 2.0**62:
@@ -189,7 +189,7 @@ def average(x: Rows, reads: Int64Array) -> Floats:
 
 
 def furthest(x: Rows, reads: Int64Array) -> Floats:
-    """How far the rows that are read are off at most, `[1, d]` or `[Q, d]`."""
+    """Return how far the rows that are read are off at most, `[1, d]` or `[Q, d]`."""
     return x.off if len(x.off) == 1 else x.off[reads].max(axis=1)
 
 
@@ -199,7 +199,7 @@ def largest(x: Floats) -> Floats:
 
 
 def in_units(x: Floats, unit: Floats) -> Floats:
-    """How many units each entry is; 0 for 0, whose unit is infinite."""
+    """Return how many units each entry is; 0 for 0, whose unit is infinite."""
     return np.where(x != 0.0, np.abs(x) / np.where(x != 0.0, unit, 1.0), 0.0)
 
 
