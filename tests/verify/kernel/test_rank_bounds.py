@@ -88,6 +88,8 @@ def test_bounds_of_small_vocabularies_are_those_that_are_counted_by_hand() -> No
     wide, places = np.eye(4, 64), np.eye(3, 64, k=8)
     # Four contexts that end alike: four functions of their first token, one of which is constant.
     assert bounded([(n, 0) for n in range(4)], wide, places[:2], with_skip=True)[0] == 4
+    # Nine contexts that end alike: of 3 + 3 - 1 functions each of two heads adds all but the constant.
+    assert bounded([(*pair, 0) for pair in np.ndindex(3, 3)], wide, places, with_skip=True, heads=2)[0] == 1 + 2 * 4
     # Differences of three tokens, 2, and of three positions, 2, beside three last tokens.
     assert bounded(list(np.ndindex(3, 3, 3)), wide[:3], places, with_skip=True)[0] == 7
     # The rows are sums of a token (n, 1) and a position (s, 1), which differ by multiples of (1, 0).
