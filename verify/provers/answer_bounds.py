@@ -173,6 +173,7 @@ class _Bounds:
         if task.values is not None:
             distance = abs(outputs - task.values[rows])
             self.losses[0, rows] = np.maximum(0.0, distance.lower().max(axis=1))
+            # The upper end: that no distance is larger than the lower one is not known.
             self.losses[1, rows] = distance.upper().max(axis=1)
         else:
             modes = task.modes(rows)
@@ -181,6 +182,7 @@ class _Bounds:
         if task.observed is not None:
             found = empirical_divergence(outputs, task.observed.take(rows))
             self.empirical[0, rows], self.empirical[1, rows] = found.midpoint, found.radius
+        # Of longer precisions the outputs are known less their largest alone: these are no logits.
         if self.keep_outputs and precision in _SHORT:
             radius = np.broadcast_to(outputs.radius, outputs.shape)  # one number where all have it
             self.kept[0][contexts], self.kept[1][contexts] = outputs.midpoint[like], radius[like]
@@ -315,11 +317,15 @@ def _enclosures(model: Model, parts: Sequence[_Bounds]) -> Iterator[tuple[str, i
 
 
 def _held(margins: Bounds, losses: Bounds, target: str, tolerance: float) -> BoolArray:
+    # The ends that prove it: the least margin, above 0 because a tie is no answer, and of a law the largest loss,
+    # which its mode says nothing of.
     right = margins[0] > 0.0
     return right if target == "labels" else right & (losses[1] <= tolerance)
 
 
 def _wrong(margins: Bounds, losses: Bounds, target: str, tolerance: float) -> BoolArray:
+    # The ends that prove it: the largest margin, where a tie is wrong too, or the least loss of a law. The others leave
+    # it open.
     wrong = margins[1] <= 0.0
     return wrong if target == "labels" else wrong | (losses[0] > tolerance)
 
@@ -331,6 +337,7 @@ def _divergences(
     laws = task.laws
     if laws is None:
         exact = label_divergence(outputs, task.classes[rows])
+        # The upper end from above: the lower one bounds nothing.
         return np.stack([np.maximum(0.0, exact.lower()), exact.upper()])
     above = quadratic_divergence_bound(outputs, laws[rows])
     below = np.zeros_like(above)
@@ -338,6 +345,7 @@ def _divergences(
     wanted = two_sided or criterion.asked == "at-most"
     if wanted or not bool((above < min(_SMALL_DIVERGENCE, criterion.tolerance)).all()):
         exact = divergence(outputs, laws[rows])
+        # The upper end from above: the lower one bounds nothing.
         above, below = np.minimum(above, exact.upper()), np.maximum(0.0, exact.lower())
     return np.stack([below, above])
 
@@ -352,9 +360,11 @@ def margin_upper(outputs: Enclosure, modes: BoolArray) -> Float64Array:
     Returns:
         The bounds, `[T]`.
     """
+    # The least of all modes: one that wins is not enough for a law of several.
     least_mode = np.where(modes, outputs.upper(), np.inf).min(axis=1)
     largest_other = np.where(modes, -np.inf, outputs.lower()).max(axis=1)
     with np.errstate(all="ignore"):
+        # Without `up` the bound is below the margin where the difference was rounded down.
         gap = up(least_mode - largest_other)
     # A difference of float64 is 0 only if they are equal, so the comparison itself is exact.
     return np.where(least_mode <= largest_other, np.minimum(0.0, gap), gap)

@@ -30,6 +30,7 @@ def figures(task: AnyTask, criterion: Criterion, answers: Answers) -> dict[str, 
     held, wrong = answers.held(task.target, criterion.tolerance), answers.wrong(task.target, criterion.tolerance)
     values: dict[str, Number] = {"contexts": len(held), "held": int(held.sum()), "wrong": int(wrong.sum())}
     if held.any() and task.target != "values":
+        # The least: it is said of every context that is held.
         values["margin_lower"] = float(answers.margin_lower[held].min())
         if not 0.0 < values["margin_lower"] < _LARGEST:  # where every token is a mode of every context, there is none
             del values["margin_lower"]
@@ -120,12 +121,14 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
         places = sorted(named)
         if float(answers.margin_upper[places].min()) < stored["margin_lower"]:
             return checked(Verdict.REFUTED, "the stored margin is larger than the least one")
+        # Without this any margin that is not refuted would be proved.
         if not stored["margin_lower"] <= float(answers.margin_lower[places].min()):
             return checked(Verdict.UNDECIDED, "the stored margin does not follow from the enclosure")
     if "max_upper" in stored:
         lower, _ = answers.mean_loss()
         if float(answers.loss_lower.max()) > stored["max_upper"] or lower > stored["mean_upper"]:
             return checked(Verdict.REFUTED, "a loss is larger than the stored bound")
+        # Both bounds: without the one of the mean, or of the largest, any number in its place would follow.
         known = (
             "max_upper" in own and own["max_upper"] <= stored["max_upper"] and own["mean_upper"] <= stored["mean_upper"]
         )

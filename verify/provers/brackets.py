@@ -35,10 +35,12 @@ def compare_ranks(statement: Statement, lower: int, upper: int, all_weights: int
     def checked(verdict: Verdict, reason: str) -> StatementCheck:
         return StatementCheck(statement.id, verdict, reason, values)
 
+    # Both ends: a rank that is surely another one is refuted, and not only open.
     if stored["lower"] > upper:
         return checked(Verdict.REFUTED, f"the rank is at most {upper}")
     if min(stored["upper"], stored["all_weights_upper"]) < lower:
         return checked(Verdict.REFUTED, f"the rank is at least {lower}")
+    # All three: without one of them any number in its place would follow.
     if stored["lower"] <= lower and upper <= stored["upper"] and all_weights <= stored["all_weights_upper"]:
         return checked(
             Verdict.PROVED, f"{method}: a rank from {lower} to {upper}, of all weights at most {all_weights}"

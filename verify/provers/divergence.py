@@ -50,6 +50,7 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
     if task is None:
         return StatementCheck(DIVERGENCE, Verdict.REFUTED, "vectors have no distributions", {})
     occurrences = int(task.counts.totals().sum())
+    # Without this the mean would be one over other weights than the statement says.
     if statement.values["occurrences"] != occurrences:
         reason = f"the contexts have {occurrences} occurrences, not {statement.values['occurrences']}"
         return StatementCheck(DIVERGENCE, Verdict.REFUTED, reason, {})
@@ -66,6 +67,7 @@ def widened(lower: float, upper: float) -> tuple[float, float]:
     if not 0.0 < width < math.inf:
         return lower, upper
     grid = max(math.ldexp(1.0, math.frexp(width)[1] - 3), math.ulp(0.0))  # of a subnormal width it would be 0
+    # Without its own width above, the interval does not follow on a machine that rounds otherwise.
     return max(0.0, math.floor((lower - width) / grid) * grid), math.ceil((upper + width) / grid) * grid
 
 

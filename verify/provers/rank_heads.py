@@ -57,6 +57,7 @@ def check_rank(statement: Statement, evaluation: OnContexts, *, with_skip: bool)
     if with_skip and not model.reads_tokens:
         return StatementCheck(statement.id, Verdict.REFUTED, "a model of vectors has no skip connection", {})
     columns = features.shape[1] + (model.d_model if with_skip else 0)
+    # Without this the rank may be that of another matrix.
     if statement.values["columns"] != columns:
         return StatementCheck(statement.id, Verdict.REFUTED, f"the matrix has {columns} columns", {})
     evaluation.progress("rank", None, _stage(features, with_skip))

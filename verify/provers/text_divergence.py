@@ -69,6 +69,7 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
     facts = task.facts
     if facts is None or answers.empirical is None:
         return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, "vectors have no text", {})
+    # Without this the mean would be one over other weights than the statement says.
     if stored["occurrences"] != _occurrences(facts):
         reason = f"the text has {_occurrences(facts)} occurrences of contexts, not {stored['occurrences']}"
         return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, reason, {})
@@ -103,5 +104,7 @@ def _occurrences(task: Task) -> int:
 def _mean_over_occurrences(task: Task, empirical: Enclosure) -> tuple[float, float]:
     """Enclosure of the mean divergence; counts and their sum are integers up to 2^53, exact in float64."""
     weights = np.concatenate([task.counts.totals(), task.tail_counts.totals()]).astype(np.float64)
+    # Without the weights a rare context counts as much as a frequent one.
     mean = total(empirical * weights, 0) / float(_occurrences(task))
+    # The upper end from above: the lower one bounds nothing.
     return max(0.0, float(mean.lower())), float(mean.upper())
