@@ -565,7 +565,7 @@ def test_divergences_are_those_of_laws():
     labels = Subject("a" * 64, "b" * 64, "labels", "table", COUNTS)
     answers = Statement(ANSWERS, "", {**VALUES[ANSWERS], "guess_held": 1})
     certificate(subject=labels, statements=(answers,), witness=None)
-    with pytest.raises(InputError, match="laws"):
+    with pytest.raises(InputError, match="distributions"):
         certificate(subject=labels, statements=(answers, statement(DIVERGENCE)), witness=None)
 
 
