@@ -22,7 +22,6 @@ from tests.any_order import logits
 from tests.bigrams import KINDS, bigram_task
 from verify.forward.in_balls import logits_in_balls
 from verify.forward.ladder import decide_argmax
-from verify.provers.memorization import certify_memorization
 from verify.runs.exact_runs import exact_runs
 from verify.runs.formats import FLOAT32, FLOAT64
 
@@ -139,16 +138,6 @@ def test_the_entries_are_those_that_are_counted() -> None:
         best = packed_words_memory(task).model.parameters
         assert best == min(entries(tokens, m, kinds, 53, tokens) for m in range(1, tokens + 1))
         assert best == packed_words_parameters(task, dtype="float64")
-
-
-def test_the_certificate_says_so_and_not_of_other_labels() -> None:
-    task, other = bigram_task(8, "random", 2), bigram_task(8, "random", 2, changed=11)
-    built = packed_words_memory(task)
-    judged = certify_memorization(built.model, built.task, built.criterion)
-    assert judged.certificate.answers.values["held"] == judged.certificate.subject.sizes["contexts"]
-    wrong = certify_memorization(built.model, other).answers
-    assert np.flatnonzero(wrong.wrong("labels", 0.0)).tolist() == [11]
-    assert int(wrong.held("labels", 0.0).sum()) == 63
 
 
 def test_a_bit_that_is_not_taken_is_found_out() -> None:
