@@ -37,7 +37,7 @@ again = of("byheart/hosts/exported_folder.py", "tests/byheart/hosts/test_exporte
 
 MUTANTS = [
     again("if stored != expected:", "if False:", "an export may have any card"),
-    again('if type(found["held"]) is not int or found["held"] < 0:', "if False:", "a run may hold anything"),
+    again("if type(found[each]) is not int or found[each] < 0:", "if False:", "a run may hold anything"),
     again(
         "if foreign := [name for name in files_of(folder) if not (again / name).is_file()]:",
         "if foreign := []:",

@@ -33,8 +33,9 @@ from verify.certificates.certificate import (
     Witness,
     held_mask,
     mask_text,
+    said_of_runs,
 )
-from verify.certificates.headline import answer
+from verify.certificates.headline import Outcome, answer
 from verify.kernel.verdicts import BadInputError
 from verify.verdict import Verdict
 
@@ -633,3 +634,12 @@ def test_a_statement_says_its_format_and_what_it_rests_on(id, named, said):
     assert said in words
     if id == RUNS:
         assert words.startswith("In every float32 run (each operation in float32") and "at most 4 units" in words
+
+
+def test_of_the_answer_to_another_question_nothing_is_said_of_runs():
+    found, subject = (
+        Outcome(Verdict.PROVED, "YES", ("a mean is small", "4 contexts")),
+        Subject("a" * 64, "b" * 64, "labels", "table", COUNTS),
+    )
+    assert said_of_runs(found, Criterion.at_most(0.25), subject, ()) is found
+    assert said_of_runs(found, Criterion(), subject, ()).parts[0] == "a mean is small, in real arithmetic"
