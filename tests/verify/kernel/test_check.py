@@ -226,3 +226,15 @@ def test_what_is_asked_is_printed(change: dict[str, object], said: str, tmp_path
     code, text = outcome(folders.rewritten(tmp_path, data))
     last = text.splitlines()[-1]
     assert code == 0 and said in last and last.endswith(": yes.")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("target", "laws"), ("origin", "own"), ("parameters", 33), ("outputs", 5), ("contexts", 4)]
+)
+def test_another_subject_than_that_of_the_files_is_not_proved(name: str, value: str | int, tmp_path: Path) -> None:
+    folder = folders.lookup(tmp_path)
+    data = folders.certificate(folder)
+    part = data["subject"] if isinstance(value, str) else data["subject"]["sizes"]
+    same = part[name] == value
+    part[name] = value
+    assert (folders.code(folders.rewritten(folder, data)) == 0) == same
