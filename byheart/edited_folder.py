@@ -61,7 +61,7 @@ _COPIED = (".json", ".txt", ".model", ".jinja")  # tokenizers and how to generat
 
 
 def has_one_width(config: Mapping[str, Any]) -> bool:
-    """Whether the host has one number of neurons for all layers, so that the others need neurons of zeros."""
+    """Whether the host needs the same number of neurons in all layers, so that layers are padded with zeros."""
     return config.get("model_type") in {*_FAMILIES, *_AS_LLAMA}
 
 
@@ -229,7 +229,7 @@ def decoded_by_host(folder: Path, proof: Path) -> str:
     """Return what the first line has to say of how a host decodes what was edited and kept; empty where it takes the
     argmax.
 
-    What the certificate says of that is no proof, and the files beside the weights may have changed since.
+    What the certificate says of that is not a proof, and the files beside the weights may have changed since.
 
     Args:
         folder: The folder of the host.

@@ -22,7 +22,7 @@ _TOGETHER = 4096  # contexts of a batch
 
 @dataclass(frozen=True)
 class HostRun:
-    """What one run of the host answered; a largest logit that another equals is no answer.
+    """What one run of the host answered; a largest logit that another equals is not an answer.
 
     Args:
         dtype: The type of its numbers.

@@ -169,7 +169,7 @@ def edit(
     if out is not None:
         refuse_existing(Path(out), overwrite=overwrite, reads=(source, facts, delete, keep))
         if folder is None:
-            raise InputError("out", "is given, but source is no folder of a host", "one to be written back to")
+            raise InputError("out", "is given, but source is not a folder of a host", "one to be written back to")
     if facts is None and delete is None:
         raise InputError("facts and delete", "are missing", "at least one of them")
     if to is not None and delete is None:

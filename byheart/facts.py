@@ -174,7 +174,7 @@ def memorize(
     if unknown := sorted(set(given) - set(Options.__annotations__)):
         near = difflib.get_close_matches(unknown[0], Options.__annotations__, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise InputError(unknown[0], f"is no option of memorize{hint}")
+        raise InputError(unknown[0], f"is not an option of memorize{hint}")
     if given.get("whole") is None:
         given["whole"] = learns_whole(facts, given)
     read = read_facts(facts, **{name: given.pop(name) for name in _READING & set(given)})
@@ -425,7 +425,7 @@ def _path(facts: Any) -> Path | None:
     if path.suffix.lower() in _FILES or os.path.isfile(path) or os.path.isdir(path):
         return path
     if _LIKE_A_PATH.fullmatch(facts):
-        raise InputError("facts", f"= {facts!r} is no file", "a file that is there; a text like that as bytes")
+        raise InputError("facts", f"= {facts!r} is not a file", "a file that is there; a text like that as bytes")
     return None
 
 

@@ -203,7 +203,7 @@ class Figures(TaskFigures):
         information_limit: Entries that no model does without, for all labellings or for almost all distributions.
         shared_context: Of vectors: whether all examples have one context.
         query_dim: d_qk of one layer of attention.
-        blocks: The kinds of the blocks, where the model is no single attention.
+        blocks: The kinds of the blocks, where the model is not a single attention.
         outputs: Entries of an output.
         parameters: Entries of all tensors.
         front_end: How the attention patterns were made.

@@ -185,7 +185,7 @@ class Recitation:
         """Return the answer in one line.
 
         Args:
-            of_runs: Whether every run of the type was asked for, so that real arithmetic alone is no answer.
+            of_runs: Whether every run of the type was asked for, so that real arithmetic alone is not an answer.
             run: The tokens that one run said, if there was one.
         """
         said = self.said

@@ -1,4 +1,4 @@
-"""What the theorems say to build: tasks, capacities and weights.
+"""Build what the theorems describe: tasks, capacities and weights.
 
 The names below are loaded when they are first used, so that `import constructions` is quick. A function that is named
 like its module (`constructions.attention.capacity.head_counts.capacity`) is imported from there.

@@ -32,7 +32,7 @@ class InputError(ByheartError, ValueError):
 
 
 def require_at_least(least: int, **arguments: int | None) -> None:
-    """Refuse an argument that is no integer, or too small.
+    """Refuse an argument that is not an integer, or too small.
 
     Args:
         least: The smallest value that is allowed.

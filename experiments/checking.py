@@ -103,7 +103,7 @@ def _rows(file: Path, first: str = "key") -> tuple[list[dict[str, str]], list[st
     try:
         names, *lines = [*csv.reader(io.StringIO(file.read_text(encoding="utf-8")), strict=True)] or [[]]
     except (OSError, ValueError, csv.Error) as error:
-        raise FileFormatError(f"{file} is no table: {error}") from None
+        raise FileFormatError(f"{file} is not a table: {error}") from None
     said = [] if first in names else [f"column {first} is missing"]
     said += [f"column {name} stands there twice" for name, times in Counter(names).items() if times > 1]
     said += [

@@ -139,7 +139,7 @@ def read_figure(out: Path, figure: Figure) -> Drawn:
     try:
         _ = drawn.svg(), drawn.findings  # a table that cannot be drawn is refused before anything is trained
     except (ArithmeticError, AttributeError, ByheartError, LookupError, MemoryError, TypeError, ValueError) as error:
-        raise FileFormatError(f"{file} is no table of {figure.name}: {error}") from None
+        raise FileFormatError(f"{file} is not a table of {figure.name}: {error}") from None
     return drawn
 
 

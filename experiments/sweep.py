@@ -354,7 +354,7 @@ def read_table(path: Path) -> list[Result]:
         rows = list(csv.DictReader(io.StringIO(Path(path).read_text(encoding="utf-8"))))
         return [read_result(row) for row in rows]
     except (OSError, TypeError, ValueError, KeyError, csv.Error) as error:
-        raise FileFormatError(f"{path} is no table of points: {error}") from None
+        raise FileFormatError(f"{path} is not a table of points: {error}") from None
 
 
 def read_result(row: Mapping[str, str]) -> Result:

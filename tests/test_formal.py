@@ -1,4 +1,4 @@
-"""The proofs in Coq compile and assume nothing of their own; what is no proof is refused; the page lists them all."""
+"""The proofs in Coq compile and assume nothing of their own; what is not a proof is refused; the page lists all."""
 
 import importlib.util
 import re

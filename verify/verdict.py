@@ -10,7 +10,7 @@ from contextvars import ContextVar
 
 
 class Verdict(enum.Enum):
-    """What a rigorous computation has established about a statement.
+    """The verdict of a rigorous computation on a statement.
 
     `PROVED` and `REFUTED` are theorems about the given data; `UNDECIDED` means that the computation was not able to
     tell, and is never success.

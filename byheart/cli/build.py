@@ -153,7 +153,7 @@ def _built_for_claim(options: argparse.Namespace, given: dict[str, Path], out: P
         raise InputError(f"--{name}", f"is {str(file)!r}, but {options.name} draws its own data{takes}")
     wrong = next((f"{name}={value}" for name, value in options.param if not isinstance(value, int)), None)
     if wrong is not None:
-        raise InputError(f"--param {wrong}", "is no integer", "NAME=INTEGER for a claim")
+        raise InputError(f"--param {wrong}", "is not an integer", "NAME=INTEGER for a claim")
     with progress_lines(options) as progress:
         return build_claim(
             claim(options.name),

@@ -91,7 +91,7 @@ def _read(options: argparse.Namespace, progress: "Progress") -> "tuple[Task | Co
         except InputError as error:
             if not error.argument.startswith("lines "):  # of a table, which contradict each other
                 raise
-            hint = f"{error.value}; --contexts reads a table whose last column is no answer"
+            hint = f"{error.value}; --contexts reads a table whose last column is not an answer"
             raise InputError(error.argument, hint, error.expected) from None
         return given.facts, given.said, given.left_out
     for name in _OF_ANSWERS:

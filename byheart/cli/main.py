@@ -56,7 +56,7 @@ def _answered(words: Sequence[str]) -> int:
     if not words[0].startswith("-") and words[0] not in COMMANDS:
         near = get_close_matches(words[0], COMMANDS, n=1)
         meant_one = f"; did you mean {near[0]}?" if near else f", expected one of {', '.join(COMMANDS)}"
-        complain(f"{words[0]!r} is no command{meant_one}")
+        complain(f"{words[0]!r} is not a command{meant_one}")
         return BAD_USAGE
     options = argparse.Namespace()
     try:

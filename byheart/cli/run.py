@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _require_one_use(options: argparse.Namespace) -> None:
-    """Refuse what is no folder of ours, and options of the record beside a folder."""
+    """Refuse what is not a folder of ours, and options of the record beside a folder."""
     from constructions.errors import InputError
 
     if options.folder is not None:

@@ -30,7 +30,7 @@ def unpickled(path: Path, key: str | None = None) -> dict[str, Any]:
 
     Raises:
         InputError: There is no torch, no such key, or a key is needed; names those that hold tensors.
-        FileFormatError: The file is damaged, or holds what is no number or text.
+        FileFormatError: The file is damaged, or holds what is not a number or text.
     """
     try:
         import torch

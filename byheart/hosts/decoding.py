@@ -218,7 +218,7 @@ def _effect(name: str, value: Any, asked: DecodedFacts) -> str:
     if name in _NO_EFFECT:
         return ""
     if name == _PADS:
-        return "" if type(value) is int else "is no token"
+        return "" if type(value) is int else "is not a token"
     if name in _FLAGS:
         return "" if type(value) is bool else "is not true or false"
     if name == _ENDS:
@@ -234,7 +234,7 @@ def _effect(name: str, value: Any, asked: DecodedFacts) -> str:
 
 def _ends(value: Any, asked: DecodedFacts) -> str:
     if not all(type(token) is int for token in _tokens(value)):
-        return "is no token"
+        return "is not a token"
     ends = set(_tokens(value))
     cut = sum(not ends.isdisjoint(answer[:-1]) for _, answer in asked.answers)
     return f"ends {counted(cut, 'answer')} early" if cut else ""
@@ -242,7 +242,7 @@ def _ends(value: Any, asked: DecodedFacts) -> str:
 
 def _cuts(name: str, value: Any, asked: DecodedFacts) -> str:
     if type(value) is not int:
-        return "is no number of tokens"
+        return "is not a number of tokens"
     before = name == "max_length"
     if before and value == _USUAL_LENGTH:
         return ""

@@ -74,7 +74,7 @@ class GGUFFile:
         data = np.memmap(path, dtype=np.uint8, mode="r") if path.stat().st_size else np.zeros(0, dtype=np.uint8)
         header = _Header(path, data)
         if header.bytes(4) != _MAGIC:
-            raise FileFormatError(f"{path} is no file of GGUF: it does not begin with {_MAGIC.decode()}")
+            raise FileFormatError(f"{path} is not a file of GGUF: it does not begin with {_MAGIC.decode()}")
         if (version := header.scalar(4)) not in _VERSIONS:
             raise FileFormatError(f"{path} is GGUF of version {version}, expected one of {_VERSIONS}, little-endian")
         counts = header.scalar(10), header.scalar(10)
@@ -417,7 +417,7 @@ def tokenizer_json(file: GGUFFile) -> str:
     ]  # fmt: skip
     begins = file.fields.get("tokenizer.ggml.bos_token_id") if file.fields.get("tokenizer.ggml.add_bos_token") else None
     if begins is not None and not (type(begins) is int and begins < len(tokens)):
-        raise FileFormatError(f"{file.path} has tokenizer.ggml.bos_token_id = {begins!r}, which is no token")
+        raise FileFormatError(f"{file.path} has tokenizer.ggml.bos_token_id = {begins!r}, which is not a token")
     return json.dumps({
         "version": "1.0",
         "truncation": None,

@@ -394,5 +394,5 @@ def _configuration(weights: Path, config: Mapping[str, Any] | Path | str | None)
         return GGUFFile.read(weights).configuration()
     path = weights.with_name(CONFIG_FILE) if config is None else Path(config)
     if not path.is_file():
-        raise InputError(path, "is no file", f"the configuration that says what the tensors of {weights} compute")
+        raise InputError(path, "is not a file", f"the configuration that says what the tensors of {weights} compute")
     return json_object(path, "an object with the options of a model")

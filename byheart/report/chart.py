@@ -113,7 +113,7 @@ def histogram(
     log: bool,
     share: bool = False,
 ) -> str:
-    """How often values fall where, one set of bars per group, drawn over each other.
+    """Draw a histogram with one set of bars per group, one over the other.
 
     Args:
         groups: Name, values and style of each group; values that are not finite, or not positive where `log`, are left

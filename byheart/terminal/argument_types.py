@@ -12,7 +12,7 @@ def count(text: str) -> int:
     try:
         number = int(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no integer") from error
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer") from error
     if abs(number) > LARGEST_COUNT:
         raise argparse.ArgumentTypeError(f"{text} is too large, expected at most {LARGEST_COUNT}")
     return number
@@ -25,7 +25,7 @@ def bound(text: str) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no bound, expected a number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a bound, expected a number above 0")
     return number
 
 
@@ -50,7 +50,7 @@ def parameter(text: str) -> tuple[str, int | Fraction]:
             return name, Fraction(value)
     except (ValueError, ZeroDivisionError) as error:
         expected = f"NAME=NUMBER: an integer of at most {LARGEST_COUNT}, a decimal or a quotient, without an exponent"
-        raise argparse.ArgumentTypeError(f"{text!r} is no parameter, expected {expected}") from error
+        raise argparse.ArgumentTypeError(f"{text!r} is not a parameter, expected {expected}") from error
 
 
 def share(text: str) -> Fraction:
@@ -60,4 +60,4 @@ def share(text: str) -> Fraction:
             raise ValueError
         return Fraction(text)
     except (ValueError, ZeroDivisionError) as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number, expected a share in (0, 1]") from error
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number, expected a share in (0, 1]") from error

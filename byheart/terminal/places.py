@@ -6,7 +6,7 @@ from shlex import quote
 
 
 def require_folder(folder: Path, *, beside: bool = False) -> None:
-    """Refuse what is no folder of ours, and say of a model, which has no certificate yet, how it gets one.
+    """Refuse what is not a folder of ours, and say of a model, which has no certificate yet, how it gets one.
 
     Args:
         folder: What was named.

@@ -107,7 +107,7 @@ def _run(place: str, option: str, typed: str) -> dict[str, Any]:
     """Return what a Python file defines; what it prints goes to standard error."""
     path = Path(place)
     if not path.is_file():
-        raise InputError(option, f"is {typed!r}, but {path} is no file")
+        raise InputError(option, f"is {typed!r}, but {path} is not a file")
     try:
         with redirect_stdout(sys.stderr):
             return runpy.run_path(place)

@@ -148,7 +148,7 @@ def numbers(answer: str, count: int | None = None) -> list[tuple[Number, str]]:
     Names before a sign of equality, units, and brackets around the whole are left out.
 
     Raises:
-        InputError: One of them is no number, or there are others than `count`.
+        InputError: One of them is not a number, or there are others than `count`.
 
     Example:
         >>> [text for _, text in numbers("w = (log 3, 2 * log(3))")]
@@ -184,7 +184,7 @@ def contexts_of(answer: str) -> list[list[int]]:
 
 
 def _agrees(given: Number, text: str, right: Number) -> bool:
-    """Whether a number is right: equal, or a decimal that is the right number rounded, where that is no integer."""
+    """Whether a number is right: equal, or a decimal that is the right number rounded, where that is not an integer."""
     if isinstance(given, Fraction) and given == right:
         return True
     if _is_rounded(text, right):
@@ -248,7 +248,7 @@ def _heads_of_nine(answer: str) -> str:
     """Judge a number of heads by the certified ranks of nine contexts."""
     ((heads, text),) = numbers(answer, 1)
     if heads != int(heads) or not 0 <= heads <= 16:
-        return f"{text} is no number of heads that nine contexts may need"
+        return f"{text} is not a number of heads that nine contexts may need"
     ranks = [capacity(np.array(_NINE), d_model=64, d_head=64, n_heads=n) for n in (int(heads), max(int(heads) - 1, 0))]
     if ranks[0].rank_upper < 9:
         return f"{text} heads give rank {ranks[0].rank_upper} at most"
@@ -510,7 +510,7 @@ def _large_terms_without_rounding(answer: str) -> str:
     if positive <= 2**24:
         return f"the positive part is {positive}, which is not larger than 2^24"
     if any(int(np.float32(term)) != term for term in terms):
-        return "an integer is no float32 number"
+        return "an integer is not a float32 number"
     for place, (rounded, exact) in enumerate(zip(_float32_sums(terms), accumulate(terms), strict=True), start=1):
         if rounded != exact:
             return f"the sum of the first {place} is {exact}, and rounded to {rounded:.0f}"

@@ -174,7 +174,7 @@ def basis_condition(front_end: ExactFrontEnd, contexts: Int64Array, targets: fmp
 
     Raises:
         InputError: Targets or an unembedding that do not fit the contexts, or contexts that are no tokens.
-        HypothesisError: A score that is no integer multiple of ln 2.
+        HypothesisError: A score that is not an integer multiple of ln 2.
 
     Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 1 (proof).
 

@@ -1,1 +1,1 @@
-"""What edits a trained model: one neuron for each fact, and what it writes into the stream."""
+"""Edit a trained model by one neuron per fact, which writes into the stream."""

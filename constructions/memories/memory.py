@@ -1,4 +1,4 @@
-"""What every memory says of itself: what it needs, what it costs, and how its weights are built.
+"""The interface of every memory: its needs, its cost, and how its weights are built.
 
 A memory is one file: in `constructions/memories/menu/`, where it is found by its folder, or anywhere else.
 

@@ -1,1 +1,1 @@
-"""What holds it: the weights, in float64 and in rationals, their files, and what they compute."""
+"""Models: their weights in float64 and in rationals, their files, and what they compute."""

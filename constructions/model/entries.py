@@ -1,4 +1,4 @@
-"""What a model stores, counted in four ways: nothing is free because it is tied, fixed, or 0.
+"""Count the entries that a model stores, in four ways; tied, fixed and zero entries are counted too.
 
 Page: docs/folds.md
 """

@@ -53,7 +53,7 @@ def exact_features(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
 
     Raises:
         InputError: Contexts that are not tokens of this front end.
-        HypothesisError: A score that is no integer multiple of ln 2.
+        HypothesisError: A score that is not an integer multiple of ln 2.
         ResourceError: Scores of a context that differ by more than 2^24 ln 2.
 
     Source: Dana, Pydi, Chevaleyre (2024), section 2.
@@ -88,7 +88,7 @@ def exact_logits(network: Model, contexts: Int64Array) -> fmpq_mat:
 
     Raises:
         InputError: Contexts that are not tokens of this network, or a model of another shape.
-        HypothesisError: A score that is no integer multiple of ln 2.
+        HypothesisError: A score that is not an integer multiple of ln 2.
         ResourceError: Scores of a context that differ by more than 2^24 ln 2.
 
     Example:

@@ -242,9 +242,9 @@ def as_rationals(values: Any) -> fmpq_mat:
     try:
         rows = [list(row) for row in (values.tolist() if isinstance(values, np.ndarray) else values)]
     except TypeError as error:
-        raise InputError("values", "is no matrix", "a non-empty list of rows") from error
+        raise InputError("values", "is not a matrix", "a non-empty list of rows") from error
     if not rows or any(len(row) != len(rows[0]) for row in rows):
-        raise InputError("values", "is no matrix", "a non-empty list of rows of one length")
+        raise InputError("values", "is not a matrix", "a non-empty list of rows of one length")
     return fmpq_mat(len(rows), len(rows[0]), [_rational(entry) for row in rows for entry in row])
 
 

@@ -288,7 +288,7 @@ class Model:
         metadata, tensors = load_tensors(path)
         if not isinstance(metadata, dict) or metadata.get("format") != FORMAT or metadata.get("version") != VERSION:
             raise FileFormatError(
-                f"{path} is no model of version {VERSION}: build it again with this version of byheart "
+                f"{path} is not a model of version {VERSION}: build it again with this version of byheart "
                 "(`byheart memorize` or `byheart build`)"
             )
         try:

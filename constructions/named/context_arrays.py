@@ -84,7 +84,7 @@ def _require_one_shape(name: str, value: Any) -> None:
 
 
 def _length(value: Any) -> str:
-    return f"a list of length {len(value)}" if isinstance(value, list) else "no list"
+    return f"a list of length {len(value)}" if isinstance(value, list) else "not a list"
 
 
 def _numbers(name: str, array: Any) -> Float64Array:

@@ -55,7 +55,7 @@ def read_context_rows(path: str | Path, *, delimiter: str | None = None, header:
     Raises:
         FileFormatError: A file that is missing or is none of these, or rows of several lengths; names the row.
         InputError: A text whose lines have several lengths or empty cells; names the line. A delimiter or a header of
-            a file that is no text.
+            a file that is not a text.
 
     Example:
         >>> import tempfile
@@ -70,7 +70,7 @@ def read_context_rows(path: str | Path, *, delimiter: str | None = None, header:
     read = {".json": _json, ".jsonl": _json_lines, ".npy": _array, ".npz": _array}.get(path.suffix.lower())
     if read is not None:
         if delimiter is not None or header:
-            raise InputError(path, "is no text, whose cells have a delimiter or whose first line names the columns")
+            raise InputError(path, "is not a text, whose cells have a delimiter or whose first line names the columns")
         return context_rows(read(path), where=str(path))
     cells = delimiter or named_delimiter(path)
     rows, _ = rows_of_contexts(read_table(path), delimiter=cells, header=header)
@@ -164,5 +164,5 @@ def read_array(path: Path) -> Any:
     except (ValueError, EOFError, OSError) as error:
         raise FileFormatError(f"{path} is not a readable .npy file: {error}") from None
     if not isinstance(array, np.ndarray):
-        raise FileFormatError(f"{path} is no single array, expected an .npy file")
+        raise FileFormatError(f"{path} is not a single array, expected an .npy file")
     return array

@@ -42,8 +42,8 @@ def read_distributions(path: str | Path) -> Distributions:
         The distributions.
 
     Raises:
-        FileFormatError: A file that is none of these, an entry that is no number, or rows of several lengths.
-        HypothesisError: A row that is no distribution: an entry that is negative, or a sum that is not 1.
+        FileFormatError: A file that is none of these, an entry that is not a number, or rows of several lengths.
+        HypothesisError: A row that is not a distribution: an entry that is negative, or a sum that is not 1.
 
     Example:
         >>> import tempfile

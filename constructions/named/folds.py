@@ -37,7 +37,7 @@ class HandcraftedFold:
             given: Parameters by name; the others keep their default values.
 
         Raises:
-            InputError: A parameter that there is not, or that is no integer, or a size that is too small.
+            InputError: A parameter that there is not, or that is not an integer, or a size that is too small.
 
         Example:
             >>> model, fold = FOLDS["parity"].construct(bits=3)

@@ -50,7 +50,7 @@ class Made(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What a construction is made for: of a file, or drawn.
+    """The input of a construction: read from a file, or drawn at random.
 
     Args:
         name: The option of the command line, and what is in the file.
@@ -90,7 +90,7 @@ class NamedConstruction:
 
     @property
     def line(self) -> str:
-        """What it builds, in a line."""
+        """One line that says what it builds."""
         return self.about.line
 
     @property

@@ -79,7 +79,7 @@ def exact_saturating_matrix(
 
 @dataclass(frozen=True, eq=False)
 class ExactHead:
-    r"""What one head needs to fit a block with any attention weights, in rationals.
+    r"""The rational parts of one head that fits a block with any attention weights.
 
     With $L_j = \log \theta_j$ as its logits, column j of $W_K$ is $(E^{(j)})^+ L_j$, and $W_Q$ is $Q_B^+$; the freezing
     matrix is one more column, v and $\kappa w$.

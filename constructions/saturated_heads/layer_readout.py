@@ -27,7 +27,7 @@ _REFINEMENTS = 2
 
 @dataclass(frozen=True, eq=False)
 class Code:
-    r"""What the heads are to put out before the decoder, and the decoder.
+    r"""The outputs that the heads should have before the decoder, and the decoder.
 
     Args:
         targets: $Y'$, `[T, k]`.

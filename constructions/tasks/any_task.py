@@ -1,4 +1,4 @@
-"""What every task says of itself: which contexts there are, what is wanted of each, and how a person writes them.
+"""The interface of every task: its contexts, the wanted answer to each, and how a person writes them.
 
 Whatever satisfies these protocols can be memorized, certified, checked, asked and exported; no other code asks what
 kind of task it has.
@@ -42,7 +42,7 @@ class Listing(Protocol):
 
     @property
     def inputs(self) -> Int64Array | Vectors:
-        """What a model is asked about: tokens, `[T, S]`, or vectors."""
+        """The inputs of the model: tokens, `[T, S]`, or vectors."""
         ...
 
     @property

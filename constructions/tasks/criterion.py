@@ -26,9 +26,9 @@ class Criterion:
     r"""What is asked of a model and a task.
 
     A context is **held** if its target is met: for ``labels`` the logit of the label is strictly larger than every
-    other; for ``laws`` the logit of every mode of the law is strictly larger than that of every token that is none, and
-    $d_{KL}(\pi_t \Vert \mathrm{softmax}(z_t))$ is at most the tolerance; for ``values`` every output is within the
-    tolerance of its value.
+    other; for ``laws`` the logit of every mode of the distribution is strictly larger than that of every token that is
+    none, and $d_{KL}(\pi_t \Vert \mathrm{softmax}(z_t))$ is at most the tolerance; for ``values`` every output is
+    within the tolerance of its value.
 
     - ``held``: every context is.
     - ``at-least``: at least `contexts` of them are, no matter which.

@@ -87,7 +87,7 @@ class PromptTask(TokenTask):
                 )
 
     def continued(self) -> list[tuple[int, Tokens, int]]:
-        """Of each token of each answer: the number of the fact, what stands before the token, and the token."""
+        """Yield, for each token of each answer, the number of the fact, the tokens before it, and the token."""
         pairs = enumerate(zip(self.prompts, self.completions, strict=True))
         return [(fact, (*prompt, *said[:i]), said[i]) for fact, (prompt, said) in pairs for i in range(len(said))]
 
@@ -178,7 +178,7 @@ class PromptTask(TokenTask):
 
     @property
     def target(self) -> str:
-        """What must be met: the ``labels``."""
+        """The kind of target: always ``labels``."""
         return "labels"
 
     @property

@@ -107,7 +107,7 @@ class RuleTask(Stored):
 
     @property
     def target(self) -> str:
-        """What must be met: the ``labels``, each of which shall have the strictly largest logit."""
+        """The kind of target: always ``labels``, each of which must have the strictly largest logit."""
         return "labels"
 
     @property

@@ -332,7 +332,7 @@ class Task(TokenTask):
 
     @property
     def inputs(self) -> Int64Array:
-        """What a model is asked about, `[T, S]`."""
+        """The inputs of the model, `[T, S]`."""
         return self.contexts
 
     @property
@@ -877,7 +877,7 @@ def _checked_names(kind: str, names: tuple[str, ...]) -> tuple[str, ...]:
         raise InputError(f"{kind}: tokens", "must be pairwise distinct")
     for token in tokens:
         if any("\ud800" <= character <= "\udfff" for character in token):
-            raise InputError(f"{kind}: the token {token!r}", "has a lone surrogate, which is no character")
+            raise InputError(f"{kind}: the token {token!r}", "has a lone surrogate, which is not a character")
         if not token:
             raise InputError(f"{kind}: the token {token!r}", "is empty")
     if len(canonical_json(tokens)) > _LARGEST_VOCABULARY:

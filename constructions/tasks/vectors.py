@@ -1,4 +1,4 @@
-"""What a layer that reads vectors is to memorize.
+"""Tasks of layers that read vectors.
 
 Pages: docs/layer.md, docs/task.md
 """
@@ -24,7 +24,7 @@ Kind = Literal["regression", "classification"]
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """What a layer that reads vectors is given: keys and a query for each example.
+    """The inputs of a layer that reads vectors: keys and a query for each example.
 
     Args:
         contexts: Keys $E^{(t)}$, `[T, n, d]`, or `[1, n, d]` if all examples share one context.
@@ -129,7 +129,7 @@ class VectorTask(Vectors, Stored):
 
     @property
     def target(self) -> Literal["values", "labels"]:
-        """What the outputs must meet: the ``values`` of a regression, or the ``labels`` of a classification."""
+        """The kind of target: ``values`` of a regression, or ``labels`` of a classification."""
         return "values" if self.kind == "regression" else "labels"
 
     def modes(self, rows: slice | Int64Array = slice(None)) -> BoolArray:
@@ -266,7 +266,7 @@ class VectorTask(Vectors, Stored):
 
     @property
     def inputs(self) -> Vectors:
-        """What a model is asked about: the task itself, which brings them."""
+        """The inputs of the model: the task itself, which contains them."""
         return self
 
     @property

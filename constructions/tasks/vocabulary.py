@@ -1,4 +1,4 @@
-r"""What a person types for a context, and the tokens that it is: how a text is cut follows from the vocabulary.
+r"""Translate between what a person types for a context and its tokens; the vocabulary decides how a text is cut.
 
 Page: docs/task.md
 """

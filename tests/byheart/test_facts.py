@@ -109,12 +109,12 @@ def test_facts_are_memorized_in_one_call(tmp_path: Path) -> None:
     assert str(memory).startswith("MEMORIZED, PROVED: 3 of 3 facts")
     assert (tmp_path / "out" / "certificate.json").is_file()
     assert {context: memory.ask(context).token for context in PAIRS} == PAIRS
-    with pytest.raises(InputError, match=r"colour is no option of memorize$"):
+    with pytest.raises(InputError, match=r"colour is not an option of memorize$"):
         memorize(PAIRS, colour="red")  # pyright: ignore[reportCallIssue]
 
 
 def test_a_misspelt_option_is_named_with_the_nearest() -> None:
-    with pytest.raises(InputError, match="contxt is no option of memorize; did you mean context"):
+    with pytest.raises(InputError, match="contxt is not an option of memorize; did you mean context"):
         memorize({"France": "Paris"}, contxt=4)  # pyright: ignore[reportCallIssue]
 
 
@@ -125,7 +125,7 @@ def test_the_options_of_memorize_are_those_of_what_reads_and_of_what_builds() ->
 
 @pytest.mark.parametrize("path", ["data/novels.text", "~/novel", "../poem", "poem.rst", "C:\\poem.doc", "/poem"])
 def test_what_looks_like_a_path_has_to_be_one(path: str) -> None:
-    with pytest.raises(InputError, match="is no file, expected a file that is there"):
+    with pytest.raises(InputError, match="is not a file, expected a file that is there"):
         read_facts(path)
 
 

@@ -67,7 +67,7 @@ def test_beside_others_it_is_chosen_where_it_is_the_smallest_and_refuses_by_its_
 
 @pytest.mark.parametrize(
     ("typed", "said"),
-    [("{file}:NONE", "has no memory 'NONE', expected one of FIRST_TOKEN"), ("none.py:FIRST_TOKEN", "is no file")],
+    [("{file}:NONE", "has no memory 'NONE', expected one of FIRST_TOKEN"), ("none.py:FIRST_TOKEN", "is not a file")],
 )
 def test_what_is_no_memory_is_named(
     typed: str, said: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

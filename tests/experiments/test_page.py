@@ -51,7 +51,7 @@ def test_a_table_that_cannot_be_drawn_is_refused(edit, tmp_path) -> None:
     figure = FIGURES["dana.1a"]
     rows = [_result(point, point.heads).row() | dict([edit]) for point in figure.quick()]
     write_rows(tmp_path / "dana.1a.csv", rows)
-    with pytest.raises(FileFormatError, match=r"dana\.1a\.csv is no table of"):
+    with pytest.raises(FileFormatError, match=r"dana\.1a\.csv is not a table of"):
         read_figure(tmp_path, figure)
 
 

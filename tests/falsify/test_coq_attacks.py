@@ -62,7 +62,7 @@ ATTACKS_ON_A_TABLE = {
     "more positions than there are": replaced(r"stored 1 5 facts", "stored 2 5 facts"),
     "a changed weight": replaced(r"Neuron \[16\] \[-16\]", "Neuron [16] [-48]"),
     "an exponential that need not vanish": replaced(r"far : Z := 1000", "far : Z := 1"),
-    "a bound that is no bound": replaced(r"far : Z := 1000", "far : Z := -1"),
+    "a bound that is not a bound": replaced(r"far : Z := 1000", "far : Z := -1"),
 }
 
 ATTACKS_ON_A_TEXT = {

@@ -1,4 +1,4 @@
-"""What the proofs demand of the machine's arithmetic, and the probes that refuse a machine that does not keep it.
+"""Probe the machine's arithmetic for what the proofs assume, and refuse a machine that violates it.
 
 Page: docs/rigour/arithmetic.md
 """

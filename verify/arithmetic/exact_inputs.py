@@ -1,4 +1,4 @@
-r"""What a caller's numbers are, exactly: nothing that float64 cannot hold is ever taken for what it would round to.
+r"""Read a caller's numbers exactly: a number that float64 does not have is refused, never rounded.
 
 NumPy makes float64 of lists that mix integers of any size with floats, and of unsigned beside signed integers; it does
 so in silence. Here such numbers are read again one by one, and stay integers and fractions.

@@ -1,4 +1,4 @@
-r"""What outweighs the rounding errors of products of matrices of floats.
+r"""Bounds of the rounding errors of products of matrices of floats.
 
 Page: docs/rigour/arithmetic.md, Lemma A7.
 """

@@ -88,7 +88,7 @@ _LARGEST_COUNT = 2**_LARGEST_BITS
 
 @dataclass(frozen=True)
 class Subject:
-    """What a certificate is about: one model and one task, by the hashes of their exact contents.
+    """The subject of a certificate: one model and one task, by the hashes of their exact contents.
 
     Args:
         model: `Model.sha256()`.
@@ -543,7 +543,7 @@ def _said(certificate: Certificate) -> _Said:
 
 @dataclass(frozen=True)
 class StatementCheck:
-    """What a checker established about one statement, without trusting the certificate.
+    """The result of checking one statement, without trusting the certificate.
 
     Args:
         id: The statement (`Statement.label`).
@@ -565,7 +565,7 @@ class StatementCheck:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What the fast prover found when it proved a certificate again.
+    """The result of proving a certificate again with the fast prover.
 
     Args:
         certificate: What was checked.

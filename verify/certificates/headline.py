@@ -45,7 +45,7 @@ _TARGETS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a question.
+    """The answer to a question: verdict, first words and details.
 
     Args:
         verdict: PROVED for yes, REFUTED for no, UNDECIDED; the exit code follows from it.

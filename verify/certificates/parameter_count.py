@@ -48,7 +48,7 @@ def stored_parameters(path: Path) -> int:
         entries = sum(math.prod(map(_size, tensor["shape"])) for tensor in tensors)
         formats = {tensor["dtype"] for tensor in tensors}
     except (ValueError, AttributeError, KeyError, TypeError) as error:
-        raise FileFormatError(f"{path} is no safetensors file: {error}") from error
+        raise FileFormatError(f"{path} is not a safetensors file: {error}") from error
     if len(data) != _PREFIX + length + 8 * entries or not formats <= {"F64"}:
         raise FileFormatError(f"{path} has {len(data)} bytes, expected {entries} float64 numbers after its header")
     return entries

@@ -1,1 +1,1 @@
-"""What separates a prediction from its target."""
+"""Divergences and distances between predictions and targets."""

@@ -1,4 +1,4 @@
-"""What logits that a machine has computed are worth: figures in float64, not proofs.
+"""Evaluate logits that a machine has computed: figures in float64, not proofs.
 
 Page: docs/run.md
 """
@@ -12,7 +12,8 @@ from constructions.tasks.any_task import Listing
 
 
 def argmax_hits(logits: Float64Array, task: Listing, rows: slice) -> BoolArray:
-    r"""Where the logit of the label, or of every mode of the law, is larger than every other, and all are finite.
+    r"""Where the logit of the label, or of every mode of the distribution, is larger than every other, and all are
+    finite.
 
     Args:
         logits: Logits, or outputs, of these contexts, `[rows, N]`.

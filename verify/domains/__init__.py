@@ -1,1 +1,1 @@
-"""What a model answers on a whole domain of inputs, most of which nobody has to look at."""
+"""Judge a model on all inputs of a domain without evaluating most of them one by one."""

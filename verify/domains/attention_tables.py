@@ -1,4 +1,4 @@
-r"""What one attention over tokens makes of each token at each place, enclosed: all that its logits are made of.
+r"""Enclose the contribution of each token at each position to the logits of one layer of attention.
 
 Page: docs/rigour/domains.md
 """

@@ -1,4 +1,4 @@
-r"""What a model answers on the whole domain of a rule: how many inputs are proved right, how many wrong.
+r"""Count the inputs of a rule's domain that a model is proved to answer rightly, and wrongly.
 
 Page: docs/rigour/domains.md
 """

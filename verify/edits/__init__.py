@@ -1,1 +1,1 @@
-"""What an edit of a trained model changes, and what it does not: proved bounds."""
+"""Proved bounds of what an edit of a trained model changes, and of what it does not."""

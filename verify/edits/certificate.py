@@ -117,13 +117,13 @@ def _rows(path: Path, value: Any, below: int) -> list[list[int]]:
 
 def _integers(path: Path, value: Any, least: int, below: int) -> list[int]:
     if any(type(entry) is not int or not least <= entry < below for entry in expect(path.name, value, list)):
-        raise FileFormatError(f"{path} has a number that is no integer from {least} to {below - 1}")
+        raise FileFormatError(f"{path} has a number that is not an integer from {least} to {below - 1}")
     return value
 
 
 @dataclass(frozen=True)
 class EditRuns:
-    """What every run in a number format answers, by bounds of what runs round: the fast prover alone has a proof of it.
+    """The answers of every run in a number format, by rounding bounds; only the fast prover can prove them.
 
     Args:
         format: A key of `verify.runs.formats.FORMATS`.
@@ -289,7 +289,7 @@ class EditCertificate:
         """
         data = parse_object(EDIT_FILE, text)
         if data.get("format") != FORMAT or data.get("version") != VERSION:
-            raise FileFormatError(f"{EDIT_FILE} is no certificate of an edit of version {VERSION}")
+            raise FileFormatError(f"{EDIT_FILE} is not a certificate of an edit of version {VERSION}")
         fields = {"original", "edited", "edit", "edits", "layer", "everywhere", "values", "provenance"}
         stated = {"runs"} & set(data)
         expect_fields(EDIT_FILE, data, {*fields, *stated, "format", "version", "digest"})
@@ -343,7 +343,7 @@ class EditCertificate:
 
 @dataclass(frozen=True)
 class EditCheck:
-    """What a second proof of an edit found.
+    """The result of proving an edit again.
 
     Args:
         certificate: What was stored.
@@ -351,7 +351,7 @@ class EditCheck:
         reason: Why not; empty where every number was proved again.
         path: How it was proved.
         decoding: What the first line says of how the host decodes, by whoever has looked at its files: what the
-            certificate says of that is no proof.
+            certificate says of that is not a proof.
         aside: What else stands in the first line.
     """
 

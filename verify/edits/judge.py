@@ -1,4 +1,4 @@
-r"""What an edited model does: the asked contexts, the kept ones, and any context outside the caps of its new neurons.
+r"""Judge an edited model on the edited contexts, the kept ones, and all contexts outside the caps of its new neurons.
 
 Page: docs/claims/editing.md
 """

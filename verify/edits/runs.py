@@ -1,4 +1,4 @@
-"""What every run of an edited model answers, stated and proved again.
+"""State and prove again what every run of an edited model answers.
 
 Page: docs/claims/editing.md
 """

@@ -17,7 +17,7 @@ _ENTRIES = 2**17  # of a row that is worked on, times the boxes
 
 
 class Boxes:
-    """What follows from boxes about what the heads write, and how many were looked at."""
+    """Bounds of what the heads write that follow from boxes, and the number of boxes evaluated."""
 
     def __init__(self, rows: FoldRows) -> None:
         self.rows, self.looked_at = rows, 0

@@ -1,4 +1,4 @@
-"""What a model says by greedy decoding, in real arithmetic, token by token.
+"""Decode greedily in real arithmetic, token by token.
 
 Page: docs/folds.md
 """

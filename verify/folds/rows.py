@@ -24,7 +24,7 @@ from verify.runs.formats import FloatFormat
 
 @dataclass(frozen=True)
 class Readable:
-    """What one row that asks may read.
+    """The rows that one query may attend to.
 
     Args:
         lower: Bounds of the numerators of all rows, up to one factor for each context, `[H, R]`.

@@ -73,7 +73,7 @@ def exact_outputs(front_end: ExactFrontEnd, contexts: Int64Array) -> fmpq_mat:
 
     Raises:
         InputError: Contexts that are not tokens of this front end.
-        HypothesisError: A score that is no integer multiple of ln 2.
+        HypothesisError: A score that is not an integer multiple of ln 2.
         ResourceError: Scores of a context that differ by more than 2^24 ln 2.
 
     Example:
@@ -111,7 +111,7 @@ def exact_network_logits(model: Model, inputs: Int64Array | Vectors) -> fmpq_mat
 
     Raises:
         InputError: Inputs that the model cannot read, or a model of float64 tensors.
-        HypothesisError: A score that is no integer multiple of ln 2, or a block whose values are not rational.
+        HypothesisError: A score that is not an integer multiple of ln 2, or a block whose values are not rational.
         ResourceError: Scores of a context that differ by more than 2^24 ln 2.
 
     Example:

@@ -1,4 +1,4 @@
-"""What has to be believed: reads a folder and proves the statements of its certificate, with FLINT and nothing else.
+"""The kernel, which has to be trusted: it proves the statements of a certificate, with FLINT and nothing else.
 
 Page: docs/rigour/kernel.md
 """

@@ -23,7 +23,7 @@ _LARGEST_UNIT = 64  # units up to 2^64 are told apart
 
 @dataclass(frozen=True)
 class Looked:
-    r"""What a head sees of the nominal rows from one position.
+    r"""The nominal rows that a head reads from one position.
 
     Args:
         gap: All other scores lie lower than the largest by $gap / 2^{scale}$ at least; none if there are no others.

@@ -43,7 +43,7 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What `certificate.json` says.
+    """The contents of `certificate.json`.
 
     Args:
         model: The hash of the model.
@@ -118,7 +118,7 @@ def _criterion(data: Any) -> Criterion:
     for name in ("tolerance", "bound"):
         value = None if data[name] is None else read_number(FILE, f"criterion.{name}", data[name])
         if not (value is None and name == "bound") and not (isinstance(value, float) and value > 0.0):
-            raise BadInputError(FILE, f"criterion.{name}", "is no float above 0")
+            raise BadInputError(FILE, f"criterion.{name}", "is not a float above 0")
         floats.append(value)
     return Criterion(asked, floats[0], contexts, floats[1])
 
@@ -134,7 +134,7 @@ def _statements(data: Any) -> list[dict[str, Any]]:
         for name in ("id", "method"):
             _require_text(f"statements[{place}].{name}", each[name])
         if not isinstance(each["statement"], str) or not isinstance(each["held"], str):
-            raise BadInputError(FILE, f"statements[{place}]", "has a sentence or a mask that is no text")
+            raise BadInputError(FILE, f"statements[{place}]", "has a sentence or a mask that is not a text")
         if not isinstance(each["values"], dict):
             raise BadInputError(FILE, f"statements[{place}].values", "are no object")
     return data
@@ -153,7 +153,7 @@ def _witness(data: Any) -> str | None:
 def require_texts(field: str, data: Any) -> None:
     """Require an object of texts that are not too long."""
     if not isinstance(data, dict):
-        raise BadInputError(FILE, field, "is no object")
+        raise BadInputError(FILE, field, "is not an object")
     for name, text in data.items():
         _require_text(field, name)
         _require_text(f"{field}.{name}", text)
@@ -161,13 +161,13 @@ def require_texts(field: str, data: Any) -> None:
 
 def _require_text(field: str, text: Any) -> None:
     if not isinstance(text, str) or len(text) > _LONGEST_TEXT:
-        raise BadInputError(FILE, field[:60], f"is no text of at most {_LONGEST_TEXT} characters")
+        raise BadInputError(FILE, field[:60], f"is not a text of at most {_LONGEST_TEXT} characters")
 
 
 def require_hash(field: str, text: Any) -> None:
     """Require the hexadecimal digits of a SHA-256."""
     if not isinstance(text, str) or not _HASH.fullmatch(text):
-        raise BadInputError(FILE, field, "is no hash of 64 hexadecimal digits")
+        raise BadInputError(FILE, field, "is not a hash of 64 hexadecimal digits")
 
 
 def read_values(

@@ -121,7 +121,7 @@ def product(weight: int, scale: int, column: Column) -> Term:
 
 @dataclass(frozen=True)
 class Sizes:
-    r"""What an account has to know of a sum.
+    r"""The facts about a sum that an account needs.
 
     Args:
         total: The sum of the absolute values of its terms is at most $total / 2^{scale}$ in every context.

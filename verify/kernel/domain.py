@@ -27,7 +27,7 @@ _LARGEST = 2**28  # inputs that are looked at one by one
 
 @dataclass(frozen=True)
 class Statement:
-    """Of all inputs of a domain so many are answered by the rule, and so many are not.
+    """The numbers of inputs of a domain that are answered as the rule says, and otherwise.
 
     Args:
         contexts: All inputs.
@@ -97,7 +97,7 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
     """
     rule = evaluation.task
     if not isinstance(rule, Rule):
-        raise NotProvedError(f"{ID}: the task is no rule on a domain")
+        raise NotProvedError(f"{ID}: the task is not a rule on a domain")
     if rule.most_frequent != statement.guess:
         raise NotProvedError(f"{ID}: guess_held is {statement.guess}, most inputs have it {rule.most_frequent} times")
     numbers: Sequence[int] = range(rule.size)

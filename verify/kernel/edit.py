@@ -60,7 +60,7 @@ Row = list[arb]
 
 @dataclass(frozen=True)
 class Edit:
-    """What a certificate of an edit says, and what was asked.
+    """The contents of an edit's certificate, and the requested edit.
 
     Args:
         hashes: Of the original, of the edited model and of the contexts.
@@ -157,7 +157,7 @@ def _read_edit(folder: Path) -> tuple[Edit, Any]:
     for name in _HASHES:
         require_hash(name, found[name])
     if type(found["everywhere"]) is not bool:
-        raise BadInputError(FILE, "everywhere", "is no truth value")
+        raise BadInputError(FILE, "everywhere", "is not a truth value")
     layer = None if found["layer"] is None else read_count(FILE, "layer", found["layer"])
     values = found["values"]
     require_fields(FILE, "values", values, [*_COUNTS, *_BOUNDS[:2]], _BOUNDS[2:])
@@ -165,7 +165,7 @@ def _read_edit(folder: Path) -> tuple[Edit, Any]:
     bounds = {name: read_number(FILE, f"values.{name}", values[name]) for name in _BOUNDS if name in values}
     edits = read_count(FILE, "edits", found["edits"])
     if not all(isinstance(bound, float) for bound in bounds.values()):
-        raise BadInputError(FILE, "values", "has a bound that is no float")
+        raise BadInputError(FILE, "values", "has a bound that is not a float")
     if counts["asked"] + counts["flat"] != edits or max(counts["held"], counts["before"]) > counts["asked"]:
         raise BadInputError(FILE, "values", "count other edits than there are")
     if counts["same"] + counts["changed"] > counts["kept"]:
@@ -185,7 +185,7 @@ def _read_runs(runs: Any, counts: dict[str, int]) -> str:
     if name not in tuple(FORMATS) or runs["hypotheses"] != _HYPOTHESES:
         raise BadInputError(FILE, "runs", f"name no number format, or other hypotheses than {_HYPOTHESES}")
     if not (isinstance(ulps, float) and ulps > 0.0):
-        raise BadInputError(FILE, "runs.exp_ulps", "is no float above 0")
+        raise BadInputError(FILE, "runs.exp_ulps", "is not a float above 0")
     edits = read_count(FILE, "runs.edits", runs["edits"], counts["asked"])
     kept = read_count(FILE, "runs.kept", runs["kept"], counts["same"])
     if edits == kept == 0:
@@ -226,7 +226,7 @@ def _with_contexts(edit: Edit, data: Any, model: Model) -> Edit:
     if not contexts or len(answers) != len(contexts) or len({*contexts, *kept}) < len(contexts) + len(kept):
         raise BadInputError(CONTEXTS_FILE, "contexts", "are none, without an answer, or named twice")
     if domain is not None and (type(domain) is not int or not 1 <= domain <= _LONGEST_DOMAIN or kept):
-        raise BadInputError(CONTEXTS_FILE, "domain", f"is no length from 1 to {_LONGEST_DOMAIN}, or others are kept")
+        raise BadInputError(CONTEXTS_FILE, "domain", f"is not a length from 1 to {_LONGEST_DOMAIN}, or others are kept")
     if len(contexts) != edit.edits:
         raise NotProvedError(f"edit: edits is {edit.edits}, there are {len(contexts)} contexts")
     return replace(edit, contexts=contexts, answers=answers, kept=kept, domain=domain)

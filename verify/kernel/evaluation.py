@@ -1,4 +1,4 @@
-"""What a model says of the contexts of a task: gaps and losses in balls, and what every run of a format holds.
+"""Evaluate a model on the contexts of a task: margins and losses in balls, and what every run of a format answers.
 
 Exact columns come first, for models that they fit; balls of more and more bits for what they leave open.
 
@@ -76,7 +76,7 @@ class Evaluation:
 
     @cached_property
     def in_reals(self) -> list[Found | None]:
-        """What exact columns say of each context in real arithmetic; fills `in_runs` and `reasons` as well."""
+        """Judge each context in real arithmetic by exact columns; fill `in_runs` and `reasons` as well."""
         count = len(self.task.contexts)
         self.reasons = dict.fromkeys(self.formats, "the model reads vectors, normalizes, has smooth neurons or more")
         if not fits(self.model):  # which those that read vectors do not

@@ -1,4 +1,4 @@
-r"""What the heads of a model of one attention read from the contexts, in balls: the features whose rank is stated.
+r"""Enclose the features that the heads of one attention read from the contexts, in balls; their rank is stated.
 
 With the attention weights $a^h_s$ of head h for the rows $x_s$ of a context, and the values $V_h$,
 

@@ -73,7 +73,7 @@ def parse_json(file: str, field: str, text: str) -> Any:
         return found
 
     def refuse(number: str) -> Any:
-        raise ValueError(f"the number {number[:40]} is no integer")
+        raise ValueError(f"the number {number[:40]} is not an integer")
 
     def integer_of(digits: str) -> int:
         return refuse(digits) if digits == "-0" else int(digits)  # the same number as 0 in another form
@@ -144,7 +144,7 @@ def _words(name: str, metadata: Any) -> dict[str, Any]:
     require_fields(name, "__metadata__", metadata, [_METADATA])
     text = metadata[_METADATA]
     if not isinstance(text, str):
-        raise BadInputError(name, f"__metadata__.{_METADATA}", "is no text")
+        raise BadInputError(name, f"__metadata__.{_METADATA}", "is not a text")
     words = parse_json(name, f"__metadata__.{_METADATA}", text)
     if not isinstance(words, dict) or canonical(words) != text:
         raise BadInputError(name, f"__metadata__.{_METADATA}", "is not the canonical text of an object")

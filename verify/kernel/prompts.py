@@ -49,7 +49,7 @@ def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
 
 
 def _rows(name: str, arrays: dict[str, Tensor], size: int) -> list[Context]:
-    """Rows of tokens, none of them empty, where they begin and end in the array `name_indptr`."""
+    """Return the rows of tokens that the array `name_indptr` delimits, none of them empty."""
     starts, tokens = arrays[f"{name}_indptr"].values, arrays[name].values
     good = len(starts) > 1 and starts[0] == 0 and starts[-1] == len(tokens) and all(a < b for a, b in pairwise(starts))
     if not good or not all(0 <= token < size for token in tokens):

@@ -1,4 +1,4 @@
-"""What a certificate was asked, and whether what it states answers it with yes.
+"""Decide whether the statements of a certificate answer its question with yes.
 
 Page: docs/rigour/kernel.md
 """
@@ -12,7 +12,7 @@ from verify.kernel.verdicts import NotProvedError, UndecidedError
 
 @dataclass(frozen=True)
 class Stated:
-    """What the first statement says of a model, all of it proved.
+    """The proved numbers of the first statement about a model.
 
     Args:
         contexts: How many contexts there are.

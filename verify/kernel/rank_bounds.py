@@ -1,4 +1,4 @@
-r"""What the rank of features cannot exceed: ranks of integer matrices, of these weights or of the contexts alone.
+r"""Upper bounds of the rank of features: ranks of integer matrices, from these weights or from the contexts only.
 
 The features (`features.py`) are quotients of exponentials, and a ball around a matrix holds one of full rank, so what
 bounds their rank from above does not look at the attention weights $a^h_{ts}$, only at $\sum_s a^h_{ts} = 1$.

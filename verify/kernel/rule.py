@@ -146,7 +146,7 @@ def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Rule:
     """
     require_fields(FILE, "metadata", words, ["task", "rule"])
     if not isinstance(words["rule"], str):
-        raise BadInputError(FILE, "rule", "is no text")
+        raise BadInputError(FILE, "rule", "is not a text")
     length = sum(name.startswith("tokens_") for name in arrays)
     order = {"reads": 1, **{f"tokens_{s}": 1 for s in range(length)}, **{f"steps_{s}": 2 for s in range(length)}}
     order["answers"] = 1

@@ -62,7 +62,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
         raise BadInputError(FILE, f"{field}.values.held", "is 0, which states nothing")
     ulps = read_number(FILE, f"{field}.values.exp_ulps", values["exp_ulps"]) if of_exponential else None
     if ulps is not None and not (isinstance(ulps, float) and ulps > 0.0):
-        raise BadInputError(FILE, f"{field}.values.exp_ulps", "is no float above 0")
+        raise BadInputError(FILE, f"{field}.values.exp_ulps", "is not a float above 0")
     mask = read_mask(f"{field}.held", record["held"], count, held)
     return Statement(named["format"], named["hypotheses"], mask, ulps)
 

@@ -90,7 +90,7 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
     """
     rule = evaluation.task
     if not isinstance(rule, Rule):
-        raise NotProvedError(f"{ID}: the task is no rule on a domain")
+        raise NotProvedError(f"{ID}: the task is not a rule on a domain")
     right, wrong = count_inputs(evaluation, rule, drawn_numbers(evaluation.model, rule, statement))
     if statement.drawn - wrong < statement.right:
         raise NotProvedError(f"{ID}: {wrong} of {statement.drawn} inputs are wrong")
@@ -107,7 +107,7 @@ def drawn_numbers(model: Model, rule: Rule, statement: Statement) -> list[int]:
     """Return the numbers of the inputs that are drawn, in increasing order.
 
     The hash of the hash of model, rule, count and seed, and of 0, 1, ..., gives its leading bits, as many as a number
-    of an input has; what is no number of an input, or was drawn already, is passed over.
+    of an input has; what is not a number of an input, or was drawn already, is passed over.
     """
     size, found = rule.size, set[int]()
     if statement.drawn >= size:

@@ -288,7 +288,7 @@ def _first_most(row: dict[int, int]) -> int:
 def require_names(field: str, names: Any) -> None:
     """Texts, each once, none of them empty, all of them characters."""
     if not isinstance(names, list) or not names or not all(isinstance(name, str) and name for name in names):
-        raise BadInputError(FILE, field, "is no list of texts, or has an empty one")
+        raise BadInputError(FILE, field, "is not a list of texts, or has an empty one")
     if len(set(names)) != len(names) or any("\ud800" <= character <= "\udfff" for character in "".join(names)):
         raise BadInputError(FILE, field, "names a token twice, or has code points that are no characters")
     if len(canonical(names)) > _LARGEST_VOCABULARY:
@@ -316,5 +316,5 @@ def _count_rows(name: str, arrays: dict[str, Tensor], rows: int, size: int) -> l
     good = good and all(a < b for a, b in pairwise(starts))
     good = good and all(0 <= answer < size for answer in answers) and all(count >= 1 for count in counts)
     if not good or any(s >= t for a, b in pairwise(starts) for s, t in pairwise(answers[a:b])):
-        raise BadInputError(FILE, f"{name}_data", f"with its indices is no table of counts of {rows} rows")
+        raise BadInputError(FILE, f"{name}_data", f"with its indices is not a table of counts of {rows} rows")
     return [dict(zip(answers[a:b], counts[a:b], strict=True)) for a, b in pairwise(starts)]

@@ -54,9 +54,9 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
         where = f"{field}.named.texts[{place}]"
         require_fields(FILE, where, each, ["bytes", "sha256", "title"])
         if not isinstance(each["title"], str) or not isinstance(each["sha256"], str):
-            raise BadInputError(FILE, where, "has a title or a hash that is no text")
+            raise BadInputError(FILE, where, "has a title or a hash that is not a text")
         if not _HASH.fullmatch(each["sha256"]):
-            raise BadInputError(FILE, f"{where}.sha256", "is no hash of 64 hexadecimal digits")
+            raise BadInputError(FILE, f"{where}.sha256", "is not a hash of 64 hexadecimal digits")
         texts.append((each["title"], read_count(FILE, f"{where}.bytes", each["bytes"]), each["sha256"]))
     if counts["texts"] != len(texts) or counts["bytes"] != sum(size for _, size, _ in texts) or record["held"]:
         raise BadInputError(FILE, f"{field}.values", "count other texts or bytes than are named, or a mask is given")

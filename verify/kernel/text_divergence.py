@@ -38,7 +38,7 @@ class Statement:
 
 
 def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
-    """Return the data of a statement in its one form."""
+    """Read a statement from its JSON record."""
     values = read_values(field, record, ("contexts", "occurrences"), ("lower", "upper"))
     if certificate.target == "values" or values["contexts"] != certificate.sizes["all_contexts"]:
         raise BadInputError(FILE, field, "is about tokens, and about all contexts of the text")

@@ -1,4 +1,4 @@
-r"""What an approximate inverse proves, whoever computed it.
+r"""Prove nonsingularity by an approximate inverse, whoever computed it.
 
 Let $B$ range over a set of $T \times P$ matrices and let $W$ be any $P \times T$ matrix. If every $E = BW - I$ is small
 enough that $I + E$ is nonsingular, every $B$ has rank $T$, and $\sigma_{\min}(B) \ge \sigma_{\min}(I + E) / \|W\|_2$.

@@ -1,4 +1,4 @@
-r"""What a user's matrix is: a set of real matrices for float64 work, and, where it is known exactly, integers.
+r"""Represent a user's matrix as a set of real matrices in float64 and, if it is known exactly, in integers.
 
 Nothing is ever silently cast: integers beyond $2^{53}$ and fractions become midpoints with a radius for float64 work,
 and keep their exact values for the exact methods.

@@ -1,4 +1,4 @@
-r"""What a triangular factor proves about the Gram matrix $K = B B^T$, whoever computed it.
+r"""Bound the eigenvalues of the Gram matrix $K = B B^T$ by a triangular factor, whoever computed it.
 
 For any real matrix $L$, $L L^T$ is positive semidefinite. Hence, whatever $L$ and $c$ are (Weyl),
 

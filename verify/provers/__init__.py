@@ -1,1 +1,1 @@
-"""What proves the statements of a certificate, fast: one file for each kind, none of which is ever believed."""
+"""Prove the statements of a certificate fast: one file for each kind, none of which has to be trusted."""

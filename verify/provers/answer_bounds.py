@@ -1,4 +1,4 @@
-r"""What a model answers to each context of a task: proved bounds of margins and losses.
+r"""Prove bounds of the margin and the loss of each context of a task.
 
 The loss of a context is the divergence of the prediction from the target, nats; for values the largest distance of an
 output from its value.

@@ -1,4 +1,4 @@
-"""What bounds of a rank or of divergences, proved by whoever checks, say about a statement on them.
+"""Judge a statement on a rank or on divergences by bounds that are proved anew.
 
 Page: docs/rigour/certificate.md
 """

@@ -126,7 +126,7 @@ def _read(path: Path) -> dict[str, Any]:
         if not (isinstance(each, dict) and isinstance(each.get("id"), str) and isinstance(each.get("values"), dict)):
             raise FileFormatError(f"{path} has a statement without an id or values")
         if not isinstance(each.get("named", {}), dict) or type(each["values"].get("held", 0)) is not int:
-            raise FileFormatError(f"{path} has a statement whose names are no object, or whose count is no integer")
+            raise FileFormatError(f"{path} has a statement whose names are no object, or whose count is not an integer")
     return data
 
 

@@ -1,4 +1,4 @@
-"""What counts of right and wrong inputs, proved by whoever checks, say about a statement on a whole domain.
+"""Judge a statement on a whole domain by counts of right and wrong inputs that are proved anew.
 
 Page: docs/rigour/domains.md
 """

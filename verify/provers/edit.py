@@ -43,7 +43,7 @@ LARGEST_DOMAIN = 2**LONGEST_DOMAIN
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """What was asked of an edit.
+    """The requested edit: contexts, new answers, and what is kept.
 
     Args:
         contexts: The contexts that are edited, tokens, `[edits, S]`, in the order of the new neurons.

@@ -119,7 +119,7 @@ class OnDomain(Evaluation):
         """How many inputs are right, and how many wrong: of as many as the certificate speaks of, or as it would.
 
         Raises:
-            KeyboardInterrupt: The rest was not looked at, so this is no answer.
+            KeyboardInterrupt: The rest was not looked at, so this is not an answer.
         """
         stored, sample, numbers = self.certificate.answers.values, self.certificate.statement(SAMPLE), None
         if sample is not None:

@@ -14,7 +14,7 @@ from verify.kernel.verdicts import BadInputError
 
 
 class Prover(Protocol):
-    """What proves statements of a kind again, fast: a module, which nobody has to believe.
+    """A module that proves statements of one kind again, fast, and that nobody has to trust.
 
     A module may have `NEEDS_FEATURES`, where it asks for the features of all contexts, which need memory; and
     `NEEDS_LOWER_LOSSES`, where it asks for bounds of all losses from below.

@@ -54,7 +54,7 @@ _LARGEST = 2.0**1000  # what is larger is no bound worth storing
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What a model does with a task, proved here and now.
+    """The proved answers of a model to a task, with the certificate.
 
     Args:
         outcome: The answer to the question, with its first line.

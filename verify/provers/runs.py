@@ -1,4 +1,4 @@
-"""What every run of a model holds: stated, and proved again.
+"""State and prove again what every run of a model answers.
 
 Page: docs/rigour/certificate.md
 """

@@ -1,4 +1,4 @@
-"""What inputs that are drawn from a domain say of all of it: proved again.
+"""Prove again what a random sample of a domain says about all of it.
 
 Page: docs/rigour/domains.md
 """

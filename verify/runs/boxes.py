@@ -181,7 +181,7 @@ class _Walk:
         return float(np.expm1(count * self.unit / (1.0 - self.unit)))
 
     def _note(self, sizes: Floats) -> None:
-        """Keep the largest size; what is no number may be any."""
+        """Keep the largest size; what is not a number may be any."""
         self.largest = max(self.largest, float(np.max(np.where(np.isnan(sizes), np.inf, sizes), initial=0.0)))
 
     def _flushed(self, size: Floats, matrix: Floats) -> Floats:

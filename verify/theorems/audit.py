@@ -75,7 +75,7 @@ def is_verdict(judgement: Judgement) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What this run has certified about a claim.
+    """The result of this run about one claim.
 
     Args:
         claim: The claim, with the recorded judgement.

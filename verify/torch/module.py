@@ -260,7 +260,7 @@ def softmax(scores: Tensor, root: int, dim: int = -1) -> Tensor:
 
 
 def bag_sums(weights: Tensor, where: Tensor, rows: Tensor) -> Tensor:
-    """Of each context b and each head h the sum of `weights[h, b, s] * rows[h, where[b, s]]` over s, without copies.
+    """Sum `weights[h, b, s] * rows[h, where[b, s]]` over s for each context b and head h, without copies.
 
     A sum of S products in the type of its arguments, as the rounding bound wants it.
 

@@ -44,13 +44,13 @@ _BATCH_BYTES = {"cpu": 2**27, "cuda": 2**30}
 
 @dataclass(frozen=True)
 class RunResult:
-    """What a replica did on the memorized contexts, or on the examples of a task that brings vectors.
+    """The measured answers of a replica on the memorized contexts, or on the examples of a task of vectors.
 
     Args:
         dtype: The floating-point type.
         device: The device, as its maker calls it.
-        accuracy: Share of the contexts in which the output of the label, or of every mode of the law, is larger than
-            every other; `None` for a regression.
+        accuracy: Share of the contexts in which the output of the label, or of every mode of the distribution, is
+            larger than every other; `None` for a regression.
         mean_kl: Mean over the contexts of KL(target || softmax(logits)), nats; infinite if a logit is not finite;
             `None` for vectors.
         max_kl: Largest of them, nats.

@@ -107,7 +107,7 @@ def read_facts(
 
     Raises:
         FileFormatError: The file is missing or holds something else.
-        InputError: A cell that is no token, or a form of a table for arrays.
+        InputError: A cell that is not a token, or a form of a table for arrays.
     """
     how, suffix = how or Reading(), path.suffix.lower()
     if suffix in (".npz", ".safetensors"):
@@ -147,7 +147,7 @@ def facts_of_rows(rows: Any, model: Vocabularies, folder: Path | None, how: Read
         how: How the cells are read.
 
     Raises:
-        InputError: Other rows, or a cell that is no token.
+        InputError: Other rows, or a cell that is not a token.
     """
     if said := [name for name in ("delimiter", "header") if how.form[name] is not None]:
         raise InputError(said[0], f"= {how.form[said[0]]!r} is given, but only a table in a file has such")
@@ -347,7 +347,7 @@ def _require_columns(folder: Path | None, vocabulary: Mapping[str, int], answers
     try:
         placed = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")).get("answers")
     except (OSError, ValueError, AttributeError) as error:
-        raise FileFormatError(f"{folder / CONFIG_FILE} is no configuration: {error}") from error
+        raise FileFormatError(f"{folder / CONFIG_FILE} is not a configuration: {error}") from error
     if placed is None:
         return
     if not isinstance(placed, list) or len(placed) != len(answers):
@@ -397,7 +397,7 @@ def _numbered(
     file.
 
     A cell is a name, or ``#`` and a number, or several of them with spaces between. A number alone is that of a token
-    only where all cells are such and none is a name: a year that is no token must not become one.
+    only where all cells are such and none is a name: a year that is not a token must not become one.
     """
     parts = [(cell if cell in names else piece, names) for cells, names, _ in columns for cell in cells
              for piece in (cell.split() or [cell])]  # fmt: skip

@@ -21,7 +21,7 @@ from constructions.tasks.prompts import PromptTask, Tokens
 
 
 class Vocabularies(Protocol):
-    """Whatever knows how many tokens are read and how many answers there are: a model, or its configuration alone."""
+    """An object that knows the numbers of input tokens and of answers: a model, or only its configuration."""
 
     @property
     def d_vocab(self) -> int:
@@ -49,7 +49,7 @@ def cutting_tokenizer(given: Any, folder: Path | None, *, wanted: bool) -> Any:
 
     Raises:
         InputError: There is one, and the library is not installed; or texts are wanted, and there is none.
-        FileFormatError: The file is no tokenizer.
+        FileFormatError: The file is not a tokenizer.
     """
     if given is not None and not isinstance(given, Path | str):
         found = getattr(given, "backend_tokenizer", given)
@@ -62,7 +62,7 @@ def cutting_tokenizer(given: Any, folder: Path | None, *, wanted: bool) -> Any:
     path = None if path is None else path / TOKENIZER_FILE if path.is_dir() else path
     if path is None or not path.is_file():
         if given is not None or wanted:
-            raise InputError("tokenizer", f"{path} is no file", f"a {TOKENIZER_FILE}, as save_pretrained writes it")
+            raise InputError("tokenizer", f"{path} is not a file", f"a {TOKENIZER_FILE}, as save_pretrained writes it")
         return None
     try:
         text = path.read_text(encoding="utf-8")
@@ -94,7 +94,7 @@ def _of_text(text: str, place: str) -> Any:
     try:
         tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # the library raises no class of its own
-        raise FileFormatError(f"{place} is no tokenizer: {said_by(error)}") from error
+        raise FileFormatError(f"{place} is not a tokenizer: {said_by(error)}") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
@@ -122,8 +122,8 @@ def prompts_of_texts(
         begins: What stands first in every text; by default what the tokenizer puts there.
 
     Raises:
-        InputError: A text with a part that is no token, an answer that changes the tokens of its prompt, or a text that
-            the host cuts otherwise.
+        InputError: A text with a part that is not a token, an answer that changes the tokens of its prompt, or a text
+            that the host cuts otherwise.
     """
     kind = json.loads(tokenizer.to_str())["model"]
     unknown = kind.get("unk_id") if kind.get("unk_token") is None else tokenizer.token_to_id(kind["unk_token"])
@@ -143,7 +143,7 @@ def prompts_of_texts(
             raise InputError(place, f"has {fact}, which the tokenizer does not cut: {said_by(error)}") from error
         lost = strict is not None and strict.encode(whole).ids != tokenizer.encode(whole).ids
         if lost or (unknown is not None and unknown in (*before[len(start) :], *after[len(start) :])):
-            raise InputError(place, f"has {fact}, of which a part is no token", "texts that the tokenizer knows")
+            raise InputError(place, f"has {fact}, of which a part is not a token", "texts that the tokenizer knows")
         if host is not None:
             aside |= dict.fromkeys(filter(None, (
                 _otherwise(place, host, text, tokens, len(start), begins)

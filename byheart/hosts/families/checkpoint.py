@@ -179,7 +179,7 @@ class Checkpoint:
             total, left = two_sum(w, np.ones_like(w))
             if left.any():
                 raise InputError(
-                    f"{self.family}: 1 + {name}.weight", f"is no float64 number in {int((left != 0).sum())} places"
+                    f"{self.family}: 1 + {name}.weight", f"is not a float64 number in {int((left != 0).sum())} places"
                 )
             w = total
         return Normalization(kind, w, self.take(f"{name}.bias", len(w)) if shift else None, epsilon)
@@ -207,12 +207,12 @@ class Checkpoint:
         """Return a tensor times a number, exactly.
 
         Raises:
-            InputError: A product is no float64 number.
+            InputError: A product is not a float64 number.
         """
         product, left = two_product(tensor, np.full(tensor.shape, factor))
         small = (np.abs(product) < _LEAST) & (tensor != 0.0)
         if left.any() or small.any() or not np.isfinite(product).all():
-            raise InputError(f"{self.family}: {what} times {factor!r}", "is no float64 number in some places")
+            raise InputError(f"{self.family}: {what} times {factor!r}", "is not a float64 number in some places")
         return product
 
     def finished(self, blocks: Sequence[Block], W_E: Floats, W_U: Floats, **ends: Any) -> Model:

@@ -81,7 +81,7 @@ class ByheartForCausalLM(PreTrainedModel, GenerationMixin):
         output_attentions=None, output_hidden_states=None, return_dict=None, num_items_in_batch=None, logits_to_keep=0,
         **others,
     ):  # fmt: skip
-        """The logits [batch, positions, vocab_size]; a token that is no answer has the logit -inf.
+        """The logits [batch, positions, vocab_size]; a token that is not an answer has the logit -inf.
 
         Of tokens without `labels` only those of the last `logits_to_keep` positions, where it is above 0.
 

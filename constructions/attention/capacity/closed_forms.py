@@ -1,4 +1,4 @@
-r"""What the theorems on generic ranks say of a set of contexts, each where its hypotheses hold.
+r"""Apply the theorems on generic ranks to a set of contexts, each where its hypotheses hold.
 
 Page: docs/claims/closed_forms.md
 """
@@ -22,7 +22,7 @@ _LARGEST_SEARCH = 256  # contexts up to which a partition is searched for by exc
 
 @dataclass(frozen=True)
 class ClosedForm:
-    r"""What one theorem says of the generic rank $R^*$ of a set of contexts.
+    r"""The bounds that one theorem gives for the generic rank $R^*$ of a set of contexts.
 
     Args:
         theorem: Its name on the page, e.g. ``"Theorem S2"``.

@@ -48,7 +48,7 @@ class HeadCount:
 
 @dataclass(frozen=True, eq=False)
 class Capacity:
-    r"""What a number of heads can hold of a set of contexts: the paper's count and the certified truth.
+    r"""How many of some contexts a number of heads can memorize: the paper's count and the certified number.
 
     The rank is the largest number of linearly independent rows of $[x_S \mid Y]$ that any weights reach. If it is $T$,
     a linear solve meets almost every target of d coordinates exactly, and all of them if $Y$ alone has rank $T$.
@@ -111,7 +111,7 @@ class Capacity:
 
     @property
     def upper_method(self) -> str:
-        """What proves `rank_upper`, in words."""
+        """The argument that proves `rank_upper`, in words."""
         if self.rank_upper == min(self.n_contexts, self.n_heads * self.d_head + self.d_model):
             return "the number of contexts or of columns"
         named = [name for name in ("U1", "U2") if self.upper_bounds[name].rank == self.rank_upper]

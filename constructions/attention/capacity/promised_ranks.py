@@ -1,4 +1,4 @@
-r"""What different theorems promise of the same heads on the same data.
+r"""Compare the ranks that different theorems promise for the same heads on the same data.
 
 Page: docs/claims/assumptions.md
 """

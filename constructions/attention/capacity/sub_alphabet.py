@@ -25,7 +25,7 @@ _LARGEST_INDICATORS = 2**22  # entries of an indicator matrix whose rank is wort
 
 @dataclass(frozen=True)
 class Dimensions:
-    r"""What limits the features of a set $U$ of contexts, counted in dimensions, for all weights at once.
+    r"""Upper bounds of the dimension of the features of a set $U$ of contexts, for all weights at once.
 
     Args:
         contexts: $|U|$.

@@ -104,7 +104,7 @@ class _Steps(NamedTuple):
 
     @property
     def collisions(self) -> float:
-        """Pairs of a code and one that is known before, for the token that has most of them."""
+        """Return the number of pairs of a code and an earlier one, for the token that has the most."""
         sizes = np.array([len(contexts) for contexts in self.contexts], dtype=np.float64)
         return float((sizes * (np.cumsum(sizes) - sizes / 2.0)).max())
 

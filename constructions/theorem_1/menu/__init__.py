@@ -1,1 +1,1 @@
-"""What Theorem 1 puts on the menu of memories: one file each, found by its folder. Each has a `MEMORY`."""
+"""The memories of Theorem 1 on the menu: one file each, found by its folder. Each has a `MEMORY`."""

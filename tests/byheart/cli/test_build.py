@@ -119,7 +119,7 @@ def test_weights_of_a_claim_name_the_construction_for_ones_own_data(tmp_path, ca
     assert main(["build", "dana.theorem-1", "--out", str(tmp_path / "out")]) == 0
     assert "For contexts of your own: byheart build theorem-1 --contexts FILE" in capsys.readouterr().out
     assert main(["build", "dana.theorem-1", "--param", "seed=1/2", "--out", str(tmp_path / "other")]) == 2
-    assert "--param seed=1/2 is no integer" in capsys.readouterr().err
+    assert "--param seed=1/2 is not an integer" in capsys.readouterr().err
 
 
 def test_weights_that_follow_a_rule_with_a_state_are_built_and_proved(tmp_path, capsys):

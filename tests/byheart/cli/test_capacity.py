@@ -125,7 +125,7 @@ def test_a_profile_has_one_form_on_the_screen_and_three_as_files(tmp_path, capsy
             "FILE --profile-to profile.png",
             "--profile-to is profile.png, expected a file that ends in .svg, .csv, .json",
         ),
-        ("FILE --no-header", "--contexts reads a table whose last column is no answer"),
+        ("FILE --no-header", "--contexts reads a table whose last column is not an answer"),
     ],
 )
 def test_what_does_not_go_together_is_refused(tmp_path, capsys, line, said):

@@ -111,7 +111,7 @@ def test_an_error_is_json_too_where_json_was_asked_for(tmp_path, capsys):
 
 def test_a_command_that_is_misspelt_is_named_with_the_one_that_is_meant(capsys):
     assert main(["memorise", "poem.txt"]) == 2
-    assert capsys.readouterr().err == "byheart: 'memorise' is no command; did you mean memorize?\n"
+    assert capsys.readouterr().err == "byheart: 'memorise' is not a command; did you mean memorize?\n"
     assert main(["xyzzy"]) == 2
     assert "expected one of memorize, " in capsys.readouterr().err
 

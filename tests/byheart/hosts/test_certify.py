@@ -64,7 +64,7 @@ def test_a_module_is_certified_by_a_mapping_of_names():
     module = torch.nn.ParameterDict({names[name]: torch.tensor(tensor) for name, tensor in model.tensors().items()})
     figures = certify(module, task, config=model.options(), names=names)
     assert figures["verdict"] == "PROVED" and figures["model"] == model.sha256()
-    with pytest.raises(InputError, match="names has 'nothing', which is no tensor of the"):
+    with pytest.raises(InputError, match="names has 'nothing', which is not a tensor of the"):
         certify(module, task, config=model.options(), names={"unembed.W_U": "nothing"})
     with pytest.raises(InputError, match=r"names leaves out the tensors theirs_0 \(1 in all\)"):
         certify(module, task, config=model.options(), names=dict(list(names.items())[1:]))

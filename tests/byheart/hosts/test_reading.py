@@ -292,7 +292,7 @@ def test_a_configuration_is_needed_and_has_to_be_one(tmp_path):
     tensors, config = lens()
     path = tmp_path / "weights.safetensors"
     safetensors.numpy.save_file({k: np.ascontiguousarray(v) for k, v in tensors.items()}, path)
-    with pytest.raises(InputError, match=r"config\.json is no file, expected the configuration that says what"):
+    with pytest.raises(InputError, match=r"config\.json is not a file, expected the configuration that says what"):
         read_model(path)
     with pytest.raises(InputError, match=r"the configuration has the fields \['a'\], expected one of TransformerLens"):
         read_model(path, config={"a": 1})

@@ -19,7 +19,7 @@ def test_a_function_of_a_file_runs_with_what_the_file_defines(tmp_path):
 @pytest.mark.parametrize(
     ("text", "name", "words"),
     [(FILE, "other", "no function 'other', expected one of helper, rule"), ("1 / 0", "rule", "ZeroDivisionError"),
-     (None, "rule", "is no file"), ("x = 1", "x", "no function 'x'")],
+     (None, "rule", "is not a file"), ("x = 1", "x", "no function 'x'")],
 )  # fmt: skip
 def test_what_is_no_rule_is_refused(tmp_path, text, name, words):
     if text is not None:

@@ -67,7 +67,7 @@ def test_lists_of_json_are_the_same_arrays(tmp_path):
         (
             '{"contexts": [[1]], "queries": [[1], 2]}',
             InputError,
-            r"^queries\[1\] is no list, expected a list",
+            r"^queries\[1\] is not a list, expected a list",
         ),
         ('{"contexts": [["a"]], "queries": [[1]]}', InputError, "contexts has dtype"),
         ('{"contexts": [[true]], "queries": [[1]]}', InputError, "contexts has dtype"),

@@ -88,7 +88,7 @@ def test_quotes_hold_a_separator_and_another_one_may_be_said(tmp_path):
     assert found.vocabulary == ("a,b", "c")
     (tmp_path / "c.json").write_text("[[1]]")
     for form in ({"delimiter": ","}, {"header": True}):
-        with pytest.raises(InputError, match="is no text"):
+        with pytest.raises(InputError, match="is not a text"):
             read_context_rows(tmp_path / "c.json", **form)
 
 

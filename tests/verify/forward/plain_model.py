@@ -19,7 +19,7 @@ def plain_logits(model: Model, inputs: Any, bits: int = 400) -> list[Row]:
 
 
 def holds(value: np.ndarray, radius: np.ndarray, exact: list[Row], bits: int = 400) -> bool:
-    """Whether every ball lies within the radius of its value; a radius that is no number holds nothing."""
+    """Whether every ball lies within the radius of its value; a radius that is not a number holds nothing."""
     with ctx.workprec(bits):
         return all(
             bool(abs(x - arb(m)) <= arb(r)) or r == np.inf

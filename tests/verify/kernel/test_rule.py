@@ -1,4 +1,4 @@
-"""Rules are read as they were written, and nothing that is no rule, or the automaton of another one."""
+"""Rules are read as they were written, and nothing that is not a rule, or the automaton of another one."""
 
 from pathlib import Path
 from typing import Any

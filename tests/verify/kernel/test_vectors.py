@@ -115,7 +115,7 @@ def test_counts_that_are_wrong_and_numbers_that_values_have_not(values: dict[str
 
 CHANGES: dict[str, Callable[[dict], Any]] = {
     "another kind": lambda parts: parts.update(kind="ranking"),
-    "a kind that is no text": lambda parts: parts.update(kind=[1]),
+    "a kind that is not a text": lambda parts: parts.update(kind=[1]),
     "a word more": lambda parts: parts.update(origin="own"),
     "integers": lambda parts: parts.update(queries=np.ones((3, 2), dtype=np.int64)),
     "no examples": lambda parts: parts.update(queries=np.ones((0, 2)), labels=np.ones((0, 2))),

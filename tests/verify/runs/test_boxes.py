@@ -84,7 +84,7 @@ def test_the_block_in_which_a_number_may_overflow_is_named():
 
 
 def test_what_is_no_number_may_overflow_and_long_sums_of_short_types_need_not():
-    """Of 2^17 terms of eight bits nothing is known; times a weight that is 0 that is no number."""
+    """Of 2^17 terms of eight bits nothing is known; times a weight that is 0 that is not a number."""
     zero, both = np.zeros((1, 2, 1)), np.array([[[1.0, 0.0]]])
     head = Attention(W_Q=zero, W_K=zero, W_V=both.reshape(1, 2, 1), W_O=both, skip=False)
     model = Model(blocks=(head, head), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))

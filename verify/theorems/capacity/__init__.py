@@ -1,1 +1,1 @@
-"""What no weights of a shape can hold, and what the counts of a shape promise."""
+"""Limits of all weights of a shape, and the numbers that counting arguments promise for it."""

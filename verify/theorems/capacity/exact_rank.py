@@ -63,7 +63,7 @@ def exact_rank(
 
     Raises:
         InputError: Contexts that are not tokens of this front end, or a modulus that is no prime.
-        HypothesisError: A score that is no integer multiple of ln 2, or a denominator that the prime divides.
+        HypothesisError: A score that is not an integer multiple of ln 2, or a denominator that the prime divides.
 
     Source: sharpens Dana, Pydi, Chevaleyre (2024), Lemma 2.
 
@@ -223,7 +223,7 @@ def _examples(
     named = {"contexts": contexts, "queries": queries, "W_Q": W_Q, "W_K": W_K}
     for (name, array), dimensions in zip(named.items(), (3, 2, 3, 3), strict=True):
         if not isinstance(array, np.ndarray) or is_masked(array) or array.dtype.kind not in "iu":
-            raise InputError(name, "is no array of integers")
+            raise InputError(name, "is not an array of integers")
         if array.ndim != dimensions or 0 in array.shape:
             raise InputError(name, f"has shape {array.shape}", f"{dimensions} dimensions of at least 1")
     d_model = queries.shape[1]

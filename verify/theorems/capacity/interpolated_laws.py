@@ -22,7 +22,7 @@ def most_interpolated_laws(model: Model) -> int:
         The count.
 
     Raises:
-        InputError: What is no model.
+        InputError: What is not a model.
         HypothesisError: One output: there is one distribution.
 
     Source: Madden, Fox, Thrampoulidis (2024), by another proof.

@@ -16,7 +16,7 @@ from constructions.model.exact_network import as_rationals
 
 @dataclass(frozen=True)
 class TwoTokenRank:
-    r"""What queries allow on a context of two independent tokens that all examples share.
+    r"""The largest rank that queries allow on a context of two independent tokens that all examples share.
 
     Args:
         examples: T.

@@ -1,1 +1,1 @@
-"""What no encoder of a dimension can reach, and what the built ones reach."""
+"""Limits of all encoders of a dimension, and the divergences that the built ones reach."""

@@ -90,7 +90,7 @@ def _moved(law: list[fmpq], products: list[tuple[list[fmpq], list[list[fmpq]]]])
     rows = [pair for step, matrix in products for pair in zip(step, matrix, strict=True)]
     moved = [p + sum((x * row[j] for x, row in rows), fmpq(0)) / len(products) for j, p in enumerate(law)]
     if min(moved) <= 0 or sum(moved) != 1:
-        raise InputError("moves", "lead to what is no distribution")
+        raise InputError("moves", "lead to what is not a distribution")
     return moved
 
 

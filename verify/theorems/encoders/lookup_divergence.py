@@ -1,4 +1,4 @@
-r"""What vectors of tokens make of distributions that are nearly certain of one: Theorem 2, in the form that is true.
+r"""Enclose the divergences of look-up encoders for nearly certain distributions: Theorem 2 in its true form.
 
 Page: docs/claims/theorem_2.md
 """

@@ -40,7 +40,7 @@ _SERIES = 18  # terms of the exponential series
 
 @dataclass(frozen=True, eq=False)
 class LookupLaws:
-    r"""What Theorem 2 looks at of some distributions, enclosed.
+    r"""The quantities of Theorem 2 for some distributions, enclosed.
 
     Args:
         d_vocab: N.

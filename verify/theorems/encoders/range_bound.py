@@ -1,4 +1,4 @@
-r"""What the contexts cost that a rational transformer does not hold, by the range of the logits: exact where it can be.
+r"""Bound the cost of the contexts that a rational transformer does not memorize, by the range of the logits.
 
 Page: docs/claims/logit_range.md
 """

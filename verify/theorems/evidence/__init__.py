@@ -1,4 +1,4 @@
-"""What the evidence for a verdict consists of: comparisons of numbers, formulas of a claim, and theorems on instances.
+"""Evidence for a verdict: comparisons of numbers, formulas of a claim, and theorems on instances.
 
 Page: docs/audit.md
 """

@@ -39,7 +39,7 @@ class Comparison:
         right: The same kinds; of a theorem whose judge gives a verdict the right side is `Verdict.PROVED`.
 
     Raises:
-        InputError: A relation that is none, or a side that is no number.
+        InputError: A relation that is none, or a side that is not a number.
 
     Example:
         >>> Comparison(3, "<", Fraction(7, 2)).verdict, Comparison(0.029887, "begins with", Fraction("0.0298")).verdict
@@ -180,9 +180,9 @@ def _last_place(side: Quantity) -> Fraction:
         for digits in range(41):
             if (side * 10**digits).denominator == 1:
                 return Fraction(1, 10**digits)
-        raise InputError(side, "is no decimal")
+        raise InputError(side, "is not a decimal")
     if not text.replace(".", "", 1).isdigit():
-        raise InputError(f"formula {text!r}", "is no decimal")
+        raise InputError(f"formula {text!r}", "is not a decimal")
     return Fraction(1, 10 ** len(text.partition(".")[2]))
 
 

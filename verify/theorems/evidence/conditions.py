@@ -38,7 +38,7 @@ def conditions(*statements: str) -> tuple[Hypothesis, ...]:
         statements: Relations between sizes, joined by commas, `and` or `or`; words may follow behind a colon.
 
     Raises:
-        InputError: When one is asked: a statement that is no condition, or a size that was not given.
+        InputError: When one is asked: a statement that is not a condition, or a size that was not given.
 
     Example:
         >>> long, dims = conditions("S >= 2 or H = 0: attention sees two tokens", "H, d_h >= 1")
@@ -68,6 +68,6 @@ def _parts(text: str) -> list[str]:
         found = re.search("[<>=!].*", part)
         tail = found.group() if found else tail
         if not tail:
-            raise InputError(f"hypothesis {text!r}", "is no condition")
+            raise InputError(f"hypothesis {text!r}", "is not a condition")
         parts.append(part if found else f"{part} {tail}")
     return parts[::-1]

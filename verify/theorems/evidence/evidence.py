@@ -50,7 +50,7 @@ part of what is not judged as a whole. ``ours``: an instance of a theorem of thi
 
 
 class Means(enum.Enum):
-    """What a certificate rests on."""
+    """The arithmetic that a piece of evidence rests on."""
 
     EXACT = "exact integers and rationals"
     MODULAR = "a prime field"

@@ -34,7 +34,7 @@ class PowerError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Stated:
-    """What a claim states for given sizes: the value of one of its formulas.
+    """The value of a formula of a claim for given sizes.
 
     Args:
         claim: The claim.
@@ -79,7 +79,7 @@ class Stated:
             InputError: It is none.
         """
         if not isinstance(self.value, Fraction) or self.value.denominator != 1:
-            raise InputError(self, "is no whole number")
+            raise InputError(self, "is not a whole number")
         return self.value.numerator
 
     def __str__(self) -> str:

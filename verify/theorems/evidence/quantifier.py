@@ -1,4 +1,4 @@
-"""Of how much a piece of evidence speaks: of these weights, or of all of them.
+"""The scope of a piece of evidence: these weights, or all of them.
 
 Page: docs/audit.md
 """
@@ -7,7 +7,7 @@ import enum
 
 
 class Quantifier(enum.Enum):
-    """Of how much a piece of evidence speaks."""
+    """The scope of a piece of evidence."""
 
     THESE = "these weights"
     """The very instances that are named: weights, distributions, vectors or numbers."""

@@ -1,4 +1,4 @@
-"""What a model of words of bits holds, exactly, and how many entries it has that are not 0.
+"""Count exactly the labels that a model of words of bits memorizes, and its nonzero entries.
 
 Page: docs/claims/bits.md
 """
@@ -39,7 +39,7 @@ class Words:
 
     @property
     def item_entries(self) -> int:
-        """What an item of a word takes: eight entries for each bit, and 21."""
+        """The entries that an item of a word needs: eight for each bit, and 21."""
         return 8 * (self.code_bits + self.label_bits) + 21
 
 

@@ -1,1 +1,1 @@
-"""What the memories of the same names promise, judged."""
+"""Judge what the memories of the same names promise."""

@@ -1,4 +1,4 @@
-r"""What a model of one attention and many blocks of ReLU neurons answers, in Python's integers.
+r"""Evaluate a model of one attention and many blocks of ReLU neurons in Python's integers.
 
 Page: docs/claims/bits.md
 """

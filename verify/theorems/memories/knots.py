@@ -1,4 +1,4 @@
-r"""What a model computes whose head looks at positions alone and whose ReLU neurons read one number, in integers.
+r"""Evaluate in integers a model whose head reads only positions and whose ReLU neurons read one number.
 
 Page: docs/claims/knots.md
 """

@@ -1,4 +1,4 @@
-r"""What the contexts that a transformer leaves out cost it, and both sides of the bounds of that cost, enclosed.
+r"""Enclose the cost of the contexts that a transformer leaves out, and both sides of the bounds of that cost.
 
 Page: docs/claims/theorem_1_tail.md
 """
@@ -322,7 +322,7 @@ def _normalized(laws: ArrayLike, shape: tuple[int, ...]) -> Enclosure:
     if weights.shape != shape:
         raise InputError("laws", f"has shape {weights.shape}", shape)
     if not (np.isfinite(weights).all() and weights.min() >= 0.0 and weights.any(axis=1).all()):
-        raise InputError("laws", "has a row that is no distribution", "finite weights >= 0, not all of them 0")
+        raise InputError("laws", "has a row that is not a distribution", "finite weights >= 0, not all of them 0")
     return Enclosure.exact(weights) / total(weights, 1).reshape(len(weights), 1)
 
 

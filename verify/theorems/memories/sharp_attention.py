@@ -1,4 +1,4 @@
-r"""What a head converges to when its scores are multiplied by a growing number, judged exactly and in balls.
+r"""Judge, exactly and in balls, the limit of a head whose scores are multiplied by a growing number.
 
 Page: docs/claims/skip_connection.md
 """

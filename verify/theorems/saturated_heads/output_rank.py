@@ -1,4 +1,4 @@
-r"""What the widths of values and outputs allow: no weights of a layer give outputs of a larger rank.
+r"""Bound the rank of a layer's outputs by the widths of its values and outputs, for all weights.
 
 Page: docs/claims/saturated_heads.md
 """

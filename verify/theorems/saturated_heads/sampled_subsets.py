@@ -1,4 +1,4 @@
-r"""What random subsets say about the Kruskal rank: a bound of the share of dependent subsets, never a proof.
+r"""Sample subsets for the Kruskal rank: they bound the share of dependent subsets, but prove nothing.
 
 Page: docs/claims/assumptions.md
 """

@@ -71,7 +71,7 @@ def test_an_answer_that_changes_the_prompt_and_unknown_parts_are_refused():
         prompts_of_texts("facts", [(("The capital of Fra",), ("nce",))], echo(300), bytes_pairs(), between="")
     words = tokenizers.Tokenizer(tokenizers.models.WordPiece({"[UNK]": 0, "a": 1, "b": 2}, unk_token="[UNK]"))
     words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    with pytest.raises(InputError, match="a part is no token"):
+    with pytest.raises(InputError, match="a part is not a token"):
         prompts_of_texts("facts", [(("a",), ("c",))], echo(3), words, between=" ")
     with pytest.raises(InputError, match="with the token 2"):
         prompts_of_texts("facts", [(("a",), ("b",))], echo(2), words, between=" ")
@@ -85,7 +85,7 @@ def test_letters_that_a_tokenizer_passes_over_are_refused():
     assert silent.encode("Limé").tokens == silent.encode("Lim").tokens
     assert prompts_of_texts("facts", [(("Peru",), ("Lima",))], echo(20), silent, between=" ")
     for pair in (("Peru", "Limé"), ("Peru", "Lima…"), ("Péru", "Lima")):
-        with pytest.raises(InputError, match="of which a part is no token"):
+        with pytest.raises(InputError, match="of which a part is not a token"):
             prompts_of_texts("facts", [((pair[0],), (pair[1],))], echo(20), silent, between=" ")
     pieces = tokenizers.Tokenizer(tokenizers.models.WordPiece({"a": 0}, unk_token="[UNK]"))
     pieces.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()

@@ -75,9 +75,9 @@ def test_values_that_no_block_computes_are_refused_by_name(kind, fields):
 
 
 def test_gains_and_products_that_are_no_float64_numbers_are_refused():
-    with pytest.raises(InputError, match=r"gemma: 1 . model.norm.weight is no float64 number"):
+    with pytest.raises(InputError, match=r"gemma: 1 . model.norm.weight is not a float64 number"):
         read("gemma", tensors={"model.norm.weight": np.full(24, 2.0**-60)})
-    with pytest.raises(InputError, match=r"granite: .* times 0.21999.* is no float64 number"):
+    with pytest.raises(InputError, match=r"granite: .* times 0.21999.* is not a float64 number"):
         read(
             "granite",
             residual_multiplier=0.22,

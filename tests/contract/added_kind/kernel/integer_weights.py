@@ -26,7 +26,7 @@ def check(bits: int, certificate: Certificate, evaluation: Evaluation) -> str:
     """Prove the statement, weight by weight.
 
     Raises:
-        NotProvedError: A weight is no integer, or a longer one.
+        NotProvedError: A weight is not an integer, or a longer one.
     """
     for weight in weights_of(evaluation.model):
         if not weight.is_integer() or int(weight).bit_length() > bits:

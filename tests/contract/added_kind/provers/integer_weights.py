@@ -23,7 +23,7 @@ def check(statement: Statement, evaluation: Evaluation) -> StatementCheck:
     """Prove the statement again."""
     found = prove(evaluation.model)
     if found is None:
-        return StatementCheck(ID, Verdict.REFUTED, "a weight is no integer below 2^53", {})
+        return StatementCheck(ID, Verdict.REFUTED, "a weight is not an integer below 2^53", {})
     bits = found.values["bits"]
     verdict = Verdict.PROVED if bits <= statement.values["bits"] else Verdict.REFUTED
     return StatementCheck(ID, verdict, f"the largest weight has {bits} bits", found.values)

@@ -400,7 +400,7 @@ def test_a_product_of_rows_is_as_uncertain_as_its_factors(seed: int, which: int)
 
 
 def test_scores_with_slopes_are_off_by_the_rounding_of_their_products() -> None:
-    """Queries and keys are 0, so that nothing else is off: a slope times a place is no float64."""
+    """Queries and keys are 0, so that nothing else is off: a slope times a place is not a float64."""
     zero = np.zeros((2, 1, 1))
     slopes = np.array([0.1, -1 / 3])
     block = Attention(zero, zero, zero, zero, attends="all", slopes=slopes)

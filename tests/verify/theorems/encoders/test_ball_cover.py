@@ -1,4 +1,4 @@
-"""The second reader of covers: it agrees with the first, and refuses what does not cover or is no distribution."""
+"""The second reader of covers: it agrees with the first, and refuses what does not cover or is not a distribution."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_what_covers_less_or_leads_to_no_law_is_refused():
     one_negative = cover.scales.copy()
     one_negative[0, 0] = -1e-3
     for moves, scales in ((100.0 * cover.moves, cover.scales), (cover.moves, one_negative)):
-        with pytest.raises(InputError, match=r"no distribution|factor"):
+        with pytest.raises(InputError, match=r"not a distribution|factor"):
             read(TWO, one, 1, cover, moves=moves.tolist(), scales=scales.tolist())
     for each in ([], cover.moves[0, 0].tolist() * 3):
         with pytest.raises(InputError, match="moves"):

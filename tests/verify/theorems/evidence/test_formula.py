@@ -129,7 +129,7 @@ def test_numbers_are_shown_short():
 def test_a_fraction_and_a_ball_are_no_whole_numbers():
     assert stated(claim("[[count: 6 / 2]]"), "count").whole() == 3
     for text in ("[[count: 3 / 2]]", "[[count: sqrt 4]]"):
-        with pytest.raises(InputError, match="is no whole number"):
+        with pytest.raises(InputError, match="is not a whole number"):
             stated(claim(text), "count").whole()
 
 
