@@ -8,12 +8,12 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from byheart.terminal.exit_codes import EXIT_CODES, PROVED
+from byheart.result import Field, Result, Section
 from byheart.terminal.options import add_folder, add_out_options, add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
-from byheart.terminal.tables import Rows, Table, above, number, print_summary
-from constructions.counted import counted
+from byheart.terminal.tables import show
+from verify.verdict import Verdict
 
 HOST_CHOICES = (
     "transformer-lens",
@@ -78,9 +78,14 @@ def run(options: argparse.Namespace) -> int:
             overwrite=options.overwrite,
             progress=progress,
         )
-    tables = _fold_tables if "rule" in report else _export_tables
-    print_summary(options, {**report, "out": str(out)}, tables)
-    return EXIT_CODES[report["verdict"]]
+    sections = _rule_sections(report) if "rule" in report else _fact_sections(report)
+    data = tuple(
+        Field(name, report[name], said["words"], note=said.get("note", ""), shown=False)
+        for name, said in _HIDDEN.items()
+        if name in report
+    )
+    folder = Section("Folder", (Field("out", str(out), "written to"), *data))
+    return show(options, Result(report["headline"], Verdict(report["verdict"]), (*sections, folder)))
 
 
 def _write_for_coq(options: argparse.Namespace, folder: Path, out: Path) -> int:
@@ -88,8 +93,14 @@ def _write_for_coq(options: argparse.Namespace, folder: Path, out: Path) -> int:
     from byheart.coq.export import export_for_coq
 
     report = export_for_coq(folder, out, dtype=options.dtype, overwrite=options.overwrite)
-    print_summary(options, {**report, "out": str(out)}, _coq_tables)
-    return PROVED
+    check = f"make -C {quote(str(out))}, or byheart check FOLDER --coq"
+    fields = (
+        Field("out", str(out), "folder"),
+        Field("", check, "to check it"),
+        Field("files", report["files"], "files"),
+        *(Field(name, report[name], name, shown=False) for name in ("host", "dtype", "facts", "model", "task")),
+    )
+    return show(options, Result(report["headline"], None, (Section("Written", fields),)))
 
 
 @contextmanager
@@ -105,63 +116,93 @@ def _said_first(options: argparse.Namespace) -> Iterator[None]:
         raise
 
 
-def _stored(summary: dict[str, Any]) -> str:
-    """Return the bits in the file, and how much of them the labels need."""
-    bits, known = summary["stored_bits"], summary["information_bits"]
-    share = f", of which the labels' entropy is {known / bits:.1%}" if known else ""
-    return f"{summary['parameters']:,} entries, {bits:,} bits{share}"
+_HIDDEN: dict[str, dict[str, str]] = {
+    "task": {"words": "hash of the facts, as the host numbers tokens"},
+    "criterion": {"words": "what was asked: `asked`, `tolerance`, `contexts` and `bound` as in certificate.json"},
+    "proved": {"words": "facts that are `held`, and `wrong`, proved of the written weights"},
+    "measured": {
+        "words": "what was measured or noted, and nobody proves again",
+        "note": "the `versions` of the packages of the host; `original`, the hash of the weights before they were "
+        "rounded; `exact_conversion`, whether nothing was rounded but each weight once; `typed`, memorized contexts "
+        "that can be typed and are read back, `null` without `tokenizers`; and of each of the `runs` in the host the "
+        "`largest_logit`, `largest_difference`, `relative_difference`, how many `contexts` were run, all or drawn, and "
+        "of these how many are `held` and the `mean_loss`, and `largest_bound`, `agrees` (docs/hosts.md)",
+    },
+    "agrees": {"words": "all runs are within what rounding explains", "note": "`null` where that is not known"},
+    "files": {"words": "hash of each file"},
+}
+"""The words of fields that only a program reads."""
 
 
-def _coq_tables(summary: dict[str, Any]) -> Rows:
-    check = f"make -C {quote(summary['out'])}, or byheart check FOLDER --coq"
-    return [("Written", [("folder", summary["out"]), ("to check it", check), ("files", ", ".join(summary["files"]))])]
+def _written(report: dict[str, Any]) -> list[Field]:
+    """Return what is the same for facts and for a rule with a state."""
+    versions = ", ".join(f"{name} {version}" for name, version in report["measured"]["versions"].items())
+    as_written = report["written_as"] if report["written_as"] != report["host"] else None
+    return [
+        Field("host", report["host"], "host"),
+        Field("", versions, "packages of the host"),
+        Field("written_as", report["written_as"], "the host that it was written for", shown=as_written is not None),
+        Field("dtype", report["dtype"], "type of the numbers"),
+        Field("parameters", report["parameters"], "entries of all tensors"),
+        Field("stored_bits", report["stored_bits"], "bits of all tensors"),
+    ]
 
 
-def _fold_tables(summary: dict[str, Any]) -> Rows:
-    measured, proved, inputs = summary["measured"], summary["proved"], summary["inputs"]
-    versions = ", ".join(f"{name} {version}" for name, version in measured["versions"].items())
-    generated = measured["generated"]
+def _rule_sections(report: dict[str, Any]) -> tuple[Section, ...]:
+    proved, generated = report["proved"], report["measured"]["generated"]
     written = [
-        ("host", f"{summary['host']} ({versions})"),
-        ("type", summary["dtype"]),
-        ("stored", f"{summary['parameters']:,} entries, {summary['stored_bits']:,} bits"),
-        ("read as", summary["layout"]),
-        ("right, proved of what is written", f"{proved['held']} of {inputs}, wrong {proved['wrong']}"),
+        *_written(report),
+        Field("rule", report["rule"], "the rule with a state", shown=False),
+        Field("layout", report["layout"], "inputs are read as"),
+        Field("inputs", report["inputs"], "inputs"),
+        Field("", proved["held"], "inputs answered right, proved of what is written"),
+        Field("", proved["wrong"], "inputs answered wrongly, proved of what is written"),
+        Field("every_run", report["every_run"], "type in every run of which all are right, proved"),
     ]
-    if summary["every_run"] is not None:
-        written.append((f"every {summary['every_run']} run", "right on all inputs, proved"))
+    loaded = (
+        Field("", generated["inputs"], "inputs drawn"),
+        Field("", generated["right"], "inputs answered right, measured"),
+        Field("", generated["largest_difference"], "largest difference of a logit, measured"),
+    )
+    return Section("Written", tuple(written)), Section("Loaded: generate", loaded)
+
+
+def _fact_sections(report: dict[str, Any]) -> tuple[Section, ...]:
+    measured, proved = report["measured"], report["proved"]
+    of_mean = report["criterion"]["asked"] == "at-most"  # of which no single context is a part
+    counts = None if of_mean else proved
+    written = [
+        *_written(report),
+        Field("information_bits", report["information_bits"], "entropy of the labels that occur", "bits"),
+        Field("facts", report["facts"], "facts"),
+        Field("", counts and counts["held"], "facts memorized, proved of what is written"),
+        Field("", counts and counts["wrong"], "facts lost, proved of what is written"),
+        Field(
+            "mean_loss_upper",
+            report["mean_loss_upper"],
+            "loss, mean, proved of what is written",
+            direction="at most",
+            note="`null` where no bound is finite",
+            shown=of_mean,
+        ),
+        Field("", measured["typed"], "contexts that can be typed and are read back"),
+    ]
     loaded = [
-        ("right, measured", f"{generated['right']} of {counted(generated['inputs'], 'drawn input')}"),
-        ("largest difference of a logit", number(generated["largest_difference"])),
+        Section(f"Loaded: {name}", _loaded(run, of_mean=of_mean, facts=report["facts"]))
+        for name, run in measured["runs"].items()
     ]
-    return [("Written", [*written, ("folder", summary["out"])]), ("Loaded: generate", loaded)]
+    return Section("Written", tuple(written)), *loaded
 
 
-def _right(run: dict[str, Any], facts: int) -> str:
-    """Return how many contexts a run held, and how many it was run on."""
-    drawn = "" if run["contexts"] == facts else f" drawn of {facts}; --all-contexts runs all"
-    return f"{run['held']} of {run['contexts']}{drawn}"
-
-
-def _export_tables(summary: dict[str, Any]) -> Rows:
-    measured = summary["measured"]
-    versions = ", ".join(f"{name} {version}" for name, version in measured["versions"].items())
-    facts, proved = summary["facts"], summary["proved"]
-    of_mean = summary["criterion"]["asked"] == "at-most"  # of which no single context is a part
-    rows = [("host", f"{summary['host']} ({versions})"), ("type", summary["dtype"])]
-    rows.append(("stored", _stored(summary)))
-    if of_mean:
-        rows.append(("loss, mean, proved of what is written", f"<= {above(summary['mean_loss_upper'])}"))
-    else:
-        rows.append(("memorized, proved of what is written", f"{proved['held']} of {facts}, refuted {proved['wrong']}"))
-    if measured["typed"] is not None:
-        rows.append(("contexts typed and read back", f"{measured['typed']} of {facts}"))
-    tables: list[Table] = [("Written", [*rows, ("folder", summary["out"])])]
-    judged = {True: "within what rounding explains", False: "OUTSIDE OF WHAT ROUNDING EXPLAINS", None: "not judged"}
-    for name, run in measured["runs"].items():
-        off = f"{number(run['largest_difference'])}, {number(run['relative_difference'])} of the largest logit"
-        figures = [] if of_mean else [("right in this run, measured", _right(run, facts))]
-        figures.append(("largest difference", f"{off}; {judged[run['agrees']]}"))
-        figures.append(("loss, mean", number(run["mean_loss"])))
-        tables.append((f"Loaded: {name}", figures))
-    return tables
+def _loaded(run: dict[str, Any], *, of_mean: bool, facts: int) -> tuple[Field, ...]:
+    judged = {True: "yes", False: "NO", None: "not judged"}[run["agrees"]]
+    drawn = f"drawn of {facts:,}; --all-contexts runs all" if run["contexts"] != facts else None
+    return (
+        Field("", run["contexts"], "contexts run"),
+        Field("", drawn, "these are"),
+        Field("", None if of_mean else run["held"], "right in this run, measured"),
+        Field("", run["largest_difference"], "largest difference of a logit, measured"),
+        Field("", run["relative_difference"], "as a share of the largest logit"),
+        Field("", judged, "it is within what rounding explains"),
+        Field("", run["mean_loss"], "loss, mean, measured"),
+    )

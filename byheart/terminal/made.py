@@ -281,10 +281,10 @@ def capacity_fields(figures: "TaskFigures") -> tuple[Field, ...]:
         Field(
             "paper_rank",
             figures.paper_rank,
-            "contexts that so many heads hold, by the paper",
+            "contexts that these hold, by the paper",
             note="min(T, H d_h + d)",
         ),
-        Field("", ranks, "contexts that so many heads hold, certified", "context", "between"),
+        Field("", ranks, "contexts that these hold, certified", "context", "between"),
         Field("rank_lower", figures.rank_lower, "the lower of these", note="docs/claims/capacity.md", shown=False),
         Field("rank_upper", figures.rank_upper, "the upper of these", note="docs/claims/capacity.md", shown=False),
         *proofs,
