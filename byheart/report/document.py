@@ -58,8 +58,8 @@ def cards(rows: Iterable[tuple[str, str, str]]) -> str:
 
 
 def grouped(value: int) -> str:
-    """Return an integer with narrow spaces between groups of three digits."""
-    return f"{value:,}".replace(",", "\u202f")
+    """Return an integer with separators, as every screen has them."""
+    return f"{value:,}"
 
 
 def claims(statements: Sequence[tuple[str, str]]) -> str:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from byheart.report.chart import nice_step
-from byheart.report.document import badge, cards, claims, document, escaped, files, grouped, section
+from byheart.report.document import badge, claims, document, escaped, files, grouped, section
 from byheart.report.drawing import Axes, box, figure, part_of_page, ticks, words
+from byheart.result import Field, html_cards
 from verify.arithmetic.decimals import number
 
 _MEASURED = (
@@ -96,18 +97,19 @@ def facts_page(rows: Sequence[Sequence[str]], details: FactsDetails) -> str:
     """
     sorted_facts = _sorted_facts(rows, details)
     size = len(rows)
-    figures = [("facts", grouped(size), f"asked of {grouped(details.parameters)} parameters")]
-    figures += [
-        ("proved right", grouped(len(details.held)), "in real arithmetic"),
-        ("proved wrong", grouped(details.wrong), "in real arithmetic"),
-        ("undecided", grouped(size - len(details.held) - details.wrong), "neither is proved"),
+    open_facts = size - len(details.held) - details.wrong
+    fields = [
+        Field("", size, "facts", note=f"asked of {grouped(details.parameters)} parameters"),
+        Field("", len(details.held), "proved right", note="in real arithmetic"),
+        Field("", details.wrong, "proved wrong", note="in real arithmetic"),
+        Field("", open_facts, "undecided", note="neither is proved"),
     ]
     if details.runs is not None:
         dtype, held = details.runs
-        figures.append((f"right in every {escaped(dtype)} run", grouped(len(held)), "in any order of summation"))
+        fields.append(Field("", len(held), f"right in every {dtype} run", note="in any order of summation"))
     head = (
         f"<header><p class='brand'>byheart</p><h1>What the model knows {badge(details.verdict)}</h1>"
-        f"<p>{escaped(details.headline)}.</p><dl class='cards'>{cards(figures)}</dl></header>"
+        f"<p>{escaped(details.headline)}.</p>{html_cards(fields)}</header>"
     )
     sections = [
         section("What is proved", claims(details.statements)),

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from byheart.report.chart import nice_step
-from byheart.report.document import badge, cards, claims, document, escaped, files, grouped, section
+from byheart.report.document import badge, claims, document, escaped, files, section
 from byheart.report.drawing import Axes, box, dot, figure, part_of_page, ticks, words
+from byheart.result import Field, html_cards
 from constructions.folds.fold import OWN, Fold
 from constructions.folds.typed import input_in_words, typed_choices
 from constructions.model.entries import Entries
@@ -88,14 +89,14 @@ def fold_page(fold: Fold, entries: Entries, details: FoldDetails) -> str:
         section("How it is read", _layout(fold)),
         section("Files, and how to check them again", files(details.digests, details.provenance, "weights and rule")),
     ]
-    figures = [
-        ("inputs", grouped(fold.inputs), "all of them, none by itself"),
-        ("tokens of an answer", str(len(fold.answer)), f"after a prompt of {fold.length}"),
-        ("entries", grouped(entries.stored), escaped(entries.words())),
+    fields = [
+        Field("", fold.inputs, "inputs", note="all of them, none by itself"),
+        Field("", len(fold.answer), "tokens of an answer", note=f"after a prompt of {fold.length}"),
+        Field("", entries.stored, "entries", note=entries.words()),
     ]
     head = (
         f"<header><p class='brand'>byheart</p><h1>{escaped(name[0].upper() + name[1:])} {badge(details.verdict)}</h1>"
-        f"<p>{escaped(details.headline)}.</p><dl class='cards'>{cards(figures)}</dl></header>"
+        f"<p>{escaped(details.headline)}.</p>{html_cards(fields)}</header>"
     )
     return document(f"byheart: {name}", f"{head}\n{''.join(sections)}")
 

@@ -259,7 +259,7 @@ def _run_fields(figures: "Figures") -> tuple[Field, ...]:
 def _why_not_run(figures: "Figures") -> str:
     """Why there is no run to tell of, and what makes one."""
     if _right_in_every_run(figures):
-        return "not run here, because every run is proved to be right; `byheart run` does"
+        return "not run here: every run is proved to be right; `byheart run` does"
     return "not run here; where torch is installed, `byheart run` does"
 
 

@@ -10,7 +10,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -49,8 +49,9 @@ def _rows() -> list[dict[str, str]]:
 
 @dataclass
 class Printed:
-    """What commands printed with `--json`, and the results that they printed."""
+    """What commands printed with `--json`, and the results that those which are documented together printed."""
 
+    commands: Sequence[str] = ()
     objects: list[dict[str, Any]] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
 
@@ -59,7 +60,8 @@ class Printed:
         out, made, json_of = io.StringIO(), self.results, Result.json
 
         def recorded(result: Result) -> dict[str, Any]:
-            made.append(result)
+            if words[0] in self.commands:
+                made.append(result)
             return json_of(result)
 
         with patch.object(Result, "json", recorded), contextlib.redirect_stdout(out):
@@ -187,7 +189,8 @@ ANSWER = {
 
 def main_of(command: str, run: Callable[[Printed], list[dict[str, Any]]]) -> Printed:
     """Run the cases of a command, and return what they printed."""
-    printed = Printed()
+    together = next(row["command"].split() for row in _rows() if command in row["command"].split())
+    printed = Printed(together)
     printed.objects = run(printed)
     return printed
 
