@@ -141,7 +141,6 @@ def _model_fields(figures: "Figures") -> tuple[Field, ...]:
         Field("outputs", figures.outputs, "entries of an output"),
         Field("front_end", data["front_end"], "attention patterns"),
         Field("route", data["route"], "how the values were found"),
-        Field("tail", figures.tail, "what was done about the other contexts", shown=figures.tail != "none"),
         Field("seed", figures.seed, "seed of every random choice", shown=False),
         Field("reading", figures.reading, "how the file was read", shown=False),
         Field("answers", figures.answers, "tokens that may follow"),
