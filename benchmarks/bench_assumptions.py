@@ -19,12 +19,12 @@ from constructions.attention.capacity.promised_ranks import promised_ranks
 from constructions.errors import InputError
 from constructions.model.shapes import mahdavi_layer
 from constructions.numeric.arrays import Float64Array
-from constructions.saturated_heads.random_heads import random_heads
+from constructions.saturated_layers.random_heads import random_heads
 from constructions.tasks.vectors import VectorTask
 from verify.forward.heads import enclose_mixed_inputs
 from verify.linear_algebra.numerical_rank import NumericalRanks
 from verify.linear_algebra.row_rank import certify_full_row_rank
-from verify.theorems.saturated_heads.assumptions import Assumptions, SubsetTest, assess_assumptions
+from verify.theorems.saturated_layers.assumptions import Assumptions, SubsetTest, assess_assumptions
 
 Examples = tuple[Float64Array, Float64Array]
 

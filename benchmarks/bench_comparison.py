@@ -10,6 +10,7 @@ import numpy as np
 from measure import print_head, print_row
 
 from constructions.errors import CapacityError, HypothesisError, InputError, ResourceError
+from constructions.heads_of_theorem_1.parameters import printed_count, shared_count
 from constructions.memories.information_limit import information_limit
 from constructions.memories.keyed_words import keyed_words_memory, rounded_integers
 from constructions.memories.knots import knots_memory
@@ -21,7 +22,6 @@ from constructions.model.model import Model
 from constructions.rational.two_layers import behind_null, two_layers
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
-from constructions.theorem_1.parameters import printed_count, shared_count
 from verify.divergence.kullback_leibler import argmax_margin
 from verify.forward.logits import logit_chunks
 from verify.provers.memorization import certify_memorization

@@ -19,6 +19,7 @@ from constructions.attention.capacity.head_counts import fewest_heads
 from constructions.attention.families import FRONT_ENDS, random_attention, table_attention
 from constructions.attention.skip_connection import memorize_with_skip_connection
 from constructions.encoders.distribution_memory import targets
+from constructions.heads_of_theorem_1.memory import build_memory, default_heads
 from constructions.model.attention import features, last, logits
 from constructions.model.front_end import FrontEnd
 from constructions.model.shapes import dana_network
@@ -26,7 +27,6 @@ from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.numeric.minimum_norm import right_inverse
 from constructions.tasks.task import Task
 from constructions.tasks.text import default_text, text_task
-from constructions.theorem_1.memory import build_memory, default_heads
 
 
 def characters(facts: int, *, context: int = 4) -> Task:

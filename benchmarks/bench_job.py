@@ -38,8 +38,8 @@ def main() -> None:
 
 
 def measure(facts: int, d_model: int, d_head: int, margin: float, *, rank: bool) -> None:
+    from constructions.heads_of_theorem_1.memory import build_memory
     from constructions.tasks.text import default_text, text_task
-    from constructions.theorem_1.memory import build_memory
     from verify.divergence.kullback_leibler import argmax_margin, quadratic_divergence_bound
     from verify.forward.heads import enclose_features
     from verify.forward.logits import enclose_logits

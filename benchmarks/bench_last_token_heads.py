@@ -73,9 +73,9 @@ def of_command(facts: int, options: argparse.Namespace, environment: dict[str, s
 
 
 def measure(facts: int, context: int, d_head: int | None) -> None:
+    from constructions.heads_of_theorem_1.last_token_heads import last_token_heads_memory
     from constructions.tasks.arrays import array_task
     from constructions.tasks.text import default_text, text_task
-    from constructions.theorem_1.last_token_heads import last_token_heads_memory
     from verify.provers.memorization import certify_memorization
 
     task = text_task(default_text(), context=context, facts=facts)

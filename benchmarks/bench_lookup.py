@@ -7,9 +7,9 @@ import numpy as np
 from measure import median_seconds, print_head, print_row
 
 from constructions.encoders.lookup_table import lookup_output, lookup_table
+from constructions.heads_of_theorem_1.memory import build_memory
 from constructions.model.attention import features
 from constructions.tasks.arrays import enumerated_task
-from constructions.theorem_1.memory import build_memory
 from verify.forward.heads import enclose_features
 from verify.linear_algebra.singular_values import enclose_condition
 from verify.provers.memorization import certify_memorization

@@ -11,16 +11,16 @@ from constructions.errors import HypothesisError
 from constructions.model.model import Model
 from constructions.model.vector_attention import mixed_matrix
 from constructions.numeric.arrays import Float64Array
-from constructions.saturated_heads.layer_readout import Format, layer_with_read_out, outputs_in
-from constructions.saturated_heads.random_heads import random_heads
-from constructions.saturated_heads.saturated_heads import SaturatedHeads, saturated_heads
-from constructions.saturated_heads.single_direction_heads import single_direction_heads
-from constructions.saturated_heads.uniform_examples import uniform_examples
+from constructions.saturated_layers.layer_readout import Format, layer_with_read_out, outputs_in
+from constructions.saturated_layers.random_heads import random_heads
+from constructions.saturated_layers.saturated_heads import SaturatedHeads, saturated_heads
+from constructions.saturated_layers.single_direction_heads import single_direction_heads
+from constructions.saturated_layers.uniform_examples import uniform_examples
 from constructions.tasks.vectors import VectorTask
 from verify.forward.heads import enclose_layer
 from verify.forward.logits import enclose_logits
 from verify.linear_algebra.row_rank import certify_full_row_rank
-from verify.theorems.saturated_heads.saturation import certify_saturation
+from verify.theorems.saturated_layers.saturation import certify_saturation
 from verify.verdict import Verdict
 
 _SATURATED = 0.99

@@ -41,11 +41,11 @@ _HOME = {
     ),
     "attention.full_rank": ("full_rank_attention",),
     "attention.skip_connection_head": ("skip_connection_head", "two_head_skip_connection"),
-    "saturated_heads.saturated_heads": ("saturated_heads",),
+    "saturated_layers.saturated_heads": ("saturated_heads",),
     "unembeddings.unembedding": ("law_unembedding", "label_unembedding"),
     "unembeddings.johnson_lindenstrauss": ("johnson_lindenstrauss_unembedding", "gaussian_unembedding"),
     "encoders.low_entropy_encoder": ("lookup_encoder",),
-    "theorem_1.memory": ("BuiltMemory", "build_memory", "default_heads", "estimate_bytes", "theorem_1"),
+    "heads_of_theorem_1.memory": ("BuiltMemory", "build_memory", "default_heads", "estimate_bytes", "theorem_1"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 

@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 
 from constructions.memories.memory import Memory
 
-FOLDERS = ("constructions.memories.menu", "constructions.theorem_1.menu")
+FOLDERS = ("constructions.memories.menu", "constructions.heads_of_theorem_1.menu")
 """Where memories lie. A folder that is not there has none: the menu does without the theory."""
 
 

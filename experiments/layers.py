@@ -12,7 +12,7 @@ import numpy as np
 from constructions.model.blocks import Attention
 from constructions.model.model import Model
 from constructions.numeric.arrays import Float64Array, Int64Array
-from constructions.saturated_heads.sinusoidal_positions import sinusoidal_positions
+from constructions.saturated_layers.sinusoidal_positions import sinusoidal_positions
 from constructions.tasks.vectors import VectorTask
 from experiments.points import Point, Settings
 

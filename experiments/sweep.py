@@ -31,7 +31,7 @@ from experiments.points import Point
 from verify.arithmetic.rounding import down, up
 from verify.forward.heads import enclose_layer
 from verify.provers.memorization import certify_memorization, judge
-from verify.theorems.saturated_heads.saturation import certify_saturation
+from verify.theorems.saturated_layers.saturation import certify_saturation
 from verify.workers import Workers, completed
 
 _CACHED, _ON_DEVICE = 2**26, 2**31  # bytes of a stack, forward and backward

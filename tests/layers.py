@@ -12,7 +12,7 @@ from constructions.model.exact_network import as_rationals
 from constructions.model.model import Model
 from constructions.model.shapes import mahdavi_layer, mahdavi_tensors
 from constructions.model.vector_attention import mixed_matrix
-from constructions.saturated_heads.mixing_layer import MixingLayer
+from constructions.saturated_layers.mixing_layer import MixingLayer
 from constructions.tasks.vectors import VectorTask
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE
 from verify.provers.memorization import certify_memorization

@@ -30,7 +30,7 @@ class Request:
         layers: Refuse models with more layers of attention or neurons.
         d_model: $d$ of the heads of Theorem 1'; the stream of other memories is at most so wide.
         d_head: $d_h$ of them; the heads of other memories are at most so wide.
-        n_heads: $H$ of them, see `constructions.theorem_1.memory.theorem_1`.
+        n_heads: $H$ of them, see `constructions.heads_of_theorem_1.memory.theorem_1`.
         front_end: Their family of attention patterns.
         tolerance: What the divergence of a held distribution may be, nats.
         quick: Take the first memory that every run in `dtype` holds; search for no smaller one.

@@ -10,7 +10,7 @@ from typing import Any
 from constructions.attention.capacity.promised_ranks import promised_ranks
 from constructions.named.context_arrays import read_contexts
 from constructions.progress import Progress, silent
-from verify.theorems.saturated_heads.assumptions import assess_assumptions
+from verify.theorems.saturated_layers.assumptions import assess_assumptions
 
 
 def assumptions_summary(

@@ -14,6 +14,7 @@ from constructions.attention.capacity.forbidden_labelling import most_forbidden_
 from constructions.attention.capacity.head_counts import capacity
 from constructions.attention.capacity.rank_profile import RankProfile, rank_profile
 from constructions.errors import require_at_least
+from constructions.heads_of_theorem_1.memory import LARGEST_ELIMINATION, dimensions
 from constructions.memories.information_limit import information_limit
 from constructions.memories.knots import most_parameters
 from constructions.model.precision import STORED
@@ -22,12 +23,11 @@ from constructions.named.labelled_contexts import require_distinct
 from constructions.numeric.arrays import Int64Array
 from constructions.progress import Progress, silent
 from constructions.tasks.task import Task
-from constructions.theorem_1.memory import LARGEST_ELIMINATION, dimensions
 from verify.theorems.capacity.sign_relation import forbids_heads
 from verify.verdict import Verdict
 
 _PROFILED_HEADS = 6
-_FEW_DIMENSIONS, _NARROW = 128, 64  # as in `constructions.theorem_1.memory.dimensions`
+_FEW_DIMENSIONS, _NARROW = 128, 64  # as in `constructions.heads_of_theorem_1.memory.dimensions`
 
 
 def contexts_alone(file: Path, *, delimiter: str | None = None, header: bool = False) -> ContextRows:

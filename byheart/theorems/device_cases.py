@@ -14,16 +14,16 @@ from constructions.attention.skip_connection_head import (
     skip_connection_head,
     two_head_skip_connection,
 )
+from constructions.heads_of_theorem_1.low_entropy_memory import low_entropy_memory
 from constructions.model.attention import features, logits
 from constructions.model.construction import Construction
 from constructions.model.model import Model
 from constructions.model.shapes import dana_network
 from constructions.numeric.arrays import Float64Array, Int64Array
-from constructions.saturated_heads.layer_readout import layer_with_read_out
-from constructions.saturated_heads.saturated_heads import saturated_heads
+from constructions.saturated_layers.layer_readout import layer_with_read_out
+from constructions.saturated_layers.saturated_heads import saturated_heads
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.vectors import VectorTask
-from constructions.theorem_1.low_entropy_memory import low_entropy_memory
 from constructions.unembeddings.coherence import Unembedding
 from constructions.unembeddings.johnson_lindenstrauss import gaussian_unembedding, johnson_lindenstrauss_unembedding
 

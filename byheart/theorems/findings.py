@@ -17,13 +17,13 @@ from constructions.attention.full_rank import FullRankAttention, full_rank_atten
 from constructions.attention.skip_connection_head import skip_connection_head
 from constructions.counted import counted
 from constructions.encoders.low_entropy_encoder import LookupEncoder
+from constructions.heads_of_theorem_1.memory import HeadsOfTheorem1
 from constructions.model.construction import Construction
 from constructions.named.full_rank_attention import FullRankMemory
 from constructions.named.low_coherence_unembedding import LowCoherenceMemory
 from constructions.named.saturated_heads import SaturatedMemory
 from constructions.named.skip_connection_head import SkipConnectionMemory
 from constructions.tasks.task import Task
-from constructions.theorem_1.memory import HeadsOfTheorem1
 from constructions.unembeddings.coherence import Unembedding
 from constructions.unembeddings.johnson_lindenstrauss import paper_constant
 from verify.arithmetic.decimals import decimal_above, decimal_below

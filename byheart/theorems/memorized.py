@@ -10,13 +10,13 @@ from byheart.figures import Ends
 from byheart.jobs.clock import Clock, within
 from byheart.memory import Ranks
 from constructions.attention.capacity.head_counts import Capacity, capacity
+from constructions.heads_of_theorem_1.memory import QUICK_ELIMINATION, HeadsOfTheorem1
+from constructions.heads_of_theorem_1.parameters import printed_count
 from constructions.model.construction import Construction
 from constructions.model.model import Model
 from constructions.model.shapes import is_dana_network
 from constructions.progress import Progress
 from constructions.tasks.task import Task
-from constructions.theorem_1.memory import QUICK_ELIMINATION, HeadsOfTheorem1
-from constructions.theorem_1.parameters import printed_count
 from verify.certificates.certificate import FEATURE_RANK, Certificate
 from verify.provers.answer_bounds import Answers
 from verify.provers.proved import Proved

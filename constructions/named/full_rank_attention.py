@@ -12,6 +12,7 @@ import scipy.linalg
 from constructions.attention.full_rank import FullRankAttention, full_rank_attention
 from constructions.counted import counted
 from constructions.errors import require_at_least, require_one_of
+from constructions.heads_of_theorem_1.memory import build_memory
 from constructions.model.attention import features, last
 from constructions.model.construction import Construction
 from constructions.named.context_rows import ContextRows
@@ -19,7 +20,6 @@ from constructions.named.labelled_contexts import as_rows, labelled, part_of, re
 from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Task
-from constructions.theorem_1.memory import build_memory
 
 LEMMA = "Dana et al. (2024), Lemma 2"
 

@@ -9,9 +9,9 @@ from constructions.counted import counted
 from constructions.errors import require_at_least, require_one_of
 from constructions.model.construction import Construction
 from constructions.numeric.arrays import Float64Array
-from constructions.saturated_heads.layer_readout import layer_with_read_out
-from constructions.saturated_heads.saturated_heads import SaturatedHeads, saturated_heads
-from constructions.saturated_heads.uniform_examples import labelled, uniform_examples
+from constructions.saturated_layers.layer_readout import layer_with_read_out
+from constructions.saturated_layers.saturated_heads import SaturatedHeads, saturated_heads
+from constructions.saturated_layers.uniform_examples import labelled, uniform_examples
 from constructions.tasks.vectors import VectorTask
 
 KeysAndQueries = tuple[Float64Array, Float64Array]

@@ -9,12 +9,12 @@ from numbers import Real
 from constructions.attention.skip_connection_head import SkipConnectionHeads, skip_connection_head
 from constructions.counted import counted
 from constructions.errors import InputError, require_at_least
+from constructions.heads_of_theorem_1.memory import theorem_1
 from constructions.model.construction import Construction
 from constructions.named.context_rows import ContextRows
 from constructions.named.labelled_contexts import as_rows, labelled
 from constructions.numeric.arrays import Int64Array
 from constructions.tasks.task import Task
-from constructions.theorem_1.memory import theorem_1
 
 SECTION = "Dana et al. (2024), Section 4.1"
 

@@ -4,9 +4,9 @@ Page: docs/constructions.md
 """
 
 from constructions.errors import require_at_least
+from constructions.heads_of_theorem_1.memory import HeadsOfTheorem1, theorem_1
 from constructions.named.context_rows import ContextRows
 from constructions.named.labelled_contexts import as_rows, labelled
-from constructions.theorem_1.memory import HeadsOfTheorem1, theorem_1
 
 THEOREM = "Dana et al. (2024), Theorem 1"
 

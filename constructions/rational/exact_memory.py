@@ -10,11 +10,11 @@ from flint import fmpq_mat
 
 from constructions.attention.exact_skip_connection import exact_change_of_basis
 from constructions.errors import CapacityError, HypothesisError
+from constructions.heads_of_theorem_1.parameters import paper_heads
 from constructions.model.exact_network import ExactFrontEnd, as_rationals
 from constructions.model.model import Model
 from constructions.numeric.arrays import Int64Array
 from constructions.tasks.random_facts import drawn_contexts
-from constructions.theorem_1.parameters import paper_heads
 
 _DRAWS = 40  # random integer front ends have full rank in the first few draws, if their shape allows it
 

@@ -11,7 +11,7 @@ from flint import fmpq_mat, fmpz_mat
 from constructions.errors import HypothesisError, InputError
 from constructions.model.exact_network import as_rationals
 from constructions.numeric.arrays import Int64Array
-from constructions.saturated_heads.query_blocks import require_blocks
+from constructions.saturated_layers.query_blocks import require_blocks
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ import figure_program
 
 from byheart.report import drawing as draw
 from constructions.errors import ByheartError
+from constructions.heads_of_theorem_1.parameters import printed_count
 from constructions.memories.information_limit import information_limit
 from constructions.memories.memory import Limits
 from constructions.menu import BY_NAME
 from constructions.tasks.arrays import enumerated_task
-from constructions.theorem_1.parameters import printed_count
 
 TOKENS = (4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 BUILT = {  # what holds random labels, in which type, and the most tokens: beyond, it takes minutes

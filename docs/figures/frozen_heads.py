@@ -12,10 +12,10 @@ import numpy as np
 
 from byheart.report import drawing as draw
 from constructions.model.vector_attention import mixed_matrix, theta
-from constructions.saturated_heads.random_heads import random_heads
-from constructions.saturated_heads.saturated_heads import saturated_heads
-from constructions.saturated_heads.single_direction_heads import single_direction_heads
-from constructions.saturated_heads.uniform_examples import uniform_examples
+from constructions.saturated_layers.random_heads import random_heads
+from constructions.saturated_layers.saturated_heads import saturated_heads
+from constructions.saturated_layers.single_direction_heads import single_direction_heads
+from constructions.saturated_layers.uniform_examples import uniform_examples
 
 HEADS, TOKENS, WIDTH = 4, 5, 24
 FROZEN = 0.99

@@ -8,9 +8,9 @@ writes the drawing beside this file; shapes and numbers are those of a model tha
 import figure_program
 
 from byheart.report import drawing as draw
+from constructions.heads_of_theorem_1.memory import build_memory
 from constructions.model.attention import features, last
 from constructions.tasks.arrays import enumerated_task
-from constructions.theorem_1.memory import build_memory
 
 
 def shape(sizes: tuple[int, ...]) -> str:

@@ -7,6 +7,8 @@ import pytest
 
 from constructions.encoders.lookup_table import lookup_table
 from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.heads_of_theorem_1.low_entropy_memory import low_entropy_memory
+from constructions.heads_of_theorem_1.memory import build_memory
 from constructions.memories.bigrams.one_head import one_head_memory
 from constructions.memories.keyed_words import keyed_words_memory
 from constructions.memories.knots import knots_memory
@@ -15,8 +17,6 @@ from constructions.menu import BY_NAME
 from constructions.model.construction import require_fit
 from constructions.tasks.arrays import array_task
 from constructions.tasks.table import facts_task
-from constructions.theorem_1.low_entropy_memory import low_entropy_memory
-from constructions.theorem_1.memory import build_memory
 from constructions.unembeddings.axes import simplex
 from tests.by_kernel import check_by_kernel
 from tests.memories import write_memory

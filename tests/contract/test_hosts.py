@@ -15,11 +15,11 @@ from byheart.hosts.reading import read_model
 from byheart.hosts.tokenizer import ANSWERS_FILE, TOKENIZER_FILE
 from constructions.errors import ByheartError, InputError
 from constructions.formats.files import canonical_json
+from constructions.heads_of_theorem_1.memory import build_memory
 from constructions.menu import BY_NAME
 from constructions.model.model import Model
 from constructions.tasks.table import facts_task
 from constructions.tasks.vectors import VectorTask
-from constructions.theorem_1.memory import build_memory
 from tests.exports import MODELS, TASKS, installed, memory_of_bigrams, neurons, of_tokens, task_of
 from verify.certificates.certificate import file_sha256
 from verify.provers.memorization import judge

@@ -11,9 +11,9 @@ import byheart
 from byheart.hosts.export import export
 from byheart.hosts.host import HOSTS
 from constructions.errors import InputError
+from constructions.heads_of_theorem_1.memory import build_memory
 from constructions.tasks.table import table_task
 from constructions.tasks.vocabulary import echoed, typed
-from constructions.theorem_1.memory import build_memory
 from tests.exports import MODELS, installed, task_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the hosts' own libraries

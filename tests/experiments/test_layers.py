@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from constructions.saturated_heads.sinusoidal_positions import sinusoidal_positions
+from constructions.saturated_layers.sinusoidal_positions import sinusoidal_positions
 from experiments.figure import count_share
 from experiments.layers import LayerPoint
 

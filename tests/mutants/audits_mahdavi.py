@@ -22,14 +22,14 @@ def of_record(claim: str, original: str, mutated: str, why: str, tests: str) -> 
 
 
 def of_builder(file: str, original: str, mutated: str, why: str, tests: str) -> Mutant:
-    return Mutant(f"constructions/saturated_heads/{file}.py", original, mutated, tests, why)
+    return Mutant(f"constructions/saturated_layers/{file}.py", original, mutated, tests, why)
 
 
 held = of("verify/theorems/evidence/held_labels.py", "tests/verify/theorems/evidence/test_held_labels.py")
 
 
 def of_judge(file: str, original: str, mutated: str, why: str, tests: str) -> Mutant:
-    return Mutant(f"verify/theorems/saturated_heads/{file}.py", original, mutated, tests, why)
+    return Mutant(f"verify/theorems/saturated_layers/{file}.py", original, mutated, tests, why)
 
 
 FITTED = "        return Fit(_pseudo_inverse(queries[list(block)]), columns, np"
@@ -88,7 +88,7 @@ MUTANTS = [
         APPENDIX_I,
     ),
     Mutant(
-        "constructions/saturated_heads/sinusoidal_positions.py",
+        "constructions/saturated_layers/sinusoidal_positions.py",
         "np.sin(angles), np.cos(angles)",
         "np.cos(angles), np.sin(angles)",
         POSITIONS,

@@ -2,7 +2,7 @@
 
 from tests.mutants import of
 
-slabs = of("constructions/saturated_heads/slabs.py", "tests/constructions/saturated_heads/test_slabs.py")
+slabs = of("constructions/saturated_layers/slabs.py", "tests/constructions/saturated_layers/test_slabs.py")
 mahdavi_proposition_3 = of(
     "verify/theorems/claims/mahdavi_proposition_3.py", "tests/verify/theorems/claims/test_mahdavi_proposition_3.py"
 )

@@ -33,7 +33,7 @@ def stored_parameters(path: Path) -> int:
 
     Example:
         >>> import tempfile
-        >>> from constructions.theorem_1.left_out import sharp_instance, violating_front_end
+        >>> from constructions.heads_of_theorem_1.left_out import sharp_instance, violating_front_end
         >>> network = sharp_instance(violating_front_end(), norm=200.0, occurrences=33).model
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     network.save(Path(folder) / "model.safetensors")
@@ -71,7 +71,7 @@ def shared_attention_parameters(network: Model) -> int:
         HypothesisError: The attention is not of this form.
 
     Example:
-        >>> from constructions.theorem_1.parameters import matched_memories
+        >>> from constructions.heads_of_theorem_1.parameters import matched_memories
         >>> _, generic, shared = matched_memories(d_vocab=3, n_ctx=2, d_model=3, d_head=2, seed=0)
         >>> shared_attention_parameters(shared)
         69

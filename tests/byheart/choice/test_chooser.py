@@ -10,6 +10,7 @@ from byheart.choice import chooser
 from byheart.choice.chooser import offers, smallest_of
 from byheart.choice.trial import Trial
 from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.heads_of_theorem_1.menu.theorem_1 import Theorem1
 from constructions.memories.information_limit import information_limit
 from constructions.memories.memory import Limits, Memory
 from constructions.memories.menu import newton, rank_one_heads
@@ -20,7 +21,6 @@ from constructions.model.precision import SHORT
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.table import facts_task, table_task
 from constructions.tasks.task import Task
-from constructions.theorem_1.menu.theorem_1 import Theorem1
 from verify.provers.memorization import certify_memorization
 
 QUICK = ("knots", "rank-one-heads", "packed-words")

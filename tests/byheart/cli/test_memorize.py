@@ -15,7 +15,7 @@ from byheart.cli.main import main
 from byheart.cli.memorize import FRONT_END_CHOICES, _beside
 from byheart.reciting import whole_text
 from constructions.attention.families import FRONT_ENDS
-from constructions.theorem_1.memory import TAILS
+from constructions.heads_of_theorem_1.memory import TAILS
 from tests.command_line import FACTS, TEXT, words, written
 
 

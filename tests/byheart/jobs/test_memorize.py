@@ -15,10 +15,10 @@ from byheart.jobs.memorize import ever_smaller, hold
 from byheart.jobs.run import run_summary
 from byheart.memory import load
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
+from constructions.heads_of_theorem_1 import memory as heads
 from constructions.model.model import Model
 from constructions.tasks.table import table_task
 from constructions.tasks.task import Counts, Task, make_task
-from constructions.theorem_1 import memory as heads
 from tests.small_texts import memorize_into, small_text
 from verify.provers.memorization import check_memorization
 from verify.verdict import Verdict

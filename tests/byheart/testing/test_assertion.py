@@ -27,8 +27,8 @@ from byheart.testing import (
 from constructions.attention.capacity.generic_rank import generic_rank
 from constructions.errors import InputError
 from constructions.model.vector_attention import outputs
-from constructions.saturated_heads.layer_readout import layer_with_read_out
-from constructions.saturated_heads.saturated_heads import saturated_heads
+from constructions.saturated_layers.layer_readout import layer_with_read_out
+from constructions.saturated_layers.saturated_heads import saturated_heads
 from verify import Bounds, Proof, Verdict
 
 ROOT = Path(__file__).parents[3]

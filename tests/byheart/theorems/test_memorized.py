@@ -3,9 +3,9 @@
 import numpy as np
 
 from byheart.jobs.memorize import hold
+from constructions.heads_of_theorem_1 import memory as heads
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.task import Counts, make_task
-from constructions.theorem_1 import memory as heads
 from tests.small_texts import memorize_into, small_text
 from verify.certificates.certificate import Certificate
 from verify.provers.memorization import check_memorization

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constructions.heads_of_theorem_1.parameters import paper_heads
 from constructions.rational.exact_memory import exact_memory
-from constructions.theorem_1.parameters import paper_heads
 from verify.forward.in_rationals import exact_network_logits
 
 

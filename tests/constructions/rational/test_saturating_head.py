@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from constructions.errors import HypothesisError, InputError
 from constructions.model.exact_network import as_rationals
 from constructions.rational.saturating_head import exact_head, exact_saturating_matrix
-from constructions.saturated_heads.query_blocks import block_violation
+from constructions.saturated_layers.query_blocks import block_violation
 
 
 @given(st.integers(1, 3), st.integers(0, 2), st.integers(0, 4), st.integers(0, 2**16))

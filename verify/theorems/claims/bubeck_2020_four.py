@@ -10,14 +10,14 @@ from flint import fmpq, fmpz_mat
 
 from constructions.model.blocks import FeedForward
 from constructions.model.model import Model
-from constructions.saturated_heads.relu_barrier import moment_curve
-from constructions.saturated_heads.slabs import slab_network
+from constructions.saturated_layers.relu_barrier import moment_curve
+from constructions.saturated_layers.slabs import slab_network
 from constructions.tasks.vectors import VectorTask
 from verify.forward.in_rationals import exact_network_logits
 from verify.theorems.claim import Claim
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
-from verify.theorems.saturated_heads.activation_patterns import relu_barrier
-from verify.theorems.saturated_heads.kruskal_rank import kruskal_rank
+from verify.theorems.saturated_layers.activation_patterns import relu_barrier
+from verify.theorems.saturated_layers.kruskal_rank import kruskal_rank
 from verify.verdict import decided, proved
 
 CLAIM = Claim(

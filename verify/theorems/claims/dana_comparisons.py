@@ -13,7 +13,7 @@ from verify.forward.in_rationals import exact_network_logits
 from verify.theorems.claim import Claim
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.theorems.evidence.theorems import RANK
-from verify.theorems.saturated_heads.kruskal_rank import kruskal_rank
+from verify.theorems.saturated_layers.kruskal_rank import kruskal_rank
 from verify.verdict import decided
 
 CLAIM = Claim(

@@ -14,12 +14,12 @@ from constructions.attention.capacity.expected_accuracy import guaranteed_number
 from constructions.attention.capacity.forbidden_labelling import forbidding_multipliers
 from constructions.attention.embeddings import rank_one_integer_attention
 from constructions.encoders.lookup_table import exact_lookup_table, lookup_front_end, lookup_table, random_lookup_table
+from constructions.heads_of_theorem_1.memory import build_memory
 from constructions.memories.bigrams.one_head import one_head_memory
 from constructions.model.exact_network import as_rationals
 from constructions.model.model import Model
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
-from constructions.theorem_1.memory import build_memory
 from verify.forward.heads import enclose_features
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.linear_algebra.singular_values import enclose_condition

@@ -12,14 +12,14 @@ import numpy as np
 from constructions.attention.capacity.expected_accuracy import partial_task, solvable_contexts
 from constructions.attention.capacity.forbidden_labelling import forbidding_multipliers
 from constructions.encoders.one_head_optimum import exclusive_or_contexts
+from constructions.heads_of_theorem_1.memory import build_memory
+from constructions.heads_of_theorem_1.random.labels import partial_memory
 from constructions.model.construction import Construction
 from constructions.model.model import Model
 from constructions.model.shapes import dana_network
 from constructions.numeric.arrays import Int64Array
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
-from constructions.theorem_1.memory import build_memory
-from constructions.theorem_1.random.labels import partial_memory
 from verify.forward.logits import enclose_logits
 from verify.theorems.capacity.parity import parity_errors
 from verify.theorems.claim import Claim

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from constructions.heads_of_theorem_1.random.labels import partial_memory
 from constructions.memories.bigrams.one_head import one_head_memory
 from constructions.tasks.arrays import enumerated_task
-from constructions.theorem_1.random.labels import partial_memory
 from verify.provers.memorization import certify_memorization
 from verify.theorems.claim import Claim
 from verify.theorems.claims.dana_corollary_2 import CLAIM as COROLLARY

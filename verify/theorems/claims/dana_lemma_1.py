@@ -10,8 +10,8 @@ import numpy as np
 from flint import arb
 
 from constructions.encoders.sequence_encoder import best_encoder
+from constructions.heads_of_theorem_1.random.laws import laws_with_a_mode, low_rank_laws_memory
 from constructions.numeric.arrays import Float64Array
-from constructions.theorem_1.random.laws import laws_with_a_mode, low_rank_laws_memory
 from verify.arithmetic.decimals import number
 from verify.arithmetic.elementary import exp, log1p
 from verify.arithmetic.enclosure import Enclosure

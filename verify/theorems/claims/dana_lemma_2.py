@@ -19,11 +19,11 @@ from constructions.attention.embeddings import integer_attention
 from constructions.counted import counted
 from constructions.encoders.one_head_optimum import exclusive_or_contexts
 from constructions.errors import HypothesisError
+from constructions.heads_of_theorem_1.random.labels import fewest_heads_memory
 from constructions.memories.heads.counting_heads import bit_contexts
 from constructions.model.exact_network import ExactFrontEnd, as_rationals
 from constructions.numeric.arrays import Int64Array
 from constructions.tasks.arrays import all_contexts
-from constructions.theorem_1.random.labels import fewest_heads_memory
 from verify.forward.in_rationals import exact_outputs
 from verify.provers.memorization import certify_memorization
 from verify.ranks.linear_relations import indicator_relation, rank_upper_bound_for_all_weights

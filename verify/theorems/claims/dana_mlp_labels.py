@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from constructions.saturated_heads.relu_barrier import moment_curve
-from constructions.saturated_heads.slabs import slab_network
+from constructions.saturated_layers.relu_barrier import moment_curve
+from constructions.saturated_layers.slabs import slab_network
 from verify.theorems.claim import Claim
 from verify.theorems.claims.bubeck_2020_four import neurons_give
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, stated
-from verify.theorems.saturated_heads.activation_patterns import relu_barrier
+from verify.theorems.saturated_layers.activation_patterns import relu_barrier
 from verify.verdict import decided
 
 CLAIM = Claim(

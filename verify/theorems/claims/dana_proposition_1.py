@@ -9,9 +9,9 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 
 from constructions.encoders.other_readouts import BiasedEncoder, CappedEncoder, biased_encoder, capped_encoder
+from constructions.heads_of_theorem_1.random.laws import low_rank_laws_memory
 from constructions.model.model import Model
 from constructions.model.shapes import dana_network
-from constructions.theorem_1.random.laws import low_rank_laws_memory
 from verify.arithmetic.decimals import number
 from verify.arithmetic.enclosure import Enclosure, matmul
 from verify.linear_algebra.norms import float_above, float_below

@@ -12,8 +12,8 @@ from flint import fmpz_mat
 
 from constructions.encoders.exact_factors import exact_factors, gap_laws
 from constructions.encoders.sequence_encoder import best_encoder
+from constructions.heads_of_theorem_1.random.laws import full_rank_laws_memory
 from constructions.numeric.arrays import Float64Array
-from constructions.theorem_1.random.laws import full_rank_laws_memory
 from verify.arithmetic.decimals import number
 from verify.arithmetic.elementary import log
 from verify.arithmetic.enclosure import Enclosure

@@ -12,9 +12,9 @@ from flint import arb, ctx
 from constructions.encoders.circle import arc, circle, strength
 from constructions.encoders.one_dimension import multi_scale_line
 from constructions.encoders.parabola import MOST, parabola, power_for, stream
+from constructions.heads_of_theorem_1.random.labels import planar_memory
 from constructions.model.precision import SIGNIFICAND, rounded
 from constructions.numeric.arrays import Float64Array
-from constructions.theorem_1.random.labels import planar_memory
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.provers.memorization import certify_memorization
 from verify.theorems.claim import Claim

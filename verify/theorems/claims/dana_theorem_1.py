@@ -14,14 +14,14 @@ from constructions.attention.capacity.generic_rank import generic_rank
 from constructions.attention.families import random_attention
 from constructions.encoders.one_head_optimum import exclusive_or_contexts, line_contexts, line_optimum
 from constructions.errors import HypothesisError
+from constructions.heads_of_theorem_1.memory import build_memory
+from constructions.heads_of_theorem_1.parameters import paper_heads
+from constructions.heads_of_theorem_1.random.laws import random_laws_memory
 from constructions.model.model import Model
 from constructions.rational.exact_memory import exact_memory
 from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.random_facts import drawn_contexts
 from constructions.tasks.task import Task
-from constructions.theorem_1.memory import build_memory
-from constructions.theorem_1.parameters import paper_heads
-from constructions.theorem_1.random.laws import random_laws_memory
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.certificates.certificate import FEATURE_RANK
 from verify.forward.in_rationals import exact_network_logits

@@ -10,12 +10,7 @@ from pathlib import Path
 import numpy as np
 from flint import fmpq_mat
 
-from constructions.model.exact_network import ExactFrontEnd
-from constructions.model.model import Model
-from constructions.model.shapes import dana_network
-from constructions.tasks.arrays import all_contexts
-from constructions.tasks.task import Task
-from constructions.theorem_1.parameters import (
+from constructions.heads_of_theorem_1.parameters import (
     matched_front_ends,
     matched_memories,
     paper_heads,
@@ -23,6 +18,11 @@ from constructions.theorem_1.parameters import (
     shared_count,
     shared_directions_memory,
 )
+from constructions.model.exact_network import ExactFrontEnd
+from constructions.model.model import Model
+from constructions.model.shapes import dana_network
+from constructions.tasks.arrays import all_contexts
+from constructions.tasks.task import Task
 from verify.certificates.certificate import FEATURE_RANK
 from verify.certificates.parameter_count import shared_attention_parameters, stored_parameters
 from verify.forward.in_rationals import exact_outputs

@@ -15,12 +15,7 @@ from flint import fmpq_mat
 
 from constructions.encoders.one_head_optimum import exclusive_or_contexts
 from constructions.errors import HypothesisError
-from constructions.model.attention import features, last
-from constructions.model.exact_network import as_rationals, rounded
-from constructions.model.front_end import FrontEnd
-from constructions.model.shapes import dana_tensors
-from constructions.tasks.text import default_text, text_task
-from constructions.theorem_1.left_out import (
+from constructions.heads_of_theorem_1.left_out import (
     PartialMemory,
     loop_instance,
     nearly_dependent_front_end,
@@ -32,6 +27,11 @@ from constructions.theorem_1.left_out import (
     text_instance,
     violating_front_end,
 )
+from constructions.model.attention import features, last
+from constructions.model.exact_network import as_rationals, rounded
+from constructions.model.front_end import FrontEnd
+from constructions.model.shapes import dana_tensors
+from constructions.tasks.text import default_text, text_task
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.in_rationals import exact_network_logits
 from verify.theorems.claim import Claim, Hypothesis

@@ -19,9 +19,9 @@ from constructions.encoders.low_entropy_instances import (
     uniform_noise,
 )
 from constructions.errors import InputError
+from constructions.heads_of_theorem_1.low_entropy_memory import noisy_lookup_memory
 from constructions.model.construction import Construction
 from constructions.tasks.task import Task
-from constructions.theorem_1.low_entropy_memory import noisy_lookup_memory
 from constructions.unembeddings.coherence import kappa_bound
 from constructions.unembeddings.johnson_lindenstrauss import random_signs
 from constructions.unembeddings.unembedding import best

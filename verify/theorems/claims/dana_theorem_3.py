@@ -11,8 +11,8 @@ import numpy as np
 from flint import arb, ctx, fmpq, fmpq_mat
 
 from constructions.encoders.approximating_sequences import FIRST, SECOND, within_range
-from constructions.theorem_1.bounded_range import bounded_range_memory, bounded_transformer, laws_of_contexts
-from constructions.theorem_1.left_out import PartialMemory, loop_instance, random_instance
+from constructions.heads_of_theorem_1.bounded_range import bounded_range_memory, bounded_transformer, laws_of_contexts
+from constructions.heads_of_theorem_1.left_out import PartialMemory, loop_instance, random_instance
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.theorems.claim import Claim
 from verify.theorems.encoders.logit_range import BITS, ball, divergence_floor_at_range, logit_range, mean_divergence

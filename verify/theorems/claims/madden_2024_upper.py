@@ -10,12 +10,12 @@ import numpy as np
 
 from constructions.model.blocks import FeedForward
 from constructions.model.model import Model
-from constructions.saturated_heads.relu_barrier import moment_curve
+from constructions.saturated_layers.relu_barrier import moment_curve
 from verify.theorems.claim import Claim
 from verify.theorems.claims.madden_2024_lower import CLAIM as LOWER
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
 from verify.theorems.evidence.theorems import INTERPOLATED_LAWS
-from verify.theorems.saturated_heads.activation_patterns import relu_barrier
+from verify.theorems.saturated_layers.activation_patterns import relu_barrier
 from verify.verdict import decided, proved
 
 CLAIM = Claim(

@@ -6,8 +6,8 @@ Page: docs/claims/context_rank.md
 from collections.abc import Iterator
 
 from constructions.model.construction import Construction
-from constructions.saturated_heads.uniform_examples import labelled, uniform_examples
-from constructions.saturated_heads.uniform_memory import skip_connection_memory
+from constructions.saturated_layers.uniform_examples import labelled, uniform_examples
+from constructions.saturated_layers.uniform_memory import skip_connection_memory
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import matmul
 from verify.theorems.claim import Claim, Hypothesis

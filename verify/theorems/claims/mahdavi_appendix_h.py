@@ -6,11 +6,11 @@ Page: docs/claims/saturated_heads.md
 from collections.abc import Iterator
 from fractions import Fraction
 
-from constructions.saturated_heads.uniform_memory import uniform_memory
+from constructions.saturated_layers.uniform_memory import uniform_memory
 from verify.forward.heads import enclose_layer
 from verify.theorems.claim import Claim
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, stated
-from verify.theorems.saturated_heads.saturation import certify_saturation
+from verify.theorems.saturated_layers.saturation import certify_saturation
 from verify.verdict import proved
 
 CLAIM = Claim(

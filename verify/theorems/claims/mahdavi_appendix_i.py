@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from constructions.saturated_heads.generic_contexts import IntegerLayer, generic_layer
-from constructions.saturated_heads.layer_readout import layer_with_read_out
-from constructions.saturated_heads.random_heads import random_heads
-from constructions.saturated_heads.uniform_examples import labelled
+from constructions.saturated_layers.generic_contexts import IntegerLayer, generic_layer
+from constructions.saturated_layers.layer_readout import layer_with_read_out
+from constructions.saturated_layers.random_heads import random_heads
+from constructions.saturated_layers.uniform_examples import labelled
 from verify.theorems.capacity.exact_rank import exact_mixed_rank
 from verify.theorems.claim import Claim
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated

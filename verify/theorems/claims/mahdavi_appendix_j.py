@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from constructions.saturated_heads.saturated_heads import saturated_heads
-from constructions.saturated_heads.shared_context import confined_queries
+from constructions.saturated_layers.saturated_heads import saturated_heads
+from constructions.saturated_layers.shared_context import confined_queries
 from verify.theorems.claim import Claim
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, met, stated
 from verify.theorems.evidence.unread_heads import mixed_inputs_are_independent, of_size_one
-from verify.theorems.saturated_heads.kruskal_rank import kruskal_rank
+from verify.theorems.saturated_layers.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, decided, proved
 
 CLAIM = Claim(

@@ -11,24 +11,24 @@ import numpy as np
 
 from constructions.attention.capacity.promised_ranks import fewest_heads
 from constructions.numeric.arrays import Float64Array
-from constructions.saturated_heads.dependent_examples import (
+from constructions.saturated_layers.dependent_examples import (
     absorbing_mean,
     coinciding_means,
     dominant_direction,
     hidden_relation,
 )
-from constructions.saturated_heads.single_direction_heads import single_direction_heads
+from constructions.saturated_layers.single_direction_heads import single_direction_heads
 from verify.linear_algebra.exact_rows import decide_independence
 from verify.linear_algebra.numerical_rank import numerical_ranks
 from verify.theorems.claim import Claim
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, failed, met, stated
 from verify.theorems.evidence.theorems import BLOCKS
 from verify.theorems.evidence.unread_heads import mixed_inputs_are_independent
-from verify.theorems.saturated_heads.block_certificate import consecutive_blocks, find_blocks
-from verify.theorems.saturated_heads.context_rank import certify_context_ranks
-from verify.theorems.saturated_heads.general_position import certify_shifted
-from verify.theorems.saturated_heads.kruskal_rank import certify_subsets
-from verify.theorems.saturated_heads.sampled_subsets import sample_subsets
+from verify.theorems.saturated_layers.block_certificate import consecutive_blocks, find_blocks
+from verify.theorems.saturated_layers.context_rank import certify_context_ranks
+from verify.theorems.saturated_layers.general_position import certify_shifted
+from verify.theorems.saturated_layers.kruskal_rank import certify_subsets
+from verify.theorems.saturated_layers.sampled_subsets import sample_subsets
 from verify.verdict import Verdict, decided, proved
 
 CLAIM = Claim(

@@ -16,7 +16,7 @@ from verify.linear_algebra.rank import rank_bracket
 from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.theorems.claim import Claim
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, stated
-from verify.theorems.saturated_heads.saturation import one_hot_bound
+from verify.theorems.saturated_layers.saturation import one_hot_bound
 from verify.verdict import decided, proved
 
 CLAIM = Claim(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from constructions.saturated_heads.generic_contexts import IntegerLayer, generic_layer
+from constructions.saturated_layers.generic_contexts import IntegerLayer, generic_layer
 from verify.theorems.claim import Claim
 from verify.theorems.evidence import Evidence, Role, Stated, met, stated
 from verify.theorems.evidence.largest_rank import largest_rank

@@ -6,7 +6,7 @@ Page: docs/claims/saturated_heads.md
 from collections.abc import Iterator
 from fractions import Fraction
 
-from constructions.saturated_heads.uniform_memory import uniform_memory
+from constructions.saturated_layers.uniform_memory import uniform_memory
 from verify.theorems.claim import Claim
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, met, stated
 from verify.theorems.evidence.held_labels import held_labels

@@ -13,9 +13,9 @@ from flint import fmpq, fmpq_mat
 
 from constructions.model.exact_network import as_rationals
 from constructions.model.shapes import mahdavi_layer
-from constructions.saturated_heads.saturated_heads import SaturatedHeads, combinations, saturated_heads
-from constructions.saturated_heads.single_direction_heads import single_direction_heads
-from constructions.saturated_heads.uniform_examples import uniform_examples
+from constructions.saturated_layers.saturated_heads import SaturatedHeads, combinations, saturated_heads
+from constructions.saturated_layers.single_direction_heads import single_direction_heads
+from constructions.saturated_layers.uniform_examples import uniform_examples
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure, matmul
 from verify.forward.heads import AttendedVectors, enclose_attention, enclose_layer, mixed_inputs_in_balls
@@ -26,7 +26,7 @@ from verify.theorems.claim import Claim
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.theorems.evidence.theorems import MIXED_RANK
 from verify.theorems.evidence.unread_heads import heads_as_layer, unlabelled
-from verify.theorems.saturated_heads.saturation import (
+from verify.theorems.saturated_layers.saturation import (
     certify_saturation,
     largest_norm,
     one_hot_bound,

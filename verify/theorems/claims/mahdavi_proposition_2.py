@@ -12,9 +12,9 @@ from flint import fmpq
 
 from constructions.model.construction import Construction
 from constructions.model.exact_network import as_rationals
-from constructions.saturated_heads.generic_contexts import IntegerLayer
-from constructions.saturated_heads.shared_context import line_queries, one_direction_layer
-from constructions.saturated_heads.uniform_memory import shared_context_memory
+from constructions.saturated_layers.generic_contexts import IntegerLayer
+from constructions.saturated_layers.shared_context import line_queries, one_direction_layer
+from constructions.saturated_layers.uniform_memory import shared_context_memory
 from constructions.tasks.vectors import VectorTask
 from verify.forward.heads import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import certify_full_row_rank
@@ -24,7 +24,7 @@ from verify.theorems.evidence import Comparison, Evidence, Means, Method, Quanti
 from verify.theorems.evidence.conditions import conditions
 from verify.theorems.evidence.largest_rank import largest_rank
 from verify.theorems.evidence.theorems import MIXED_RANK
-from verify.theorems.saturated_heads.kruskal_rank import kruskal_rank
+from verify.theorems.saturated_layers.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
 
 CLAIM = Claim(

@@ -11,16 +11,16 @@ from flint import fmpq_mat
 from constructions.model.blocks import FeedForward
 from constructions.model.construction import Construction
 from constructions.model.exact_network import as_rationals
-from constructions.saturated_heads.relu_barrier import barrier_memory, barrier_task, fewest_examples, moment_curve
-from constructions.saturated_heads.slabs import slab_network
+from constructions.saturated_layers.relu_barrier import barrier_memory, barrier_task, fewest_examples, moment_curve
+from constructions.saturated_layers.slabs import slab_network
 from constructions.tasks.vectors import VectorTask
 from verify.theorems.claim import Claim
 from verify.theorems.claims.bubeck_2020_four import neurons_give
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, met, stated
 from verify.theorems.evidence.conditions import conditions
 from verify.theorems.evidence.held_labels import held_labels
-from verify.theorems.saturated_heads.activation_patterns import relu_barrier
-from verify.theorems.saturated_heads.kruskal_rank import kruskal_rank
+from verify.theorems.saturated_layers.activation_patterns import relu_barrier
+from verify.theorems.saturated_layers.kruskal_rank import kruskal_rank
 from verify.verdict import decided, proved
 
 CLAIM = Claim(

@@ -9,7 +9,7 @@ import numpy as np
 
 from constructions.model.exact_network import as_rationals
 from constructions.numeric.arrays import Int64Array
-from constructions.saturated_heads.mixing_layer import MixingLayer, equal_means, equal_queries, mixing_layer
+from constructions.saturated_layers.mixing_layer import MixingLayer, equal_means, equal_queries, mixing_layer
 from verify.theorems.claim import Claim
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.theorems.evidence.attended_tokens import (
@@ -19,7 +19,7 @@ from verify.theorems.evidence.attended_tokens import (
     queries_plus_means,
 )
 from verify.theorems.evidence.theorems import OUTPUT_RANK
-from verify.theorems.saturated_heads.kruskal_rank import kruskal_rank
+from verify.theorems.saturated_layers.kruskal_rank import kruskal_rank
 from verify.verdict import proved
 
 CLAIM = Claim(

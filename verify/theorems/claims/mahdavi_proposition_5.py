@@ -6,12 +6,12 @@ Page: docs/claims/context_rank.md
 from collections.abc import Iterator
 from dataclasses import replace
 
-from constructions.saturated_heads.constant_sum_tokens import constant_sum_layer
-from constructions.saturated_heads.generic_contexts import IntegerLayer
+from constructions.saturated_layers.constant_sum_tokens import constant_sum_layer
+from constructions.saturated_layers.generic_contexts import IntegerLayer
 from verify.theorems.claim import Claim
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, met, stated
 from verify.theorems.evidence.largest_rank import largest_rank
-from verify.theorems.saturated_heads.kruskal_rank import kruskal_rank
+from verify.theorems.saturated_layers.kruskal_rank import kruskal_rank
 from verify.verdict import proved
 
 CLAIM = Claim(

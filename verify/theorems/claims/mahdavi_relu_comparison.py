@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from constructions.saturated_heads.slabs import slab_network
-from constructions.saturated_heads.uniform_memory import uniform_memory
+from constructions.saturated_layers.slabs import slab_network
+from constructions.saturated_layers.uniform_memory import uniform_memory
 from verify.theorems.claim import Claim
 from verify.theorems.claims.bubeck_2020_four import neurons_give
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, stated

@@ -10,9 +10,9 @@ import numpy as np
 from flint import fmpq_mat
 
 from constructions.numeric.arrays import Int64Array
-from constructions.saturated_heads.generic_contexts import integer_heads
-from constructions.saturated_heads.saturated_heads import saturated_heads
-from constructions.saturated_heads.shared_context import confined_queries, line_queries, one_direction_layer
+from constructions.saturated_layers.generic_contexts import integer_heads
+from constructions.saturated_layers.saturated_heads import saturated_heads
+from constructions.saturated_layers.shared_context import confined_queries, line_queries, one_direction_layer
 from verify.theorems.capacity.exact_rank import exact_mixed_inputs, exact_mixed_rank
 from verify.theorems.capacity.two_token_rank import two_token_rank
 from verify.theorems.claim import Claim
@@ -20,7 +20,7 @@ from verify.theorems.evidence import Comparison, Evidence, Means, Method, Quanti
 from verify.theorems.evidence.largest_rank import largest_rank
 from verify.theorems.evidence.theorems import TWO_TOKENS
 from verify.theorems.evidence.unread_heads import mixed_inputs_are_independent, of_size_one
-from verify.theorems.saturated_heads.kruskal_rank import kruskal_rank
+from verify.theorems.saturated_layers.kruskal_rank import kruskal_rank
 from verify.verdict import Verdict, proved
 
 CLAIM = Claim(

@@ -10,7 +10,7 @@ import numpy as np
 from flint import fmpq_mat
 
 from constructions.model.exact_network import as_rationals
-from constructions.saturated_heads.sinusoidal_positions import sinusoidal_positions
+from constructions.saturated_layers.sinusoidal_positions import sinusoidal_positions
 from verify.arithmetic.enclosure import Enclosure
 from verify.linear_algebra.norms import float_above, frobenius
 from verify.linear_algebra.row_rank import certify_full_row_rank
@@ -18,7 +18,7 @@ from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.theorems.claim import Claim
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, failed, met
 from verify.theorems.evidence.theorems import ROOM_FOR_TOKENS
-from verify.theorems.saturated_heads.sinusoidal_positions import enclosed_positions
+from verify.theorems.saturated_layers.sinusoidal_positions import enclosed_positions
 from verify.verdict import Verdict, decided, proved
 
 CLAIM = Claim(

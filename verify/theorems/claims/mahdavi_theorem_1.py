@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from constructions.model.construction import Construction
-from constructions.saturated_heads.uniform_memory import uniform_memory
+from constructions.saturated_layers.uniform_memory import uniform_memory
 from constructions.tasks.vectors import VectorTask
 from verify.linear_algebra.rank import rank_bracket
 from verify.linear_algebra.singular_values import enclose_singular_values

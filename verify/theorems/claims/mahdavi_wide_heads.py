@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from constructions.saturated_heads.generic_contexts import IntegerLayer, generic_layer
-from constructions.saturated_heads.shared_context import line_queries, one_direction_layer
+from constructions.saturated_layers.generic_contexts import IntegerLayer, generic_layer
+from constructions.saturated_layers.shared_context import line_queries, one_direction_layer
 from verify.theorems.claim import Claim
 from verify.theorems.evidence import Evidence, Stated, met, stated
 from verify.theorems.evidence.largest_rank import largest_rank

@@ -11,17 +11,17 @@ from itertools import combinations
 import numpy as np
 
 from constructions.attention.capacity.generic_rank import generic_rank
-from constructions.model.exact_network import as_rationals
-from constructions.model.model import Model
-from constructions.tasks.arrays import all_contexts
-from constructions.theorem_1.left_out import (
+from constructions.heads_of_theorem_1.left_out import (
     PartialMemory,
     hold_exactly,
     modules_instance,
     modules_memory,
     random_instance,
 )
-from constructions.theorem_1.parameters import matched_front_ends
+from constructions.heads_of_theorem_1.parameters import matched_front_ends
+from constructions.model.exact_network import as_rationals
+from constructions.model.model import Model
+from constructions.tasks.arrays import all_contexts
 from verify.arithmetic.enclosure import Enclosure, largest, sqrt
 from verify.theorems.claim import Claim, Hypothesis
 from verify.theorems.claims.dana_theorem_1_tail import (

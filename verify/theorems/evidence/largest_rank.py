@@ -3,7 +3,7 @@
 Page: docs/claims/context_rank.md
 """
 
-from constructions.saturated_heads.generic_contexts import IntegerLayer
+from constructions.saturated_layers.generic_contexts import IntegerLayer
 from verify.theorems.capacity.exact_rank import exact_mixed_rank
 from verify.theorems.evidence.comparison import Comparison
 from verify.theorems.evidence.evidence import Evidence, Means, Method, Role

@@ -30,10 +30,10 @@ from verify.theorems.evidence.quantifier import Quantifier
 from verify.theorems.evidence.theorem import Theorem
 from verify.theorems.memories.left_out_bound import left_out_bound
 from verify.theorems.memories.outer_product_capacity import some_labels_are_not_stored
-from verify.theorems.saturated_heads.affine_hull import mixed_rank_ceiling
-from verify.theorems.saturated_heads.block_certificate import certify_blocks
-from verify.theorems.saturated_heads.output_rank import output_rank_ceiling
-from verify.theorems.saturated_heads.sinusoidal_positions import room_for_tokens
+from verify.theorems.saturated_layers.affine_hull import mixed_rank_ceiling
+from verify.theorems.saturated_layers.block_certificate import certify_blocks
+from verify.theorems.saturated_layers.output_rank import output_rank_ceiling
+from verify.theorems.saturated_layers.sinusoidal_positions import room_for_tokens
 
 _WEIGHTS, _ENCODERS = Quantifier.ALL_WEIGHTS, Quantifier.ALL_ENCODERS
 _ceiling_of_weights = partial(Theorem, over=_WEIGHTS, gives="an upper bound")

@@ -8,7 +8,7 @@ import numpy as np
 from constructions.model.model import Model
 from constructions.model.shapes import mahdavi_layer
 from constructions.numeric.arrays import Float64Array, Int64Array
-from constructions.saturated_heads.saturated_heads import SaturatedHeads
+from constructions.saturated_layers.saturated_heads import SaturatedHeads
 from constructions.tasks.vectors import VectorTask
 from verify.forward.heads import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import RankCertificate, certify_full_row_rank

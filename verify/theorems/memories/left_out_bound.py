@@ -153,7 +153,7 @@ def left_out_bound(
     Source: Dana, Pydi, Chevaleyre (2024), equations (14) and (15), corrected.
 
     Example:
-        >>> from constructions.theorem_1.left_out import sharp_instance, violating_front_end
+        >>> from constructions.heads_of_theorem_1.left_out import sharp_instance, violating_front_end
         >>> given = sharp_instance(violating_front_end(), norm=200.0, occurrences=33)
         >>> bound = left_out_bound(given.model, given.contexts, kept=3, stream=given.stream,
         ...                        occurrences=given.occurrences)

@@ -7,8 +7,8 @@ import pytest
 from byheart.hosts.export import export
 from byheart.hosts.exported.huggingface import HOST
 from byheart.hosts.number_types import read_tensors
+from constructions.heads_of_theorem_1.memory import build_memory
 from constructions.tasks.table import facts_task
-from constructions.theorem_1.memory import build_memory
 from tests.exports import MODELS, installed
 
 

@@ -16,8 +16,8 @@ from constructions.attention.capacity.expected_accuracy import (
 )
 from constructions.attention.capacity.generic_rank import generic_rank, generic_ranks
 from constructions.errors import InputError
+from constructions.heads_of_theorem_1.memory import build_memory
 from constructions.tasks.arrays import all_contexts, array_task
-from constructions.theorem_1.memory import build_memory
 from verify.provers.memorization import certify_memorization
 from verify.verdict import Verdict
 

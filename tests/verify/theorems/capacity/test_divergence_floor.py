@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from constructions.encoders.one_head_optimum import exclusive_or_contexts, line_contexts, line_optimum
 from constructions.errors import InputError
+from constructions.heads_of_theorem_1.memory import build_memory
 from constructions.model.attention import logits
 from constructions.model.model import Model
 from constructions.model.shapes import dana_network
 from constructions.tasks.arrays import array_task
-from constructions.theorem_1.memory import build_memory
 from verify.divergence.kullback_leibler import divergence
 from verify.forward.logits import enclose_logits
 from verify.theorems.capacity.divergence_floor import (

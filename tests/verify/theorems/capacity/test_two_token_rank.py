@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
-from constructions.saturated_heads.generic_contexts import integer_heads
+from constructions.saturated_layers.generic_contexts import integer_heads
 from verify.theorems.capacity.exact_rank import exact_mixed_inputs, exact_mixed_rank
 from verify.theorems.capacity.two_token_rank import two_token_rank
 

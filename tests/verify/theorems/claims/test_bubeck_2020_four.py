@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from constructions.saturated_heads.relu_barrier import moment_curve
-from constructions.saturated_heads.slabs import slab_network
+from constructions.saturated_layers.relu_barrier import moment_curve
+from constructions.saturated_layers.slabs import slab_network
 from verify.theorems.claims import bubeck_2020_four as audit
 from verify.theorems.evidence import Quantifier
 from verify.verdict import Verdict

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from constructions.encoders.lookup_table import lookup_front_end, lookup_table
+from constructions.heads_of_theorem_1.memory import build_memory
 from constructions.memories.bigrams.one_head import one_head_memory
 from constructions.model.shapes import dana_network, dana_tensors
-from constructions.theorem_1.memory import build_memory
 from verify.provers.memorization import certify_memorization
 from verify.theorems.claims import dana_corollary_1 as audit
 from verify.theorems.claims.dana_corollary_1 import CLAIM

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from constructions.heads_of_theorem_1.memory import build_memory
 from constructions.model.construction import Construction
 from constructions.model.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import all_contexts
-from constructions.theorem_1.memory import build_memory
 from verify.provers.memorization import certify_memorization
 from verify.theorems.claims import claim
 from verify.theorems.claims import dana_corollary_2 as audit

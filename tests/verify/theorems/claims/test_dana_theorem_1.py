@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError, InputError
+from constructions.heads_of_theorem_1.parameters import paper_heads
+from constructions.heads_of_theorem_1.random import laws
+from constructions.heads_of_theorem_1.random.laws import random_laws_memory
 from constructions.model.attention import logits
 from constructions.model.construction import Construction
 from constructions.model.shapes import dana_network, dana_tensors
 from constructions.rational import exact_memory as rational
 from constructions.rational.exact_memory import exact_memory
 from constructions.tasks.task import Task
-from constructions.theorem_1.parameters import paper_heads
-from constructions.theorem_1.random import laws
-from constructions.theorem_1.random.laws import random_laws_memory
 from tests.verify.conftest import Change, Spoil
 from verify.theorems.capacity.divergence_floor import DivergenceFloor
 from verify.theorems.claims import dana_theorem_1 as audit

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from constructions.errors import InputError
-from constructions.theorem_1.left_out import (
+from constructions.heads_of_theorem_1.left_out import (
     PartialMemory,
     random_front_end,
     random_instance,

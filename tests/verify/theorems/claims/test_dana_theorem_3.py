@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from constructions.theorem_1.left_out import PartialMemory, sharp_instance, violating_front_end
+from constructions.heads_of_theorem_1.left_out import PartialMemory, sharp_instance, violating_front_end
 from tests.verify.conftest import Change, Spoil
 from verify.provers.memorization import certify_memorization
 from verify.theorems.capacity.divergence_floor import DivergenceFloor

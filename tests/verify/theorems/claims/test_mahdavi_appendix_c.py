@@ -8,7 +8,7 @@ import pytest
 from constructions.model.construction import Construction
 from constructions.model.shapes import mahdavi_layer, mahdavi_tensors
 from constructions.model.vector_attention import outputs
-from constructions.saturated_heads.uniform_examples import labelled
+from constructions.saturated_layers.uniform_examples import labelled
 from verify.theorems.claims import mahdavi_appendix_c as audit
 from verify.theorems.claims.mahdavi_appendix_c import CLAIM
 from verify.verdict import Verdict

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from constructions.saturated_heads.generic_contexts import generic_layer
+from constructions.saturated_layers.generic_contexts import generic_layer
 from verify.theorems.claims import mahdavi_appendix_i as audit
 from verify.theorems.evidence import held_labels
 from verify.verdict import Verdict

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from verify.theorems.claims import mahdavi_assumptions as audit
-from verify.theorems.saturated_heads.block_certificate import certify_blocks
-from verify.theorems.saturated_heads.kruskal_rank import SubsetCertificate
+from verify.theorems.saturated_layers.block_certificate import certify_blocks
+from verify.theorems.saturated_layers.kruskal_rank import SubsetCertificate
 from verify.verdict import Verdict
 
 

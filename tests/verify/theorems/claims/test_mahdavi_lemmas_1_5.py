@@ -4,7 +4,7 @@ import numpy as np
 
 from constructions.rational.saturating_head import SaturatingMatrix
 from verify.theorems.claims import mahdavi_lemmas_1_5 as audit
-from verify.theorems.saturated_heads.saturation import OneHotDistance
+from verify.theorems.saturated_layers.saturation import OneHotDistance
 from verify.verdict import Verdict
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.saturated_heads.saturated_heads import saturated_heads
-from constructions.saturated_heads.single_direction_heads import single_direction_heads
+from constructions.saturated_layers.saturated_heads import saturated_heads
+from constructions.saturated_layers.single_direction_heads import single_direction_heads
 from constructions.tasks.vectors import VectorTask
 from tests.constructions.mahdavi_examples import layer_examples
 from verify.forward.heads import enclose_layer, mixed_inputs_in_balls
@@ -17,7 +17,7 @@ from verify.linear_algebra.ball_rank import ball_rank
 from verify.linear_algebra.row_rank import certify_full_row_rank
 from verify.theorems.claims import mahdavi_proposition_1 as audit
 from verify.theorems.claims.mahdavi_proposition_1 import Sizes
-from verify.theorems.saturated_heads.saturation import OneHotDistance
+from verify.theorems.saturated_layers.saturation import OneHotDistance
 from verify.verdict import Verdict
 
 SMALL = Sizes(4, 4, 6, 4, 13, True)

@@ -7,7 +7,7 @@ import pytest
 
 from constructions.model.construction import Construction
 from constructions.model.shapes import mahdavi_layer, mahdavi_tensors
-from constructions.saturated_heads.shared_context import confined_queries, line_queries, one_direction_layer
+from constructions.saturated_layers.shared_context import confined_queries, line_queries, one_direction_layer
 from constructions.tasks.vectors import VectorTask
 from verify.forward.heads import enclose_mixed_inputs
 from verify.linear_algebra.row_rank import certify_full_row_rank

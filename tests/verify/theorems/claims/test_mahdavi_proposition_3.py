@@ -9,8 +9,8 @@ from constructions.errors import HypothesisError
 from constructions.model.construction import Construction
 from constructions.model.shapes import mahdavi_layer, mahdavi_tensors
 from constructions.model.vector_attention import outputs
-from constructions.saturated_heads.relu_barrier import barrier_task
-from constructions.saturated_heads.slabs import slab_network
+from constructions.saturated_layers.relu_barrier import barrier_task
+from constructions.saturated_layers.slabs import slab_network
 from constructions.tasks.vectors import VectorTask
 from verify.theorems.claims import mahdavi_proposition_3 as audit
 from verify.theorems.claims.mahdavi_proposition_3 import CLAIM

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from constructions.saturated_heads.mixing_layer import MixingLayer, equal_means, equal_queries, mixing_layer
+from constructions.saturated_layers.mixing_layer import MixingLayer, equal_means, equal_queries, mixing_layer
 from verify.theorems.claims import mahdavi_proposition_4 as audit
 from verify.verdict import Verdict
 

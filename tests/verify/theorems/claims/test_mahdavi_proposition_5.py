@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from constructions.saturated_heads.constant_sum_tokens import constant_sum_layer
+from constructions.saturated_layers.constant_sum_tokens import constant_sum_layer
 from verify.theorems.claims import mahdavi_proposition_5 as audit
 from verify.verdict import Verdict
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from constructions.saturated_heads.mixing_layer import equal_queries
+from constructions.saturated_layers.mixing_layer import equal_queries
 from verify.theorems.claims import mahdavi_random_layer as audit
 from verify.verdict import Verdict
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from constructions.errors import HypothesisError
-from constructions.saturated_heads.layer_readout import layer_with_read_out
-from constructions.saturated_heads.random_heads import random_heads
-from constructions.saturated_heads.uniform_memory import uniform_memory
+from constructions.saturated_layers.layer_readout import layer_with_read_out
+from constructions.saturated_layers.random_heads import random_heads
+from constructions.saturated_layers.uniform_memory import uniform_memory
 from constructions.tasks.vectors import VectorTask
 from verify.theorems.claims import mahdavi_theorem_1 as audit
 from verify.theorems.claims.mahdavi_theorem_1 import narrow_values

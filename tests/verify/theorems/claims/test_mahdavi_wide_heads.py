@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from constructions.saturated_heads.generic_contexts import generic_layer
+from constructions.saturated_layers.generic_contexts import generic_layer
 from verify.theorems.claims import mahdavi_wide_heads as audit
 from verify.theorems.claims.mahdavi_wide_heads import CLAIM
 from verify.theorems.evidence import stated

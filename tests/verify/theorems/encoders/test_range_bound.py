@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
-from constructions.theorem_1.bounded_range import bounded_transformer, laws_of_contexts
-from constructions.theorem_1.left_out import PartialMemory, loop_instance, random_instance
+from constructions.heads_of_theorem_1.bounded_range import bounded_transformer, laws_of_contexts
+from constructions.heads_of_theorem_1.left_out import PartialMemory, loop_instance, random_instance
 from verify.theorems.encoders.range_bound import RangeBound, range_bound
 from verify.theorems.memories.left_out_bound import left_out_bound
 from verify.verdict import Verdict

@@ -3,7 +3,7 @@
 import numpy as np
 from flint import fmpq
 
-from constructions.saturated_heads.mixing_layer import equal_queries, mixing_layer
+from constructions.saturated_layers.mixing_layer import equal_queries, mixing_layer
 from tests.layers import mixed_tokens
 from verify.theorems.evidence.attended_tokens import (
     attended_tokens,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from constructions.saturated_heads.uniform_memory import uniform_memory
+from constructions.saturated_layers.uniform_memory import uniform_memory
 from constructions.tasks.vectors import VectorTask
 from verify.arithmetic.enclosure import Enclosure
 from verify.theorems.claims.mahdavi_theorem_1 import CLAIM

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from constructions.saturated_heads.generic_contexts import generic_layer
+from constructions.saturated_layers.generic_contexts import generic_layer
 from verify.theorems.claims.mahdavi_wide_heads import CLAIM
 from verify.theorems.evidence.formula import stated
 from verify.theorems.evidence.largest_rank import largest_rank

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from constructions.saturated_heads.saturated_heads import saturated_heads
+from constructions.saturated_layers.saturated_heads import saturated_heads
 from verify.theorems.evidence.unread_heads import heads_as_layer, mixed_inputs_are_independent, of_size_one, unlabelled
 from verify.verdict import Verdict
 

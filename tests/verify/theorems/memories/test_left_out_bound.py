@@ -12,12 +12,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
-from constructions.model.exact_attention import exact_features, exact_last, exact_logits
-from constructions.model.exact_network import as_floats, as_rationals, exact_front_end, rounded
-from constructions.model.model import Model
-from constructions.numeric.arrays import Float64Array
-from constructions.tasks.text import text_task
-from constructions.theorem_1.left_out import (
+from constructions.heads_of_theorem_1.left_out import (
     PartialMemory,
     loop_instance,
     modules_instance,
@@ -28,6 +23,11 @@ from constructions.theorem_1.left_out import (
     text_instance,
     violating_front_end,
 )
+from constructions.model.exact_attention import exact_features, exact_last, exact_logits
+from constructions.model.exact_network import as_floats, as_rationals, exact_front_end, rounded
+from constructions.model.model import Model
+from constructions.numeric.arrays import Float64Array
+from constructions.tasks.text import text_task
 from tests.memories import changed
 from verify.arithmetic.enclosure import Enclosure
 from verify.theorems.memories.left_out_bound import LeftOutBound, _lse, left_out_bound
