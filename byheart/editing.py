@@ -41,7 +41,6 @@ from constructions.model.precision import SIGNIFICAND
 from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
-from constructions.tasks.prompts import PromptTask
 from constructions.tasks.rule import rule_task
 from constructions.tasks.task import Task
 from verify.edits.certificate import FLAT, EditCertificate
@@ -284,11 +283,9 @@ def _labelled(name: str, given: Path | str | AnyTask, sizes: Vocabularies, folde
         given, said, aside = _read(name, Path(given), sizes, folder, how)
     if "left out" in said:
         raise InputError(name, f"is read so: {said}", "one answer for each context")
-    if isinstance(given, PromptTask):
-        given = _of_one_length(name, given)
     task = given.facts
     if task is None:
-        raise InputError(name, "brings vectors", "contexts of tokens, all of one length")
+        task = _of_one_length(name, given)
     for place in np.flatnonzero(task.counts.totals()[: task.n_contexts] != 1)[:1].tolist():
         raise InputError(
             name,
@@ -298,22 +295,27 @@ def _labelled(name: str, given: Path | str | AnyTask, sizes: Vocabularies, folde
     return _Table(task, aside)
 
 
-def _of_one_length(name: str, prompts: PromptTask) -> Task:
+def _of_one_length(name: str, task: AnyTask) -> Task:
     """Return prompts as contexts of one length with an answer of one token; refuses others, and names one."""
-    lengths = Counter(map(len, prompts.prompts))
-    usual = lengths.most_common(1)[0][0]
-    for text, prompt, said in zip(prompts.texts, prompts.prompts, prompts.completions, strict=True):
-        if len(prompt) != usual:
+    if not task.parts:
+        raise InputError(name, "brings vectors", "contexts of tokens, all of one length")
+    if len(task.parts) == 1:
+        return task.parts[0].task
+    lengths = {int(fact): part.task.n_ctx for part in reversed(task.parts) for fact in part.facts}  # of prompts alone
+    ((usual, times),) = Counter(lengths.values()).most_common(1)
+    for fact, length in sorted(lengths.items()):
+        prompt, answer, _ = task.in_words(fact)
+        if length != usual:
             raise InputError(
                 name,
-                f"has the prompt {text[0]!r} of {len(prompt)} tokens, beside {lengths[usual]} of {usual}",
+                f"has the prompt {prompt[0]!r} of {length} tokens, beside {times} of {usual}",
                 "prompts of one length: an edit of each length by itself",
             )
-        if len(said) > 1:
-            pieces = [prompts.answers[token] for token in said]
-            raise InputError(name, f"has the answer {text[1]!r}, which is cut into {pieces}", "answers of one token")
-    [part] = prompts.parts
-    return part.task
+        tokens = task.answer(fact)
+        if len(tokens) > 1:
+            pieces = [task.answers[token] for token in tokens]
+            raise InputError(name, f"has the answer {answer!r}, which is cut into {pieces}", "answers of one token")
+    raise AssertionError("contexts of several lengths come from prompts or from answers of several tokens")
 
 
 def _fitting(name: str, table: _Table | None, model: Model) -> Task | None:
