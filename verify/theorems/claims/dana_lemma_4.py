@@ -53,7 +53,7 @@ CLAIM = Claim(
         "[[repaired: alpha log(1 / delta) + log(1 / c)]]; with full support it is bounded."
     ),
     wrong=(
-        "the logits (delta/2, -delta/2, -exp(1/delta)) fit the distribution (1/2, 1/2, 0), but their range exceeds "
+        "the logits (delta/2, -delta/2, -exp(1/delta)) fit (1/2, 1/2, 0), but their range exceeds "
         "exp(1/delta); true if all probabilities are at least c delta^alpha: the range is then at most alpha "
         "log(1/delta) + log(1/c)"
     ),
