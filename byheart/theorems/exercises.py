@@ -111,7 +111,7 @@ def number(text: str) -> Number:
 
     Example:
         >>> number("2^24 + 1/2"), number("log(3)/1.82")
-        (Fraction(33554433, 2), 0.6036331257517636)
+        (Fraction(33554433, 2), 0.6036331256418186)
     """
     plain = _plain(text).strip()
     try:
