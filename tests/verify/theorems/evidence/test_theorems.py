@@ -4,7 +4,7 @@ from pathlib import Path
 from verify.theorems.evidence import theorems
 from verify.theorems.evidence.theorem import Theorem
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 ALL = {name: value for name, value in vars(theorems).items() if isinstance(value, Theorem)}
 
 
