@@ -87,5 +87,5 @@ def test_a_modulus_that_is_no_prime_is_refused_before_flint_meets_it(modulus):
 def test_masked_numbers_are_no_integers():
     one = np.ones((1, 1, 1), dtype=np.int64)
     masked = np.ma.array(np.array([[[1], [2]]]), mask=[[[True], [False]]])
-    with pytest.raises(InputError, match="no array of integers"):
+    with pytest.raises(InputError, match="not an array of integers"):
         exact_mixed_rank(masked, np.array([[1]]), one, one)
