@@ -27,6 +27,7 @@ def test_types_are_looked_at_in_what_changed_and_where_it_is_imported() -> None:
     budget = "constructions/memory_budget.py"
     importers = [
         "constructions/memories/object_words/words.py",
+        "constructions/memories/object_words/words_of_three.py",
         "constructions/heads_of_theorem_1/memory.py",
         "verify/provers/memorization.py",
     ]
