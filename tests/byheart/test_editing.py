@@ -49,7 +49,7 @@ def test_what_cannot_be_edited_is_refused(tmp_path: Path) -> None:
     for given, said in (({"to": "uniform"}, "nothing is deleted"), ({"keep_length": 2}, "no rule is kept")):
         with pytest.raises(InputError, match=said):
             edit(source, facts([[0, 0]], [1]), **given)
-    with pytest.raises(InputError, match="no folder of a host"):
+    with pytest.raises(InputError, match="not a folder of a host"):
         edit(read_model(source), facts([[0, 0]], [1]), out=tmp_path / "out")
     with pytest.raises(InputError, match="different lengths"):
         edit(source, facts([[0, 0]], [1]), delete=facts([[0]], [answer(read_model(source), [0])]))

@@ -113,11 +113,18 @@ def test_a_box_names_the_key_that_holds_tensors(tmp_path):
     assert read_model(path).sha256() == read_model(path.parent).sha256()
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "model-00001.safetensors", "flax_model.msgpack"])
+@pytest.mark.parametrize("name", ["model-00001.safetensors", "flax_model.msgpack"])
 def test_a_folder_of_another_format_names_the_file_that_is_not_read(name, tmp_path):
     folder = gpt2(tmp_path / "m")
     (folder / "model.safetensors").rename(folder / name)
     with pytest.raises(FileFormatError, match=rf"has no model\.safetensors, .* it has {name}, which is not read"):
+        read_model(folder)
+
+
+def test_a_folder_whose_weights_are_a_graph_says_to_give_that_file(tmp_path):
+    folder = gpt2(tmp_path / "m")
+    (folder / "model.safetensors").rename(folder / "model.onnx")
+    with pytest.raises(FileFormatError, match=r"has no model\.safetensors, .* it has model\.onnx: give that file"):
         read_model(folder)
 
 

@@ -207,10 +207,10 @@ REFUSED: list[tuple[str, Task, str]] = [
         "affine", "object-words", "one-head", "packed-words", "probes", "rank-one-heads",
     )),
     *((name, LABELS, "needs distributions, but the target is 'labels'") for name in ("low-rank-laws", "one-hot-laws")),
-    *((name, LONG, "two tokens|2 tokens|bigrams|all contexts") for name in (
+    *((name, LONG, "two tokens|2 tokens|bigrams|all contexts|one column each") for name in (
         "object-words", "one-head", "packed-words",
     )),
-    *((name, SHORT, "two tokens|2 tokens|2 to 8|bigrams|all contexts") for name in (
+    *((name, SHORT, "two tokens|two or three tokens|2 tokens|2 to 8|bigrams|all contexts") for name in (
         "affine", "last-token-heads", "object-words", "one-head", "packed-words", "rank-one-heads",
     )),
     ("newton", LAWS, "target is 'laws', expected 'labels'"),

@@ -164,7 +164,7 @@ def test_no_weights_make_such_cells(copied, edits, said: str) -> None:
     results = read_table(copied / "figure.csv")
     write_rows(copied / "figure.csv", [replace(results[0], **{**edits, "held": 0}).row() | _texts(edits)])
     assert said in differences(copied).differences[0]
-    with pytest.raises(FileFormatError, match="no table of points"):
+    with pytest.raises(FileFormatError, match="not a table of points"):
         read_table(copied / "figure.csv")
 
 
@@ -358,5 +358,5 @@ def test_a_folder_without_a_table_is_refused(copied) -> None:
     with pytest.raises(FileFormatError, match="holds no table of other"):
         differences(copied, names=["figure", "other"])
     (copied / "figure.csv").unlink()
-    with pytest.raises(FileFormatError, match="no table of points"):
+    with pytest.raises(FileFormatError, match="holds no table of points"):
         differences(copied)

@@ -157,10 +157,10 @@ def test_a_draw_of_a_fixed_sample_counts_as_often_as_it_is_drawn(swept) -> None:
 def test_a_table_is_read_as_it_was_written(swept) -> None:
     out, results = swept
     assert read_table(out / "figure.csv") == results
-    with pytest.raises(FileFormatError, match="no table of points"):
+    with pytest.raises(FileFormatError, match="not a table of points"):
         read_table(out / "points")
     (out / "other.txt").write_text("key,tokens\na,b\n")
-    with pytest.raises(FileFormatError, match="no table of points"):
+    with pytest.raises(FileFormatError, match="not a table of points"):
         read_table(out / "other.txt")
 
 

@@ -82,7 +82,7 @@ def read_given(
         raise InputError("config", "is missing", "what the tensors compute (docs/hosts.md)")
     if names is not None:
         if missing := sorted(set(names.values()) - set(tensors)):
-            raise InputError("names", f"has {missing[0]!r}, which is no tensor of the {len(tensors)} that are given")
+            raise InputError("names", f"has {missing[0]!r}, which is not a tensor of the {len(tensors)} that are given")
         parameters = {name for name, _ in source.named_parameters()} if of_module else tensors
         if left := sorted(set(parameters) - set(names.values())):
             raise InputError("names", f"leaves out the tensors {', '.join(left[:4])} ({len(left)} in all)")

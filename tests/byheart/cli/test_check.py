@@ -59,7 +59,10 @@ def test_questions_about_a_part_and_about_the_mean_have_their_exit_codes(folder,
     assert main(["check", str(faint), "--tolerance", "9", "--fast"]) == 1
     assert main(["check", "--fast", str(folder), "--at-most", "1", "--at-least", "1"]) == 2
     assert main(["check", "--fast", str(folder), "--at-most", "1", "--tolerance", "1"]) == 2
-    assert "--tolerance 1.0 beside --at-most 1.0 is given" in capsys.readouterr().err
+    assert (
+        "--tolerance 1.0 beside --at-most 1.0 is a tolerance of each distribution, but a mean is asked for"
+        in capsys.readouterr().err
+    )
     with pytest.raises(SystemExit):
         main(["check", "--fast", str(folder), "--at-most", "nan"])
 

@@ -69,7 +69,8 @@ def test_all_inputs_of_a_rule_are_named(tmp_path, capsys):
     line = ["certify", str(tmp_path / "out"), "--rule", "max", "--every-run", "float32", "--no-handshake"]
     main(line)
     shown = " ".join(capsys.readouterr().out.split())
-    assert "Every float32 run" in shown and "2 of 3 contexts, proved; the right one in 2" in shown
+    assert "Every float32 run contexts 3 contexts with one answer in all runs, proved 2" in shown
+    assert "contexts where it is the right one 2" in shown
     assert "left open 1: 2" in shown and "(no TF32)" in shown and "docs/rigour/runs.md" in shown
     main([*line, "--json"])
     assert json.loads(capsys.readouterr().out)["every_run"]["one_answer"] == 2

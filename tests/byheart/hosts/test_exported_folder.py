@@ -79,7 +79,7 @@ def taken(*names):
 TAMPERED = {
     "the card says float16": ("README.md", replaced("README.md", "float32", "float16")),
     "the card counts more": ("README.md", replaced("README.md", "3 of 3", "4 of 4")),
-    "the card has a larger margin": ("README.md", replaced("README.md", "margin >= 0.", "margin >= 1.")),
+    "the card counts more parameters": ("README.md", replaced("README.md", " parameters in ", "0 parameters in ")),
     "the card says more": ("README.md", replaced("README.md", "# What", "It also knows all rivers.\n\n# What")),
     "the card is empty": ("README.md", lambda folder: (folder / "README.md").write_text("")),
     "the report says another type": ("README.md", fields(lambda data: data.update(dtype="float16"))),

@@ -24,7 +24,7 @@ REPORT = {
     "parameters": 99,
     "facts": 2,
     "proved": {"held": 2, "wrong": 0},
-    "measured": {"runs": {"GPT2LMHeadModel": {"held": 1}}},
+    "measured": {"runs": {"GPT2LMHeadModel": {"held": 1, "contexts": 2}}},
 }
 
 

@@ -8,7 +8,7 @@ import torch
 from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.verify.forward.test_row_balls import layers
+from tests.verify.forward.rows.test_row_balls import layers
 
 from constructions.errors import InputError
 from constructions.model.blocks import Activation, Attention, FeedForward, Normalization

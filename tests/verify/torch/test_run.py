@@ -22,7 +22,7 @@ from constructions.model.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Counts, Task, make_task
 from tests.layers import changed_layer, layers_and_tasks, memory_layer, random_layer, random_layer_task
-from tests.verify.forward.test_row_balls import layers
+from tests.verify.forward.rows.test_row_balls import layers
 from tests.verify.runs.integer_models import changed, sum_modulo
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.logits import logit_chunks
