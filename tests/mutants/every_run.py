@@ -85,6 +85,7 @@ MUTANTS = [
     ),
     rows("rows.age == others.age >= 0 and", "", "rows of any age share symbols"),
     rows(" and np.array_equal(rows.own, others.own)", "", "rows share the symbols of others"),
+    rows("[in_blocks_of(width, x.linear, x.width) for x in", "[x.linear for x in", "all blocks are equally wide"),
     rows("(x.linear, x.width), x.about()]", "(x.linear, x.width)]", "a new ellipsoid forgets the rest"),
     rows("linear, rest = every.generators()", "linear, rest = every.generators()[0], 0.0 * x.rest", "all is known"),
     rows("Ellipsoids.sums([others.ellipsoids, rounded])", "others.ellipsoids", "a sum rounds nothing"),

@@ -117,6 +117,16 @@ def _raised_gram(gram: Floats, terms: int) -> Floats:
     return gram + max(2.0**-36, (terms + gram.shape[-1] + 32) * 2.0**-50) * np.eye(gram.shape[-1])
 
 
+def in_blocks_of(width: int, linear: Floats, narrower: int) -> Floats:
+    """Return generators `[P, symbols, d]` in blocks of `width` symbols, of which those not used yet move nothing."""
+    count, symbols, d = linear.shape
+    if narrower == width:
+        return linear
+    blocks = np.zeros((count, symbols // narrower, width, d))
+    blocks[:, :, :narrower] = linear.reshape(count, symbols // narrower, narrower, d)
+    return blocks.reshape(count, -1, d) if symbols else linear
+
+
 def frobenius_norms(linear: Floats, width: int) -> Floats:
     """Return the sums over blocks of symbols, the second axis, of the norms along symbols and the last axis."""
     blocks = linear.reshape(len(linear), linear.shape[1] // width, width, *linear.shape[2:])

@@ -23,7 +23,7 @@ from verify.forward.arithmetic import LOWEST_SCORE, Elsewhere, Numbers, growth
 from verify.forward.attention_pairs import AttentionPairs
 from verify.forward.map_norms import Norms, raised, row_norms
 from verify.forward.matrices import norm_parts
-from verify.forward.rows.ellipsoids import Ellipsoids, frobenius_norms, spectral_norms
+from verify.forward.rows.ellipsoids import Ellipsoids, frobenius_norms, in_blocks_of, spectral_norms
 from verify.forward.rows.row_balls import HeadBalls, InRowBalls, RowBalls, Sum, not_counted, rescalings, score_roundings
 
 _STEP = 2.0**-25  # of the secant that stands for a derivative
@@ -168,15 +168,16 @@ class InRowEllipsoids:
     def add(self, rows: Spread, others: Spread) -> Spread:
         """Return the sums, in one ellipsoid each; what both have of the same symbols is added before."""
         total, own = rows.value + others.value, rows.linear.shape[1]
+        width = max(rows.width, others.width)
         if rows.age == others.age >= 0 and np.array_equal(rows.own, others.own):
             linear = others.linear.copy()
             linear[:, :own] += rows.linear
-        else:
-            linear = np.concatenate([rows.linear, others.linear], axis=1)
+        else:  # neurons in parallel may have read a narrower stream
+            linear = np.concatenate([in_blocks_of(width, x.linear, x.width) for x in (rows, others)], axis=1)
         whole = rows.whole() + others.whole()
         parts = rows.sum or self._one(rows), others.sum or self._one(others)
         sums, off = self._together(*parts, total, whole)
-        width, rounded = max(rows.width, others.width), row_norms(off) + _FINE * whole
+        rounded = row_norms(off) + _FINE * whole
         rest = self._raised(rows.rest + others.rest + rounded)
         beyond = None
         if others.ellipsoids is not None:

@@ -14,6 +14,7 @@ from verify.forward.in_float64 import InFloat64
 from verify.forward.map_norms import Norms
 from verify.forward.rows.ellipsoids import Ellipsoids
 from verify.forward.rows.row_ellipsoids import InRowEllipsoids, Spread, _curvature
+from verify.runs.every_run import every_run
 from verify.runs.format_rows import InFormat
 from verify.runs.formats import EXP_ULPS, FLOAT32
 
@@ -332,6 +333,37 @@ def test_sums_share_symbols_only_of_one_age_and_owner() -> None:
             assert (
                 np.linalg.norm(apart.linear @ direction, axis=1) + apart.rest * np.linalg.norm(direction) >= reach
             ).all()
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_sums_of_rows_with_blocks_of_different_widths_are_held(order: int) -> None:
+    """Two blocks of the narrower ones must not pass for one of the wider, of whose symbols the norm is 1 in all."""
+    rng, a = np.random.default_rng(22), arithmetic()
+    wide, narrow = (
+        spread(rng, ROWS, WIDTH, size=1e-3, symbols=6),
+        spread(rng, ROWS, WIDTH, size=0.3, symbols=3, blocks=4),
+    )
+    out = a.add(*(wide, replace(narrow, age=8))[::order])
+    for direction in rng.normal(size=(100, WIDTH)):
+        exact = np.linalg.norm((narrow.linear @ direction).reshape(ROWS, 4, 3), axis=2).sum(axis=1)
+        assert (np.linalg.norm(out.linear @ direction, axis=1) >= exact).all()
+
+
+@pytest.mark.parametrize("last", [8, 12])
+def test_neurons_in_parallel_may_read_a_stream_whose_symbols_are_of_a_narrower_one(last: int) -> None:
+    rng = np.random.default_rng(23)
+
+    def tensor(*shape: int) -> np.ndarray:
+        return rng.normal(size=shape) / np.sqrt(shape[-2])
+
+    neurons = FeedForward(tensor(8, 6), tensor(6, last), activation="gelu", skip=False)
+    heads = tensor(2, last, 4), tensor(2, last, 4), tensor(2, last, 4), tensor(2, 4, last)
+    parallel = FeedForward(tensor(last, 6), tensor(6, last), activation="gelu", parallel=True)
+    first = FeedForward(tensor(8, 6), tensor(6, 8), activation="gelu")
+    blocks = first, neurons, Attention(*heads, attends="causal"), parallel
+    model = Model(blocks=blocks, W_U=tensor(last, 7), W_E=tensor(5, 8), W_pos=tensor(3, 8))
+    found = every_run(model, rng.integers(5, size=(6, 3)), number_format=FLOAT32)
+    assert (found.place >= 0).all()
 
 
 def test_one_ellipsoid_holds_all_blocks_and_the_rest() -> None:
