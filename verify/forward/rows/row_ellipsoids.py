@@ -281,7 +281,7 @@ class InRowEllipsoids:
         itself = 0.5 * turn * turn / ((1.0 - pulled) * (1.0 - pulled)) + root_off
         slipped = (rows.rest + centring + 32.0 * fine_off) / least
         slipped = slipped + reach * turn * (pulled + 0.5 * turn * turn) / (1.0 - pulled)
-        length = np.minimum(reach, row_norms(y) + 2.0 * reach * turn)
+        length = np.minimum(reach, row_norms(y) + 2.0 * reach * turn) * (1.0 + root_off)
         slipped = slipped + 2.0 * reach * turn * root_off + growth(unit, 5) * length + 4.0 * fine * reach
         largest, seen = float(np.abs(norm.w).max()), row_norms(y * norm.w)
         gained = seen + largest * (slipped + reach * itself + 2.0 * reach * turn)
@@ -469,8 +469,11 @@ class InRowEllipsoids:
         # What is beyond: along the gap of each row that is read, and in directions that are not known.
         along = np.where(shares > 0.0, shares * (second + rounded + first * quotient[..., None]), 0.0)
         beyond = _averaged(shares, first * whole + v.rest + (1.0 + first) * whole * quotient[..., None])
-        # Numerators may underflow elsewhere; those below the lowest score are e^400 times larger there at most.
-        hidden = np.where(below < LOWEST_SCORE, np.where(known + rounded < 400.0, 2.0**-280, np.inf), 0.0)
+        # The generators of scores, not centred, times gaps, whose average is 0 but for what float64 rounds.
+        beyond = beyond + 2.0 * _fine(length) * _averaged(shares, known) * largest
+        # Numerators may underflow elsewhere; those below the lowest score are e^400 times larger there at most, also
+        # where it is the others that fall.
+        hidden = np.where(below < LOWEST_SCORE, np.where(doubt < 400.0, 2.0**-280, np.inf), 0.0)
         flushed = np.where(allowed, self.elsewhere.floor + hidden, 0.0).sum(axis=-1)
         rounding = (growth(unit, 2 * length + 2 * rescaled + 8) + _fine(length)) * largest
         beyond = beyond + 16.0 * flushed * largest

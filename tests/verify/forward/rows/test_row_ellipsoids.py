@@ -16,7 +16,7 @@ from verify.forward.rows.ellipsoids import Ellipsoids
 from verify.forward.rows.row_ellipsoids import InRowEllipsoids, Spread, _curvature
 from verify.runs.every_run import every_run
 from verify.runs.format_rows import InFormat
-from verify.runs.formats import EXP_ULPS, FLOAT32
+from verify.runs.formats import EXP_ULPS, FLOAT32, FLOAT64
 
 EXACT = InFloat64()  # the tests look at differences that are far above what float64 rounds
 ROWS, WIDTH = 6, 5
@@ -421,6 +421,45 @@ def mixed_share(rng: Any, a: Any, block: Attention, pairs: Any, q: Spread, k: Sp
         y[pair] = np.einsum("hs,shn->hn", shares_of, gives[read])
         symbols[pair] = np.concatenate([s[asked[pair]], *s[read]])
     return share_of_rest(y, out, symbols)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_a_row_that_weighs_nothing_may_be_read_where_the_scores_of_all_others_fall(directed: bool) -> None:
+    """Its own score is known; what all others have in common moves no weight but that of this row."""
+    block = Attention(*(np.ones((1, 1, 1)) for _ in range(4)), attends="all")
+    a, ages = arithmetic(block, width=1), np.arange(3)
+    a.directed = directed
+    pairs = pairs_of(block, np.array([[0, 1, 2]]), only_last=True)
+
+    def rows(*entries: float) -> Spread:
+        return Spread(np.reshape(entries, (3, 1, 1)), np.zeros((3, 1, 1, 1)), np.zeros((3, 1)), ages, 7, 1)
+
+    key, value = rows(1.0, 0.0, 1.0), rows(0.0, 1.0, 0.0)
+    for moved, known in ((1000.0, False), (1.0, True)):
+        query = replace(rows(700.0, 700.0, 700.0), linear=np.full((3, 1, 1, 1), moved))
+        out = a.attend(block, query, key, value, pairs)
+        assert (out.rest < 1e-3).all() == known and (out.rest >= 1.0).all() != known
+
+
+@pytest.mark.parametrize("power", [10, 25, 37])
+def test_what_moves_all_scores_alike_is_rounded_in_all_directions(power: int) -> None:
+    """The average of the gaps is 0 but for what float64 rounds, which is not along them."""
+    maps = [np.ones((1, 2, 2)) for _ in range(4)]
+    block = Attention(*maps, attends="all")
+    model = Model(blocks=(block,), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((4, 2)))
+    a, pairs = (
+        InRowEllipsoids(Norms(model), InFormat(FLOAT64, EXP_ULPS)),
+        pairs_of(block, np.array([[0, 1, 2]]), only_last=True),
+    )
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        still = Spread(np.ones((3, 1, 2)), np.zeros((3, 2, 1, 2)), np.zeros((3, 1)), np.arange(3), 7, 2)
+        query, key = replace(still, linear=still.linear.copy()), replace(still, value=still.value.copy())
+        query.linear[:, 0, 0, 0] = 2.0**power
+        key.value[:, 0, 1] = rng.normal(size=3)
+        value = replace(still, value=rng.normal(size=(3, 1, 1)) * rng.normal(size=2))
+        out = a.attend(block, query, key, value, pairs)
+        assert (out.rest < 1.0).all() and share_of_rest(out.value, out, np.eye(8)[:1]) <= 1.0
 
 
 SECOND = {
