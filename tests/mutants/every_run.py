@@ -112,6 +112,8 @@ MUTANTS = [
     rows("self.elsewhere.floor * row_norms(x.value)[:, None]", "0.0", "no weight is taken for 0"),
     rows("+ q_whole * k.whole\n", "\n", "scores are linear"),
     rows("asks * k.rest + q_rest * has", "asks * k.rest", "scores forget the rest of what asks"),
+    rows("np.where(doubt < 400.0, 2", "np.where(known + rounded < 400.0, 2", "only its own score makes a row weigh more"),
+    rows("_averaged(shares, known) * largest", "0.0", "what moves all scores alike is exact"),
     rows("0.4 / c * off * off", "0.0 * off", "a cap of scores is linear"),
     rows("(second + rounded + first * quotient", "(rounded + first * quotient", "an exponential is linear"),
     rows("(second + rounded + first * quotient", "(second + first * quotient", "scores and exponentials are exact"),
