@@ -112,7 +112,9 @@ MUTANTS = [
     rows("self.elsewhere.floor * row_norms(x.value)[:, None]", "0.0", "no weight is taken for 0"),
     rows("+ q_whole * k.whole\n", "\n", "scores are linear"),
     rows("asks * k.rest + q_rest * has", "asks * k.rest", "scores forget the rest of what asks"),
-    rows("np.where(doubt < 400.0, 2", "np.where(known + rounded < 400.0, 2", "only its own score makes a row weigh more"),
+    rows(
+        "np.where(doubt < 400.0, 2", "np.where(known + rounded < 400.0, 2", "only its own score makes a row weigh more"
+    ),
     rows("_averaged(shares, known) * largest", "0.0", "what moves all scores alike is exact"),
     rows("0.4 / c * off * off", "0.0 * off", "a cap of scores is linear"),
     rows("(second + rounded + first * quotient", "(rounded + first * quotient", "an exponential is linear"),
@@ -123,7 +125,7 @@ MUTANTS = [
     rows("_averaged(shares, second + rounded + _FINE * known)", "_averaged(shares, rounded)", "weights add up to 1"),
     rows("shares)[..., None]\n    keys", "shares)[..., None] * 1.5\n    keys", "scores lose more than their average"),
     rows("- 2.0 * shares) * keys + (shares", "- 2.0 * shares) * keys + 0.0 * (shares", "keys move one score each"),
-    rows("np.where(known + rounded < 400.0, 2.0**-280, np.inf)", "2.0**-280", "a score below the lowest is known"),
+    rows("np.where(doubt < 400.0, 2.0**-280, np.inf)", "2.0**-280", "a score below the lowest is known"),
     rows("own = own + np.where(itself, others, 0.0).sum(axis=1)", "own = own + 0.0", "the row that asks is not read"),
     rows(
         "self._raised(np.fmin(x.rest * norms.plain[0], by_head) + rounded)",
