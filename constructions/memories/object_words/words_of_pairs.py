@@ -49,6 +49,14 @@ class Grid(NamedTuple):
         return int(self.x.max()).bit_length()
 
     @property
+    def edge(self) -> Float64Array:
+        r"""The largest $|\gamma_1|$ of each $|\gamma_2|$, and that: sums of terms are largest there, `[rows, 2]`."""
+        x, y = np.abs(self.x - self.middle), np.abs(self.y)
+        widest = np.zeros(int(y.max()) + 1)
+        np.maximum.at(widest, y, x)
+        return np.stack([widest, np.arange(float(len(widest)))], axis=1)
+
+    @property
     def turned(self) -> Float64Array:
         """Whether the folds of x to 0 turn what is behind it round, -1, or not, 1: `[G]`."""
         left, found = self.x, np.ones(len(self.x))
@@ -174,8 +182,8 @@ class _PairWords(Words):
         room = self.digits.spare / self.digits.base
         if m == 1 or self.slots < m or precision < 24 or 2.0 * tail >= room:
             return False
-        grid, tails = self.grid, np.array([-tail, 0.0, tail])[:, None, None]
-        x, y = (grid.x - grid.middle).astype(np.float64), grid.y.astype(np.float64)
+        x, y = self.grid.edge.T
+        tails = np.array([-tail, 0.0, tail])[:, None, None]
         terms = _Terms.of(
             np.ones(1), 2.0 * x * (x[:, None] + tails), 2.0 * y * y[:, None],
             -(x[:, None] ** 2) - 2.0 * x[:, None] * tails - y[:, None] ** 2, -(x**2) - y**2,

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from constructions.memories.object_words.digits import Digits
 from constructions.memories.object_words.words import Columns
@@ -39,3 +41,17 @@ def test_words_of_pairs_that_are_too_many_for_a_format_do_not_fit() -> None:
     assert not LastWords(columns, DIGITS._replace(places=4)).fit(24)
     assert LastWords(columns, DIGITS._replace(places=4)).fit(53)
     assert not LastWords(columns, DIGITS, on_a_line=True).fit(24)
+
+
+@given(groups=st.integers(1, 300), line=st.booleans())
+def test_no_group_lies_beyond_the_edge_of_its_grid(groups: int, line: bool) -> None:
+    grid = Grid.of(groups, line=line)
+    points = {*zip(np.abs(grid.x - grid.middle).tolist(), np.abs(grid.y).tolist(), strict=True)}
+    edge = [(x, y) for x, y in grid.edge.tolist()]
+    assert {*edge} <= points
+    assert all(any(x <= far and y <= high for far, high in edge) for x, y in points)
+
+
+def test_whether_very_many_groups_fit_is_said_without_all_pairs_of_them() -> None:
+    columns = Columns(np.arange(200_000), np.arange(10), np.arange(50))
+    assert not LastWords(columns, DIGITS).fit(24) and LastWords(columns, DIGITS).fit(53)
