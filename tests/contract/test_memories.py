@@ -83,7 +83,7 @@ def sums(draw: st.DrawFn) -> Task:
 TAKES: dict[str, st.SearchStrategy[Task]] = {
     "affine": sums(),
     "packed-words": labelled(least=2, most=2),
-    "object-words": labelled(least=2, most=2).filter(lambda task: task.n_contexts > 1),
+    "object-words": labelled(least=2, most=2),
     "probes": labelled(),
     "bit-table": labelled(most=3),
     "one-hot-laws": positive_laws(),

@@ -180,7 +180,7 @@ class _PairWords(Words):
         m, M = self.digits.places, self.digits.top
         tail = (np.abs(self.centred_places).max() + self.far) / 2.0**_FINE
         room = self.digits.spare / self.digits.base
-        if m == 1 or self.slots < m or precision < 24 or 2.0 * tail >= room:
+        if m == 1 or max(self.slots, 2) < m or precision < 24 or 2.0 * tail >= room:
             return False
         x, y = self.grid.edge.T
         tails = np.array([-tail, 0.0, tail])[:, None, None]
