@@ -45,8 +45,10 @@ def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construc
     Raises:
         InputError: A precision that is none.
         HypothesisError: A task of distributions, or contexts of another length than 2 or 3; of three tokens one that
-            stands in two columns, one last token alone, or a type of 16 bits.
-        CapacityError: More objects than the precision tells apart.
+            stands in two columns, one last token alone, or a type of 16 bits; of two tokens a type of 16 bits where
+            one stands in both columns.
+        CapacityError: More objects than the precision tells apart, or, where a token stands in both columns, more of
+            them and of first tokens.
         ResourceError: The table does not fit into memory.
 
     Source: words whose bits neurons read as in Vardi, Yehudai, Shamir (2021); folds as in Telgarsky (2016).
@@ -73,8 +75,7 @@ def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construc
             raise HypothesisError(_CLAIM, "float32 or float64 for three columns", f"the type is {dtype}")
     fewest = _fewest(task, dtype)
     if fewest is None:
-        objects = len(np.unique(task.labels))
-        raise CapacityError(_CLAIM, f"objects that runs in {dtype} tell apart", f"there are {objects}")
+        raise _refusal(task, dtype)
     model, words = rounded_model(fewest.model(task), dtype), fewest.words
     return Construction(
         task,
@@ -82,6 +83,19 @@ def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construc
         f"{counted(task.n_contexts, 'fact')} by {words.where}, of {counted(words.digits.places, 'object')} of "
         f"{counted(words.digits.bits, 'bit')}, {len(model.blocks)} blocks, {model.parameters} parameters",
     )
+
+
+def _refusal(task: Task, dtype: Precision) -> CapacityError | HypothesisError:
+    """Return why a table of labels is not held, of two columns or of three that share no token."""
+    objects = len(np.unique(task.labels))
+    if task.n_ctx == 2 and not Columns.of(task).are_disjoint:
+        if SIGNIFICAND[dtype] < SIGNIFICAND["float32"]:
+            needs = "float32 or float64 for tokens that stand in both columns"
+            return HypothesisError(_CLAIM, needs, f"the type is {dtype}")
+        first = len(np.unique(task.contexts[:, 0]))
+        needs = f"first tokens and objects that runs in {dtype} tell apart where a token stands in both columns"
+        return CapacityError(_CLAIM, needs, f"there are {first} and {objects}")
+    return CapacityError(_CLAIM, f"objects that runs in {dtype} tell apart", f"there are {objects}")
 
 
 def object_words_parameters(task: Task, *, dtype: Precision = "float32") -> int:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.errors import HypothesisError
+from constructions.errors import CapacityError, HypothesisError
 from constructions.memories.object_words.object_words_memory import object_words_memory, object_words_parameters
 from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
@@ -56,6 +56,18 @@ def test_a_word_that_is_one_more_loses_a_fact_of_its_subject_alone() -> None:
     spoiled = Model(model.blocks, model.W_U, model.b_U, W_E, model.W_pos)
     held = held_without_rounding(spoiled, task, FORMATS["float32"], 1e-3)
     assert not held[task.contexts[:, 0] == 3].all() and held[task.contexts[:, 0] != 3].all()
+
+
+def test_the_most_objects_of_three_columns_are_held_and_one_more_is_refused() -> None:
+    def table(objects: int) -> Task:
+        places = np.arange(objects)
+        contexts = np.column_stack([0 * places, 1 + 0 * places, 2 + places])
+        return array_task(contexts, next_tokens=places, vocabulary=2 + objects, answers=objects, target="labels")
+
+    task = table(798)
+    assert held_without_rounding(object_words_memory(task).model, task, FORMATS["float32"], 1e-3).all()
+    with pytest.raises(CapacityError, match=r"objects that runs in float32 tell apart, but there are 799$"):
+        object_words_memory(table(799))
 
 
 def test_what_is_no_table_of_three_columns_is_refused() -> None:
