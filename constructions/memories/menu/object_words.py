@@ -18,7 +18,7 @@ class ObjectWords(Memory):
 
     name = "object-words"
     needs = "a subject and a relation, or bigrams, or three tokens of columns of their own; any may be missing"
-    cost = "0.25 to 1 a fact, beyond 2 or 3 K and some 100; every run is exact up to the readout; tens of layers"
+    cost = "0.1 to 1 a fact or hole, beyond 2 or 3 K and some 100; every run is exact up to the readout; tens of layers"
     page = "docs/claims/object_words.md"
     exact = get_args(Precision)
     turn = 3
