@@ -8,8 +8,8 @@ from flint import arb, arb_mat, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.verify.forward.test_in_balls import holds
 from tests.verify.forward.rows.test_row_balls import random_model
+from tests.verify.forward.test_in_balls import holds
 from verify.arithmetic.ball_products import Digits, worth_digits
 from verify.forward import in_balls
 from verify.forward.in_balls import logits_in_balls

@@ -8,10 +8,10 @@ import pytest
 from flint import ctx
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.verify.forward.rows.test_row_balls import balls, pairs_hold
 
 from constructions.model.shapes import dana_network, dana_tensors
 from tests.verify.forward.plain_model import plain_logits
+from tests.verify.forward.rows.test_row_balls import balls, pairs_hold
 from tests.verify.forward.test_heads import (
     KINDS,
     assert_contains,

@@ -8,7 +8,6 @@ import torch
 from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.verify.forward.rows.test_row_balls import layers
 
 from constructions.errors import InputError
 from constructions.model.blocks import Activation, Attention, FeedForward, Normalization
@@ -17,6 +16,7 @@ from constructions.model.shapes import dana_network, dana_tensors, mahdavi_layer
 from constructions.tasks.vectors import VectorTask
 from tests.layers import changed_layer, layers_and_tasks, random_layer, random_layer_task, truth
 from tests.verify.forward.plain_model import plain_logits, random_model
+from tests.verify.forward.rows.test_row_balls import layers
 from verify.forward.map_norms import Norms
 from verify.forward.rows.row_balls import HeadBalls, InRowBalls
 from verify.runs.format_rows import InFormat
