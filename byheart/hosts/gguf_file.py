@@ -409,7 +409,10 @@ def tokenizer_json(file: GGUFFile) -> str:
     pairs = [pair.split(" ") if isinstance(pair, str) else [] for pair in merges]
     plain = bool(tokens) and all(isinstance(each, str) for each in tokens)
     if not plain or len(set(tokens)) < len(tokens) or any(len(pair) != 2 for pair in pairs):
-        raise FileFormatError(f"{file.path} has no vocabulary of different texts with merges of two of them each")
+        raise FileFormatError(
+            f"{file.path}: tokenizer.ggml.tokens or tokenizer.ggml.merges is malformed, expected distinct texts, and "
+            "merges of two texts with a space between them"
+        )
     added = [
         {"id": number, "content": tokens[number], "single_word": False, "lstrip": False, "rstrip": False,
          "normalized": False, "special": each == _CONTROL}

@@ -257,7 +257,7 @@ def _named(name: str, kind: str, given: tuple[str, ...] | int | None, largest: i
     else:
         size = largest + 1 if given is None else given
         if not 1 <= size <= _LARGEST_VOCABULARY:
-            raise InputError("there", f"are {size} {kind}s", "1 .. 2**22: number them from 0 without gaps")
+            raise InputError(name, f"has {size} {kind}s", "1 .. 2**22: number them from 0 without gaps")
         names = tuple(map(str, range(size)))
     if largest >= len(names):
         raise InputError(f"the {kind} {largest}", "occurs", f"{kind}s 0 .. {len(names) - 1} of {name}")

@@ -504,7 +504,7 @@ def facts_task(
         empty_hint=_SKIP_EMPTY if skip_empty is False else "",
     )
     if not found:
-        raise InputError("there", "are no facts")
+        raise InputError("rows", "is empty", "at least one fact")
     return _task(found, place="fact {}", target=target, facts=facts, mass=mass)[0]
 
 

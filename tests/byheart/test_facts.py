@@ -93,7 +93,7 @@ def test_texts_are_texts() -> None:
         ("some text", {"delimiter": ";"}, "delimiter = ';'"),
         (7, {}, "facts is int"),
         (["abc"], {}, "row 0 is 'abc'"),
-        ([], {}, "no facts"),
+        ([], {}, "rows is empty"),
         ([("a", "b"), ("a", "c")], {}, "facts 1 and 2 contradict"),
         ([("a",)], {}, "fact 1 has 1 cell,"),
         ("some text", {"facts_at_most": 3, "mass": 0.5}, "expected one of them"),
@@ -278,7 +278,7 @@ def test_a_text_that_begins_like_json_is_a_text(tmp_path: Path, text: str) -> No
         ('{"Peru": "Lima", "Peru": "Cusco"}', "is no JSON: 'Peru' stands there twice"),
         ('{"Peru": "Lima"', "is no JSON: Expecting ',' delimiter"),
         ("77", "holds no table: facts is int"),
-        ("[]", "there are no facts"),
+        ("[]", "rows is empty, expected at least one fact"),
     ],
 )
 def test_what_is_wrong_with_rows_in_json_is_said(tmp_path: Path, written: str, message: str) -> None:

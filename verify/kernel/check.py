@@ -86,7 +86,7 @@ def _require_own_files(folder: Path, certificate: Certificate) -> None:
     if foreign:
         raise BadInputError(foreign[0], "the file", "belongs to nothing that the certificate names")
     if certificate.witness and hashlib.sha256(read_bytes(folder, _WITNESS)).hexdigest() != certificate.witness:
-        raise NotProvedError(f"{_WITNESS}: the file has another hash than the certificate says")
+        raise NotProvedError(f"{_WITNESS}: the hash of the file differs from the one in the certificate")
 
 
 def _require_subject(certificate: Certificate, model: Model, task: Task) -> None:

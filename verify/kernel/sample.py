@@ -66,7 +66,7 @@ def _seed(field: str, value: Any) -> str:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise BadInputError(FILE, field, "is not the number of a text") from error
+        raise BadInputError(FILE, field, "does not encode a UTF-8 text") from error
     if not text.isprintable():
         raise BadInputError(FILE, field, "is that of a text that does not print")
     return text

@@ -92,7 +92,9 @@ def _convert(model: Model) -> Model:
     if norms_of(model):
         raise InputError("the model", "has normalizations", "none: those of GPT-2 are made harmless")
     if direction(model) != "causal":
-        raise InputError("the attention blocks", "look 'all'", "'causal'")
+        raise InputError(
+            "the attention blocks", "attend to all positions", "causal attention, the only one that GPT-2 has"
+        )
     plain = with_score_root(in_equal_layers(with_residual_stream(without_output_shift(model))), 1)
     attentions = [block for block in plain.blocks if isinstance(block, Attention)]
     heads, width = attentions[0].n_heads, attentions[0].d_qk

@@ -153,7 +153,7 @@ def facts_of_rows(rows: Any, model: Vocabularies, folder: Path | None, how: Read
         raise InputError(said[0], f"= {how.form[said[0]]!r} is given, but only a table in a file has such")
     found, weighted = rows_of(rows), say_weights(rows, how.weights)
     if not found:
-        raise InputError("there", "are no facts")
+        raise InputError("rows", "is empty", "at least one fact")
     names, outweighed = _Names.beside(model, folder, how), ""
     read: Rows = []
     for number, row in enumerate(found):

@@ -46,7 +46,7 @@ def rotation(c: Checkpoint, width: int, *, base: float = 10000.0, share: float =
     said.pop("type", None)
     if said:
         name, value = sorted(said.items())[0]
-        raise InputError(f"{c.family} with {name}", f"= {value!r} of its rotary positions; not read")
+        raise InputError(f"{c.family} with {name}", f"= {value!r} in its rotary positions is not supported")
     return np.asarray(found, dtype=np.float64)
 
 

@@ -102,7 +102,7 @@ def test_laws_that_are_no_probabilities_are_refused(row, message, target):
         ({"weights": np.array([2**53, 2**53, 1])}, "sums to"),
         ({"vocabulary": ("a", "b")}, "the token 2 occurs"),
         ({"vocabulary": 2}, "the token 2 occurs"),
-        ({"vocabulary": 0}, "there are 0 tokens"),
+        ({"vocabulary": 0}, "vocabulary has 0 tokens"),
         ({"vocabulary": 10**12}, "number them from 0"),
         ({"next_tokens": None, "counts": Counts.from_rows([{0: 1}])}, "counts has 1"),
         ({"next_tokens": None, "counts": Counts.from_rows([{0: 1}] * 3), "weights": np.ones(3, int)}, "beside counts"),
@@ -216,7 +216,7 @@ def test_answers_are_numbered_by_themselves(tmp_path):
         (dict(answers=("x",)), "the answer 4 occurs, expected answers 0 .. 0"),
         (dict(vocabulary=1, answers=9), "the token 1 occurs, expected tokens 0 .. 0 of vocabulary"),
         (dict(vocabulary=4), "the token 4 occurs, expected tokens 0 .. 3"),
-        (dict(answers=0), "there are 0 answers"),
+        (dict(answers=0), "answers has 0 answers"),
     ],
 )
 def test_numbers_beyond_their_vocabulary_are_refused(given, message):
