@@ -203,3 +203,22 @@ def test_a_run_counts_what_is_proved_to_first_order(monkeypatch: pytest.MonkeyPa
     assert together.proved is not None and balls.proved is not None
     assert (together.proved == (found.place == labels) | balls.proved).all() and not together.proved[0]
     assert balls.proved.sum() < together.proved.sum() and together.within_bound
+
+
+def test_a_score_far_below_counts_where_a_rounding_takes_the_lead_of_all_others() -> None:
+    """1 + 240 / 2^32 is 1 in float32, so that the query is 0: a row that float64 gives no weight has a third of all."""
+
+    def along(entry: int) -> np.ndarray:
+        return np.eye(3)[entry].reshape(1, 3, 1)
+
+    neuron = FeedForward(
+        np.zeros((3, 1)), -np.eye(3)[:1], b_in=np.ones(1), b_out=np.array([1.0 + 240.0 * 2.0**-32, 0.0, 0.0])
+    )
+    head = Attention(2.0**34 * along(0), along(1), along(2), np.eye(3)[None, 2:], attends="last", skip=False)
+    ends = {"W_U": np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 1.0]]), "b_U": np.array([0.05, 0.0])}
+    model = Model(blocks=(neuron, head), W_E=np.eye(3)[1:], W_pos=np.zeros((3, 3)), **ends)
+    contexts = np.array([[0, 1, 0]])
+    with torch.no_grad():
+        assert int(Replica.from_model(model)(torch.tensor(contexts)).argmax()) == 1
+    assert every_run(model, contexts, number_format=FLOAT32).place.tolist() == [-1]
+    assert every_run(model, contexts, number_format=FLOAT64).place.tolist() == [0]
