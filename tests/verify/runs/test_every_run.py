@@ -215,8 +215,8 @@ def test_a_score_far_below_counts_where_a_rounding_takes_the_lead_of_all_others(
         np.zeros((3, 1)), -np.eye(3)[:1], b_in=np.ones(1), b_out=np.array([1.0 + 240.0 * 2.0**-32, 0.0, 0.0])
     )
     head = Attention(2.0**34 * along(0), along(1), along(2), np.eye(3)[None, 2:], attends="last", skip=False)
-    ends = {"W_U": np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 1.0]]), "b_U": np.array([0.05, 0.0])}
-    model = Model(blocks=(neuron, head), W_E=np.eye(3)[1:], W_pos=np.zeros((3, 3)), **ends)
+    W_U, b_U = np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 1.0]]), np.array([0.05, 0.0])
+    model = Model(blocks=(neuron, head), W_U=W_U, W_E=np.eye(3)[1:], W_pos=np.zeros((3, 3)), b_U=b_U)
     contexts = np.array([[0, 1, 0]])
     with torch.no_grad():
         assert int(Replica.from_model(model)(torch.tensor(contexts)).argmax()) == 1

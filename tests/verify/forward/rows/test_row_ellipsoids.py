@@ -238,7 +238,8 @@ def test_what_is_beyond_neurons_and_heads_keeps_its_directions() -> None:
     rng, shift = np.random.default_rng(19), 1e3 * np.ones(WIDTH)
     W, W_out = rng.normal(size=(WIDTH, 7)), rng.normal(size=(7, WIDTH))
     maps = rng.normal(size=(3, 2, WIDTH))
-    block = Attention(*(np.ones((3, WIDTH, 2)) for _ in range(3)), maps, attends="causal")
+    one = np.ones((3, WIDTH, 2))
+    block = Attention(one, one, one, maps, attends="causal")
     a, x = arithmetic(FeedForward(W, W_out, activation="gelu"), block), spread(rng, ROWS, WIDTH, size=0.05)
     heads = spread(rng, ROWS, 3, 2, size=0.1)
     heads = replace(heads, rest=np.full((ROWS, 3), 0.1))
@@ -426,7 +427,8 @@ def mixed_share(rng: Any, a: Any, block: Attention, pairs: Any, q: Spread, k: Sp
 @pytest.mark.parametrize("directed", [False, True])
 def test_a_row_that_weighs_nothing_may_be_read_where_the_scores_of_all_others_fall(directed: bool) -> None:
     """Its own score is known; what all others have in common moves no weight but that of this row."""
-    block = Attention(*(np.ones((1, 1, 1)) for _ in range(4)), attends="all")
+    one = np.ones((1, 1, 1))
+    block = Attention(one, one, one, one, attends="all")
     a, ages = arithmetic(block, width=1), np.arange(3)
     a.directed = directed
     pairs = pairs_of(block, np.array([[0, 1, 2]]), only_last=True)
@@ -444,13 +446,11 @@ def test_a_row_that_weighs_nothing_may_be_read_where_the_scores_of_all_others_fa
 @pytest.mark.parametrize("power", [10, 25, 37])
 def test_what_moves_all_scores_alike_is_rounded_in_all_directions(power: int) -> None:
     """The average of the gaps is 0 but for what float64 rounds, which is not along them."""
-    maps = [np.ones((1, 2, 2)) for _ in range(4)]
-    block = Attention(*maps, attends="all")
+    maps = np.ones((1, 2, 2))
+    block = Attention(maps, maps, maps, maps, attends="all")
     model = Model(blocks=(block,), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((4, 2)))
-    a, pairs = (
-        InRowEllipsoids(Norms(model), InFormat(FLOAT64, EXP_ULPS)),
-        pairs_of(block, np.array([[0, 1, 2]]), only_last=True),
-    )
+    a = InRowEllipsoids(Norms(model), InFormat(FLOAT64, EXP_ULPS))
+    pairs = pairs_of(block, np.array([[0, 1, 2]]), only_last=True)
     for seed in range(10):
         rng = np.random.default_rng(seed)
         still = Spread(np.ones((3, 1, 2)), np.zeros((3, 2, 1, 2)), np.zeros((3, 1)), np.arange(3), 7, 2)
