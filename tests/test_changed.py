@@ -26,6 +26,7 @@ def test_types_are_looked_at_in_what_changed_and_where_it_is_imported() -> None:
     assert "byheart/cli/main.py" not in found and list(typed(["README.md"])) == []
     budget = "constructions/memory_budget.py"
     importers = [
+        "constructions/memories/object_words/object_words_memory.py",
         "constructions/memories/object_words/words.py",
         "constructions/memories/object_words/words_of_three.py",
         "constructions/heads_of_theorem_1/memory.py",

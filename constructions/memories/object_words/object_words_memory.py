@@ -17,6 +17,7 @@ from constructions.memories.object_words.words import Columns, Words
 from constructions.memories.object_words.words_of_pairs import BothWords, LastWords
 from constructions.memories.object_words.words_of_subjects import LongWords, OneDigitWords, ShortWords
 from constructions.memories.object_words.words_of_three import ThreeColumns, ThreeWords
+from constructions.memory_budget import require_memory
 from constructions.model.construction import Construction
 from constructions.model.model import Model
 from constructions.model.precision import SIGNIFICAND, Precision, require_precision, rounded_model
@@ -49,7 +50,7 @@ def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construc
             one stands in both columns.
         CapacityError: More objects than the precision tells apart, or, where a token stands in both columns, more of
             them and of first tokens.
-        ResourceError: The table does not fit into memory.
+        ResourceError: The table or the weights do not fit into memory.
 
     Source: words whose bits neurons read as in Vardi, Yehudai, Shamir (2021); folds as in Telgarsky (2016).
 
@@ -130,7 +131,8 @@ class _Held(NamedTuple):
 
     def model(self, task: Task) -> Model:
         """Return it."""
-        words = self.words
+        words, entries = self.words, self.entries(task)
+        require_memory(24 * entries, purpose=f"object words of {entries} parameters")  # each in float64, and rounded
         W_U, b_U = self.readout.unembedding(np.unique(task.labels), task.n_answers)
         W_E = words.embedding(words.table(task), task.d_vocab)
         blocks = (*words.blocks(self.readout.shift), *self.readout.blocks())

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.errors import CapacityError, HypothesisError
+from constructions.errors import CapacityError, HypothesisError, ResourceError
 from constructions.memories.object_words.object_words_memory import object_words_memory, object_words_parameters
 from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
@@ -68,6 +68,14 @@ def test_the_most_objects_of_three_columns_are_held_and_one_more_is_refused() ->
     assert held_without_rounding(object_words_memory(task).model, task, FORMATS["float32"], 1e-3).all()
     with pytest.raises(CapacityError, match=r"objects that runs in float32 tell apart, but there are 799$"):
         object_words_memory(table(799))
+
+
+def test_weights_that_no_memory_has_room_for_are_refused_before_they_are_made() -> None:
+    each = np.arange(20_000)  # few facts of a large table
+    contexts = np.column_stack([each % 40, 40 + each // 40 % 40, 80 + each])
+    task = array_task(contexts, next_tokens=each % 5, vocabulary=20_080, answers=5, target="labels")
+    with pytest.raises(ResourceError, match=f"object words of {object_words_parameters(task)} parameters would need"):
+        object_words_memory(task)
 
 
 def test_what_is_no_table_of_three_columns_is_refused() -> None:
