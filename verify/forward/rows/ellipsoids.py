@@ -124,7 +124,7 @@ def in_blocks_of(width: int, linear: Floats, narrower: int) -> Floats:
         return linear
     blocks = np.zeros((count, symbols // narrower, width, d))
     blocks[:, :, :narrower] = linear.reshape(count, symbols // narrower, narrower, d)
-    return blocks.reshape(count, -1, d) if symbols else linear
+    return blocks.reshape(count, symbols // narrower * width, d)
 
 
 def frobenius_norms(linear: Floats, width: int) -> Floats:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from verify.forward.rows.ellipsoids import Ellipsoids, frobenius_norms, spectral_norms
+from verify.forward.rows.ellipsoids import Ellipsoids, frobenius_norms, in_blocks_of, spectral_norms
 
 RNG = np.random.default_rng(0)
 ROWS, WIDTH = 4, 5
@@ -69,6 +69,14 @@ def test_blocks_of_generators_and_sums_are_held() -> None:
     both = Ellipsoids.sums([of_blocks, Ellipsoids.of_balls(radius, WIDTH)])
     require_held(both, exact + radius[:, None] * np.linalg.norm(DIRECTIONS, axis=1), most=0.5)
     assert np.allclose(both.taken(slice(1, 3)).gram, both.gram[1:3])
+
+
+@pytest.mark.parametrize("count, symbols", [(0, 6), (2, 0), (2, 6)])
+def test_blocks_made_wider_are_as_many(count: int, symbols: int) -> None:
+    linear = RNG.normal(size=(count, symbols, WIDTH))
+    wider = in_blocks_of(4, linear, 3)
+    assert wider.shape == (count, symbols // 3 * 4, WIDTH)
+    assert np.allclose(frobenius_norms(wider, 4), frobenius_norms(linear, 3))
 
 
 def test_generators_reach_as_far() -> None:
