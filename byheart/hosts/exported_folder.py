@@ -255,6 +255,12 @@ class Exported:
         typed = task if host.facts_in_one_vocabulary is None else load_task(folder / TYPED_FILE)
         if task.listing is None or typed.listing is None:
             raise FileFormatError(f"{proof / TASK_FILE} has prompts of several lengths, which no export has")
+        for name, run in measured.runs.items():
+            if not run.held <= run.contexts <= task.n_contexts:
+                raise FileFormatError(
+                    f"{folder / PARITY_FILE}: {MEASURED}.runs.{name} has held {run.held} of contexts {run.contexts}, "
+                    f"expected at most as many held as contexts, and these at most the {task.n_contexts} of the facts"
+                )
         return cls(to, host, dtype, certificate, model, task.listing, typed.listing), measured
 
 
