@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from constructions.errors import InputError
+from constructions.errors import InputError, require_at_least
 from constructions.folds.fold import Fold, addition, maximum, modular_sum
 from constructions.memories.heads.adder import adder
 from constructions.memories.heads.whole_input import largest_token, sum_of_tokens
@@ -49,8 +49,9 @@ class HandcraftedFold:
                 raise InputError(self.name, f"has no parameter {name!r}", ", ".join(self.parameters))
             if value != int(value):
                 raise InputError(name, f"= {value}", "an integer")
-        given = {name: int(value) for name, value in given.items()}
-        return self.build(**{**self.parameters, **given})
+        chosen = {**self.parameters, **{name: int(value) for name, value in given.items()}}
+        require_at_least(1, **chosen)
+        return self.build(**chosen)
 
 
 def _adder(digits: int, base: int) -> tuple[Model, Fold]:

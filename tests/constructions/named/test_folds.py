@@ -31,3 +31,9 @@ def test_a_parameter_that_there_is_not_or_is_no_integer_is_refused() -> None:
         FOLDS["adder"].construct(bits=3)
     with pytest.raises(InputError, match="an integer"):
         FOLDS["parity"].construct(bits=Fraction(5, 2))
+
+
+@pytest.mark.parametrize(("name", "parameter"), [(name, each) for name in FOLDS for each in FOLDS[name].parameters])
+def test_a_parameter_that_is_too_small_is_refused_by_its_own_name(name: str, parameter: str) -> None:
+    with pytest.raises(InputError, match=f"^{parameter} = 0, expected at least"):
+        FOLDS[name].construct(**{parameter: 0})
