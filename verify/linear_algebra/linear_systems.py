@@ -161,6 +161,8 @@ def _refined(a: Enclosure, b: Enclosure, inverse: Floats) -> tuple[Enclosure, Fl
             break
         iterate += step
     midpoint = _as_floats(iterate, unit)
+    # Lemma M18 (b): integers are cut off by less than one unit, and a conversion that underflows loses at most 2^-1074,
+    # the least subnormal number; so 2^-1060 is above all of them together.
     one = np.ldexp(1.0, unit) + 2.0**-1060
     missed = up(up(np.abs(_as_floats(iterate - _in_units(midpoint, unit), unit))) + one)
     size = up(np.abs(midpoint) + missed)

@@ -36,13 +36,15 @@ from verify.forward.map_norms import FLOOR, MapNorms, Norms, raised, row_norms
 from verify.forward.matrices import norm_parts
 from verify.forward.walk import Heads, checked_inputs, part_of, passed, stream_of
 
-_LOWEST_POWER = 2.0**-865  # above exp(-600)
+_LOWEST_POWER = 2.0**-865  # exp(-600) < 2^-865.6, as 600 / ln 2 > 865.6: above a numerator below LOWEST_SCORE (T3)
 _ROW_ENTRIES = 2**25  # of the distinct rows of the contexts that are worked on together
 _WIDE_ENTRIES = 2**23  # of what the last attention and the blocks behind it make of them
 _LOGIT_ENTRIES = 2**20  # of the logits of a chunk
 _CACHED_ENTRIES = 2**18  # of an array that is worked on while it stays in the cache
 _DENSE = 8  # so many times as many scores are worth one product of matrices
-_UNDERFLOW = 2.0**-1060  # above what the underflow of a square can lose, several times over
+# Lemma T2: a float64 product that underflows is off by at most half of the least subnormal number, 2^-1075; a square in
+# double-double has far fewer than 2^15 such products.
+_UNDERFLOW = 2.0**-1060
 
 
 @dataclass(frozen=True, eq=False)

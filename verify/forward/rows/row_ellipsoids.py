@@ -26,7 +26,8 @@ from verify.forward.matrices import norm_parts
 from verify.forward.rows.ellipsoids import Ellipsoids, frobenius_norms, in_blocks_of, spectral_norms
 from verify.forward.rows.row_balls import HeadBalls, InRowBalls, RowBalls, Sum, not_counted, rescalings, score_roundings
 
-_STEP = 2.0**-25  # of the secant that stands for a derivative
+# Lemma R15 (c): the secant over x +- 2^-25 is within (2^-25 + u') sup |g''| of the slope (mean value theorem).
+_STEP = 2.0**-25
 _FINE = 2.0**-40  # above what float64 rounds in a few operations, relatively to their norms
 _PAIRS = 2**22  # entries of the generators of logits that are worked on together
 
@@ -264,6 +265,7 @@ class InRowEllipsoids:
             centring = 0.5 * (both[0] + both[1]) * reach + 4.0 * both[1] / reach + row_norms(value) + whole
             centring = self._raised(growth(unit, 1) * (1.0 + 2.0 * growth(unit, width + 8)) * centring)
         relative = growth(unit, 0.5 * width + 5.0) + width * self.elsewhere.square / norm.epsilon
+        # A square that underflows loses less than 2^-1060, and the squared root is at least epsilon (Lemma T2).
         fine = _fine(width) + width * 2.0**-1060 / norm.epsilon
         fine_off = fine * rows.whole()  # of the generators
         least = root * (1.0 - 4.0 * fine)
@@ -472,7 +474,7 @@ class InRowEllipsoids:
         # The generators of scores, not centred, times gaps, whose average is 0 but for what float64 rounds.
         beyond = beyond + 2.0 * _fine(length) * _averaged(shares, known) * largest
         # Numerators may underflow elsewhere; those below the lowest score are e^400 times larger there at most, also
-        # where it is the others that fall.
+        # where it is the others that fall: e^(-600 + 400) < 2^-288.
         hidden = np.where(below < LOWEST_SCORE, np.where(doubt < 400.0, 2.0**-280, np.inf), 0.0)
         flushed = np.where(allowed, self.elsewhere.floor + hidden, 0.0).sum(axis=-1)
         rounding = (growth(unit, 2 * length + 2 * rescaled + 8) + _fine(length)) * largest
@@ -525,7 +527,7 @@ class InRowEllipsoids:
             self._require_small(np.array(c + 1.0 / c))
             scores = self.numbers.softcap(scores, c)
             slope = 1.0 - np.square(scores / c)
-            # |c tanh(x / c)''| <= 0.77 / c; the slope is that of the evaluated score.
+            # |c tanh(x / c)''| <= 0.77 / c, half of it below 0.4 / c; the slope is that of the evaluated score.
             rest = rest + 0.4 / c * off * off + self.balls.cap_rounding(c) * (1.0 + 2.0 * off / c)
             of_query = of_query * slope[:, None]
             of_key = of_key * slope.transpose(0, 2, 1)[:, :, None]
@@ -626,7 +628,11 @@ def _curvature(activation: Activation, least: Floats) -> Floats:
 
 
 def _between(x: Floats, off: Floats, low: float, high: float) -> tuple[Floats, Floats]:
-    """Slopes of a function that is flat but between two kinks, and how far it is from linear: between, half of both."""
+    """Return slopes of the cut at `low` and `high` over `x` plus or minus `off`, and bounds of the deviation from them.
+
+    Within the cut the slope is 1, outside it 0. Where a kink is in reach the slope is 1/2, half of both sides', and the
+    cut deviates from it by at most `off` / 2 (Lemma R15 (c)).
+    """
     inside = (x - off > low) & (x + off < high)
     outside = (x + off < low) | (x - off > high)
     return np.where(inside, 1.0, np.where(outside, 0.0, 0.5)), np.where(inside | outside, 0.0, 0.5 * off)
