@@ -120,7 +120,7 @@ def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "cha
 
 
 def _is_long(n_ctx: int, size: int) -> bool:
-    """Whether windows of this length are more than a memory in reach reads, or take too much together."""
+    """Return whether windows of this length are longer than a memory can read, or too large in total."""
     return n_ctx > LONGEST or n_ctx * size > LARGEST_WINDOWS
 
 

@@ -177,7 +177,7 @@ class _Axis:
 
     @classmethod
     def logarithmic(cls, low: float, high: float) -> "_Axis":
-        """Around the logarithms `low` to `high`, widened to thirds of a decade, and to a whole one at least."""
+        """Return the axis of the logarithms `low` to `high`, widened to thirds of a decade, at least one."""
         low, high = math.floor(3 * low) / 3, math.floor(3 * high + 1) / 3
         if high - low < 1.0:
             low, high = float(math.floor(low)), float(max(math.ceil(high), math.floor(low) + 1))

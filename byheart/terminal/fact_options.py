@@ -19,7 +19,7 @@ _DELIMITERS = {"tab": "\t", "\\t": "\t"}
 
 
 def add_task_options(parser: argparse.ArgumentParser) -> None:
-    """Which facts: a file, and how it is read."""
+    """Add the options that name the file of the facts and say how it is read."""
     parser.add_argument(
         "source",
         nargs="?",

@@ -196,7 +196,7 @@ class _Trial:
         return _Answer(Verdict.PROVED if answer is None or answer else Verdict.REFUTED, failure=failure)
 
     def call_text(self) -> str:
-        """How the statement is called with variables that are named like its parameters."""
+        """Return the call of the statement with variables named like its parameters, as source text."""
         names = inspect.BoundArguments(self._signature, OrderedDict((name, name) for name in self.strategies))
         return f"{self.name}({', '.join([*names.args, *(f'{name}={name}' for name in names.kwargs)])})"
 

@@ -105,7 +105,7 @@ def johnson_lindenstrauss_memory(
 def gaussian_memory(
     distributions: Distributions, *, d_model: int, coherence: Fraction | float | None = None, seed: int = 0
 ) -> LowCoherenceMemory:
-    """Return the same with Gaussian vectors; see `johnson_lindenstrauss_memory`.
+    """Build the memory of `johnson_lindenstrauss_memory` with Gaussian vectors instead.
 
     Example:
         >>> gaussian_memory([[Fraction(9, 10), Fraction(1, 20), Fraction(1, 20)]], d_model=8).model.d_model

@@ -72,10 +72,10 @@ class NamedConstruction:
     """A construction of a theorem, under the name by which it is built.
 
     Args:
-        about: Its name, and what is said of it.
-        data: What it is made for.
-        build: Called with the data and the parameters by name.
-        parameters: Of `build`, with their default values; `seed` besides.
+        about: Its name and description.
+        data: The kind of data that it is built for.
+        build: The function that builds it, called with the data and the parameters by name.
+        parameters: The parameters of `build` with their default values, except `seed`.
     """
 
     about: Name

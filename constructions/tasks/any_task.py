@@ -130,7 +130,7 @@ class AnyTask(Protocol):
 
     @property
     def following(self) -> Mapping[Tokens, Counter[int]]:
-        """How often each token follows each beginning of an answer."""
+        """Return how often each token follows each beginning of an answer."""
         ...
 
     @property

@@ -80,7 +80,7 @@ def byte_name(value: int) -> str:
 
 
 def cut_of(vocabulary: tuple[str, ...], *, cells: bool = False) -> Cut:
-    """How a text is cut into tokens of this vocabulary.
+    """Return how a text is cut into tokens of this vocabulary.
 
     Args:
         vocabulary: The tokens.

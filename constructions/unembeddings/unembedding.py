@@ -192,7 +192,7 @@ def _repulsion(vectors: Float64Array, *, sharpness: float) -> tuple[Float64Array
 
 
 def _largest_inner_product(vectors: Float64Array) -> float:
-    """Largest inner product of two different rows; -1 for a single row."""
+    """Return the largest inner product of two different rows; -1 for a single row."""
     count, largest = len(vectors), -1.0
     rows = max(1, _BLOCK // count)
     for start in range(0, count, rows):

@@ -283,7 +283,7 @@ def _subnormals(product: _Product) -> bool:
 
 
 def _lost_values(product: _Product) -> bool:
-    """Return an infinity, a NaN or an overflow in a row must leave no finite number in the row of the product."""
+    """Return whether an infinity, a NaN or an overflow in a row leaves no finite number in that row of the product."""
     for bad, partner in [(np.nan, 1.0), (np.inf, 1.0), (-np.inf, -2.0), (2.0**1000, 2.0**100)]:
         for position in (0, 8, 36):
             a, b = np.ones((29, 37)), np.ones((37, 31))

@@ -273,7 +273,7 @@ class _Work:
         return self._one_by_one(self.task.contexts_at(numbers), tally)
 
     def _one_by_one(self, contexts: Int64Array, tally: Tally) -> bool:
-        """Judge inputs in the ladder, as many as the budget allows; whether these were all."""
+        """Judge as many inputs as the budget allows at rising precision, and return whether these were all."""
         whole, contexts = len(contexts) <= self.one_by_one.left, contexts[: max(0, self.one_by_one.left)]
         self.one_by_one.left -= len(contexts)
         tally.one_by_one += len(contexts)

@@ -223,7 +223,7 @@ class _Cell:
 
 @dataclass(frozen=True)
 class _Beginnings:
-    """Some beginnings of inputs: the places of their tokens, their states, and the sums of their bounds."""
+    """Prefixes of inputs: the indices of their tokens, their states, and the sums of their bounds."""
 
     tokens: Int64Array
     state: Int64Array

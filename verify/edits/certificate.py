@@ -165,7 +165,7 @@ class EditRuns:
 
     @classmethod
     def parsed(cls, data: Any) -> "EditRuns":
-        """Return what `data` gave; other words than those of the numbers are not canonical, and refused as such."""
+        """Parse what `data` returned; words that do not follow from the numbers are rejected as not canonical."""
         expect_fields("runs", data, {"format", "hypotheses", "statement", "exp_ulps", "edits", "kept"})
         ulps: Any = decode_number("runs.exp_ulps", data["exp_ulps"])  # which __post_init__ requires to be a float
         return cls(data["format"], data["hypotheses"], ulps, data["edits"], data["kept"])

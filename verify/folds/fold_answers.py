@@ -77,14 +77,14 @@ def _spaced(tokens: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class FoldAnswers:
-    """What was proved of all inputs of a fold.
+    """The result of a proof about all inputs of a fold.
 
     Args:
-        inputs: How many there are.
-        left: At most so many of them are not proved to be answered right.
+        inputs: Number of inputs.
+        left: Upper bound of the number of inputs that are not proved to be answered correctly.
         wrong: An input that is proved to be answered wrongly, if one was found.
-        cells: How many cells were looked at.
-        boxes: How many boxes of what the heads write.
+        cells: Number of cells that were examined.
+        boxes: Number of boxes of head outputs that were examined.
     """
 
     inputs: int

@@ -216,7 +216,7 @@ def rounded_outwards(balls: arb_mat) -> Enclosure:
 
 
 def checked_precision(precision: int) -> int:
-    """Return the number of bits, or an `InputError` where balls cannot have it."""
+    """Return the number of bits as an integer; raise `InputError` if balls cannot have that precision."""
     # True and False are integers, and too few bits.
     if not (isinstance(precision, (int, np.integer)) and _FEWEST_BITS <= precision <= _MOST_BITS):
         raise InputError("precision", f"= {precision!r}", f"an integer from {_FEWEST_BITS} to {_MOST_BITS}, in bits")

@@ -120,7 +120,7 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
 
 
 def _of_facts(known: dict[int, Found | None], facts: Sequence[tuple[int, ...]]) -> Iterator[Found | None]:
-    """Yield what is known of each fact: nothing, unless it is of all the contexts that are asked for it."""
+    """Yield the joint answer of each fact, or none unless every context of the fact has one."""
     for fact in facts:
         parts = [each for i in fact if (each := known[i]) is not None]
         yield whole(parts) if len(parts) == len(fact) else None

@@ -76,8 +76,9 @@ def logits(model: Model, contexts: Sequence[Context], bits: int, vectors: Vector
 def embedded(
     model: Model, contexts: Sequence[Context], vectors: Vectors | None
 ) -> tuple[list[Row], list[Cell], list[int]]:
-    """Return a row for each token at each position, or each vector; where each context has its rows, and its query if
-    any.
+    """Return the distinct rows that contexts read, the indices of the rows of each context, and those of the queries.
+
+    There is one row for each token at each position, or for each vector. Only contexts of vectors have queries.
     """
     if vectors is not None:
         numbers = {number: i for i, number in enumerate(dict.fromkeys(n for context in contexts for n in context))}

@@ -63,17 +63,17 @@ class Edit:
     """The contents of an edit's certificate, and the requested edit.
 
     Args:
-        hashes: Of the original, of the edited model and of the contexts.
-        edits: How many neurons are new.
-        layer: In which block of neurons, counted from 0; none for the last one.
-        everywhere: Whether the other such blocks have as many neurons of zeros.
-        counts: By the names of `_COUNTS`.
-        bounds: By those of `_BOUNDS`; `outside` may be absent.
-        contexts: Those that are edited.
-        answers: What they shall be answered by; -1 for the uniform distribution.
-        kept: Those whose answers stay; empty where `domain` is given.
-        domain: All contexts of this length are kept but the edited ones.
-        runs: The format of which runs are stated too, of which there is no proof here.
+        hashes: Hashes of the original model, the edited model and the contexts.
+        edits: Number of new neurons.
+        layer: Index of the block of neurons that has them, from 0; none for the last one.
+        everywhere: Whether every other such block has as many neurons of zeros.
+        counts: Counts by the names of `_COUNTS`.
+        bounds: Bounds by the names of `_BOUNDS`; `outside` may be absent.
+        contexts: The edited contexts.
+        answers: The answer that each edited context must have; -1 for the uniform distribution.
+        kept: The contexts whose answers must stay the same; empty if `domain` is given.
+        domain: The length of the contexts that are all kept, except the edited ones.
+        runs: The format of the runs that are stated too; the kernel does not prove these.
     """
 
     hashes: dict[str, str]
@@ -494,7 +494,7 @@ class _Proof:
 
     @cached_property
     def _steepest(self) -> arb:
-        """The largest norm of a column of the readout behind the gain, less its mean for a layer norm."""
+        """Return the largest norm of a column of the unembedding times the gain, centred for a layer norm."""
         final, readout = self.edited.blocks[-1], self.edited.tensors["W_U"]
         largest, gains = arb(0), [arb(x) for x in final.tensors["w"].values]
         for k in range(readout.shape[1]):

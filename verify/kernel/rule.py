@@ -185,8 +185,9 @@ def _require_automaton(tokens: list[list[int]], steps: list[Steps], answers: lis
 
 
 def _named(name: str, tokens: list[list[int]], reads: set[int]) -> tuple[list[Steps], list[int]] | None:
-    """Return the automaton of a rule with a name, whose states are the values so far in increasing order; none of
-    others.
+    """Return the automaton of a named rule, or none for any other rule.
+
+    Its states are the values so far, in increasing order.
     """
     modulus = name.removeprefix("sum mod ")
     of_one: Callable[[int], int] = lambda token: token  # noqa: E731

@@ -77,10 +77,13 @@ def place_of(record: dict[str, Any], kinds: Sequence[Any] = ()) -> tuple[int, in
 
 
 def require_order(certificate: Certificate, kinds: Sequence[Any] = ()) -> None:
-    """First what answers the question; runs and texts by format, each format once; then the other kinds, each once.
+    """Reject statements that are out of order or stated twice.
+
+    The answer to the question comes first; then runs and texts by format, each format once; then every other kind,
+    each once.
 
     Raises:
-        BadInputError: The statements stand in another order, or two state the same.
+        BadInputError: The statements are in another order, or two state the same.
     """
     places = [place_of(record, kinds) for record in certificate.statements]
     if places != sorted(places):

@@ -14,10 +14,10 @@ _ARRAYS = {"contexts": 3, "queries": 2, "labels": 2}  # in the order of the hash
 
 
 def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
-    """Return the task of these words and arrays; of classes the label is the place of the largest number of a row.
+    """Return the task with these metadata and arrays; a class is labelled by the index of its row's largest entry.
 
     Raises:
-        BadInputError: They are anything but a task of vectors in its one form.
+        BadInputError: They are not a task of vectors in its one form.
     """
     require_fields(FILE, "metadata", words, ["task", "kind"])
     if words["kind"] not in ("regression", "classification"):

@@ -319,7 +319,7 @@ class Walk:
         return stream
 
     def stepped(self, place: int, stream: list[Row]) -> list[Row]:
-        """Return the stream behind a block."""
+        """Return the stream after a block."""
         block = self.blocks[place]
         if isinstance(block, Attention):
             return self._attended(place, block, stream)
@@ -638,7 +638,7 @@ class _Looks:
         return self.hulls[count]
 
     def _any_of(self, hull: Column, length: int) -> Column:
-        """Return what a head may write that may read any of so many rows: something between the ends of all."""
+        """Return bounds of the output of a head that may read any of `length` rows: their hull, and its roundings."""
         reach = hull.size + -(-max(hull.off, default=0) << hull.scale >> RADIUS)
         more = [account.anything(reach, hull.scale, length) for account in self.walk.accounts]
         return replace(hull, off=tuple([r + m for r, m in zip(hull.off, more, strict=True)]))

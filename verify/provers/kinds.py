@@ -26,13 +26,13 @@ class Prover(Protocol):
 
 
 def read_kinds(folder: Path | None) -> list[Any]:
-    """Return the kernel's side of kinds of statement that lie elsewhere; none where no folder is named.
+    """Load the kernel's modules for kinds of statement that are defined in a folder; none without a folder.
 
     Args:
-        folder: In its folder ``kernel`` lie files like those of `verify/kernel/`, one for each kind.
+        folder: Its folder ``kernel`` has one file for each kind, like those of `verify/kernel/`.
 
     Raises:
-        InputError: There is no such file, or one is no kind of statement.
+        InputError: There is no such file, or one does not define a kind of statement.
     """
     if folder is None:
         return []

@@ -180,8 +180,9 @@ def random_laws(d_vocab: int, n_ctx: int, facts: int, seed: int) -> Task:
 
 
 def _reached(network: Model, task: Task) -> float:
-    """Return the mean divergence of what was built, a little more than it is in float64: what is asked of the
-    weights.
+    """Return the mean divergence of the network in nats, raised above the rounding of float64.
+
+    It is the tolerance that the weights are then certified for.
     """
     assert task.laws is not None
     stream = logits(network, task.contexts)

@@ -164,7 +164,7 @@ def solved(rows: Int64Array, values: Int64Array, modulus: int) -> Int64Array | N
 
 
 def _absorbing(task: Task) -> tuple[int | None, BoolArray]:
-    """Tokens that nearly always have one answer, if hardly any other context has it."""
+    """Return the tokens that nearly always have one answer, if hardly any other context has it; else none."""
     absorbs, answers = np.zeros((task.n_ctx, task.d_vocab), dtype=bool), np.zeros((task.n_ctx, task.d_vocab), dtype=int)
     votes = np.zeros(task.n_answers, dtype=np.int64)
     for s, column in enumerate(task.contexts.T):

@@ -1,4 +1,6 @@
-r"""Tables subject, relation, object in the fewest entries: which words, of how many digits, in whose rows.
+r"""The memory of object words with the fewest entries, for tables of subjects, relations and objects.
+
+The search compares which token's row holds the words, how many words it has, and how many digits are in each.
 
 Page: docs/claims/object_words.md
 """

@@ -1,7 +1,7 @@
-r"""What stands between the embedding and the folds: blocks that leave $B^{-i} w$, w the word of the subject's row.
+r"""Blocks between the embedding and the folds, whose output is $B^{-i} w$ for a word w of the subject's row.
 
-A row has G words. The relation says which word (its group) and which digit of it (its place i); what is not asked for
-is pushed below 0, where a neuron is silent. The context ends with the relation, or with the subject.
+A row has G words. The relation says which word (its group) and which digit of it (its place i); the other words
+are pushed below 0, where a neuron is silent. The context ends with the relation, or with the subject.
 
 Page: docs/claims/object_words.md
 """

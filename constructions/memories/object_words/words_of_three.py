@@ -142,10 +142,14 @@ class ThreeWords(Words):
         return seen + head + width * (width + m + 1) + m * (m + 2) + self.digits.fold_entries
 
     def _seen(self) -> FeedForward:
-        r"""Return the words, less M where a relation or a place pushes, and for each place whether it is another one.
+        r"""Return the block whose outputs are the G words, then one flag for each of the m places.
 
-        The first U numbers of a row, without their signs, add up to t: nothing for the first relation, less for
-        subjects, i + 1 and $(m + 2)(U - 1)$ for the place i, and more for other relations.
+        The row of a relation or a last token has -M for every word that it does not select. Flag i of a last token is
+        0 if the token has the place i, otherwise 1; all flags of other tokens are 0.
+
+        The neurons of the flags read t, minus the sum of the first U entries of a row. It is
+        $(m + 2)(U - 1) + i + 1$ for a last token of place i, so that second differences at knots one apart give the
+        flags. It is at most 0 for subjects and for the first relation, and larger for the other relations.
         """
         G, m, U = self.width, self.digits.places, self.each
         eye, first = np.eye(G), 1.0 + (m + 2.0) * (U - 1)

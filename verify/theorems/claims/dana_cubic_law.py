@@ -49,7 +49,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _too_many(bits: int, d_vocab: int, constant: Fraction) -> Evidence:
-    """Just beyond the width, for heads enough; and just below it the count says nothing."""
+    """Compare the bits of labels and of weights just beyond the width, for enough heads, and just below it."""
     most = stated(CLAIM, "most", b=bits, C=constant, N=d_vocab)
     d_model, n_ctx, n_heads = int(float(most.value)) + 1, 2, 10**6
     shapes = {"N": d_vocab, "S": n_ctx, "d": d_model}

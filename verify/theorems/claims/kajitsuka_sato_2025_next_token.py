@@ -47,7 +47,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def drawn(n_ctx: int, facts: int) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct contexts, and labels out of two."""
+    """Draw distinct contexts and binary labels, both of which occur."""
     rng = np.random.default_rng([n_ctx, facts])
     contexts = np.unique(rng.integers(0, _TOKENS, (4 * facts, n_ctx)), axis=0)
     return rng.permutation(contexts)[:facts], np.concatenate([[1, 0], rng.integers(0, 2, facts)])[:facts]

@@ -47,7 +47,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _cost(share: Fraction) -> Evidence:
-    """The distribution (1/3, 2/3, 0, 0) and the softmax that keeps its proportions, with a share for the rest."""
+    """Enclose the divergence of (1/3, 2/3, 0, 0) from a softmax that keeps its proportions but gives others a share."""
     law = (Fraction(1, 3), Fraction(2, 3))
     with ctx.workprec(_BITS):
         kept = [(1 - share) * p for p in law]

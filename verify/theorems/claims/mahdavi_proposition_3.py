@@ -124,7 +124,7 @@ def _memorized(made: Construction[VectorTask], barrier: VectorTask) -> Evidence:
 
 
 def _within_reach(points: np.ndarray, labels: np.ndarray, network: FeedForward) -> Evidence:
-    """Neurons whose outputs are the labels, in rationals."""
+    """Count in rationals for how many points the neurons output the label."""
     count, d_model = points.shape
     held = neurons_give(network, points, labels)
     neurons = network.d_mlp

@@ -284,7 +284,7 @@ def _not_all_labels_of_more(*, d_model: int) -> Evidence:
 
 
 def _growth(widths: tuple[int, ...], *, outputs: int | None) -> Evidence:
-    """How the number that is stored grows from the least d to four times it: beyond it, or with it."""
+    """Measure how much more is stored at four times the least d: over 6 times as much, or less for fixed outputs."""
     found = {d_model: certified_capacity(d_model, outputs=outputs) for d_model in widths}
     stored = {d_model: low for d_model, (low, _) in found.items()}
     quadratic = outputs is None

@@ -354,7 +354,7 @@ class _Search:
             yield Block(part.contexts, part.tokens, better, part.steps_and_gains(better, _FINE)[0])
 
     def of_contexts(self, contexts: Int64Array) -> Iterator[tuple[float, _Part, Float64Array]]:
-        """Blocks of tokens, the likeliest first, each as large as is best for it."""
+        """Yield blocks of tokens, the most probable first; each has the size with the best bound."""
         rest = np.argsort(-(self.prior[contexts] @ self.laws[contexts]), kind="stable")
         while min(len(contexts), len(rest) - 1) > self.d_model:
             found = [self.best_of(contexts, rest[:size]) for size in _sizes(len(rest), self.d_model + 2)]

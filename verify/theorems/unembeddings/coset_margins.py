@@ -18,7 +18,7 @@ _SAMPLE = 1024  # rows of each of the two worst classes, to see whether the boun
 
 
 def walsh_transform(columns: NDArray[np.int16]) -> NDArray[np.int16]:
-    r"""$\hat{f}(a) = \sum_x (-1)^{\langle a, x \rangle} f(x)$ of the columns, exactly.
+    r"""Return $\hat{f}(a) = \sum_x (-1)^{\langle a, x \rangle} f(x)$ for each column f, exactly.
 
     Args:
         columns: Functions on $0, \dots, 2^m - 1$ with values $\pm 1$, `[2^m, n]`, m <= 14.
