@@ -288,7 +288,7 @@ def recitation(
 
 
 def _in_real_arithmetic(model: Model, contexts: Int64Array, progress: Progress) -> Int64Array:
-    """Where the largest logit is: by integers where the model works on them; -1 where that is not decided."""
+    """Return the index of the largest logit of each context, -1 if undecided; in integers if the model works on them."""
     places, step = np.full(len(contexts), -1), max(1, _DECIDED // contexts.shape[1])
     for part in known_logits(model, contexts, InReals()):
         best, lead = leads(part.logits)

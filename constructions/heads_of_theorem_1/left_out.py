@@ -1,4 +1,4 @@
-r"""Transformers that hold some contexts of an encoder, and what becomes of the contexts that are left out.
+r"""Transformers that memorize only some contexts of an encoder, and bounds for the remaining contexts.
 
 Page: docs/claims/theorem_1_tail.md
 """

@@ -276,7 +276,7 @@ def _added_up(contexts: Int64Array, following: Int64Array, weight: Int64Array) -
 
 
 def _refuse_ties(contexts: Int64Array, counts: Counts, names: tuple[str, ...], answers: tuple[str, ...]) -> None:
-    """Of several answers that follow a context equally often none is the label, as in a table."""
+    """Reject contexts with several most frequent answers, none of which is the label, as in a table."""
     for i in range(len(counts)):
         tokens, weights = counts.row(i)
         first, *others = tokens[weights == weights.max()].tolist()

@@ -167,7 +167,7 @@ class RuleTask(Stored):
         for s, (tokens, steps) in enumerate(zip(self.tokens, self.steps, strict=True)):
             place = np.minimum(np.searchsorted(tokens, contexts[:, s]), len(tokens) - 1)
             if (tokens[place] != contexts[:, s]).any():
-                raise InputError("contexts", f"has a token at position {s} that is none of the domain")
+                raise InputError("contexts", f"has a token at position {s} that is not in the domain")
             states = steps[states, place]
         return self.answers[states]
 

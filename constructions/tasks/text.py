@@ -173,7 +173,7 @@ def text_task(
 
 
 def units(text: str | bytes, unit: Unit) -> list[str]:
-    """Return the tokens of a text, in order, by name, before any vocabulary.
+    """Return the tokens of a text in order, as strings, before a vocabulary is chosen.
 
     Example:
         >>> units("the cat's", "word")

@@ -46,7 +46,7 @@ class InRationals(InMatrices[fmpq_mat]):
         raise HypothesisError("exact evaluation", "no clip", f"one at {c}")
 
     def scaled(self, score: fmpq, root: int) -> fmpq:
-        raise HypothesisError("exact evaluation", "scores in units of ln 2 alone", "slopes in nats")
+        raise HypothesisError("exact evaluation", "scores in units of ln 2 only", "slopes in nats")
 
     def angles(self, block: Attention, position: int) -> list[tuple[fmpq, fmpq]]:
         raise HypothesisError("exact evaluation", "no rotary positions", f"frequencies {block.frequencies}")

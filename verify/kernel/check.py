@@ -140,5 +140,5 @@ def outcome(
 
 
 def _on_one_line(text: str) -> str:
-    """Return the text with what does not print escaped: no name in a file begins a line or moves the cursor."""
+    """Escape unprintable characters, so that no name in a file begins a line or moves the cursor."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -30,8 +30,8 @@ class Statement:
     """The matrix of the features has full row rank.
 
     Args:
-        rows: Contexts.
-        columns: Of the matrix, which tell whether the embedded last token stands beside what the heads read.
+        rows: Number of contexts.
+        columns: Columns of the matrix; their number tells whether the last token's embedding is among the features.
         smallest: The smallest singular value is at least this, or nothing is stated of it.
         condition: The largest singular value is at most so many times the smallest; given with `smallest`.
     """

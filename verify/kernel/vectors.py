@@ -29,7 +29,7 @@ def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
     contexts, queries, values = (arrays[name] for name in _ARRAYS)
     count, width = queries.shape
     if contexts.shape[0] not in (1, count) or contexts.shape[2] != width or values.shape[0] != count:
-        raise BadInputError(FILE, "contexts, queries or labels", "do not fit each other")
+        raise BadInputError(FILE, "contexts, queries or labels", "have shapes that do not fit each other")
     labels = [_only_largest(values.row(i)) for i in range(count)] if words["kind"] == "classification" else []
     length, written = contexts.shape[1], contexts.shape[0] * contexts.shape[1]
     rows = [contexts.values[n * width : (n + 1) * width] for n in range(written)]

@@ -1,4 +1,4 @@
-"""Which contexts every run of a model in a number format holds, by the proofs that some hypotheses allow.
+"""Proofs that every run of a model in a number format holds a context, under the hypotheses that are allowed.
 
 Page: docs/rigour/runs.md
 """
@@ -25,7 +25,7 @@ from verify.runs.rounding import rounding_bound
 
 @dataclass(frozen=True, eq=False)
 class HeldInRuns:
-    """What is proved of every run.
+    """The contexts that are proved to be held, or lost, by every run.
 
     Args:
         held: The contexts that every run holds, `[T]`; of prompts the facts.
@@ -130,7 +130,7 @@ def _within_bounds(
     tolerance: float,
     quick: bool,
 ) -> tuple[BoolArray, BoolArray]:
-    """Which contexts hold for all logits that are as far from the exact ones as Lemma R10 allows."""
+    """Return which contexts are held, and which lost, by all logits within the bound of Lemma R10."""
     del quick
     contexts = contexts_of(model, task.inputs)[rows]
     bound = rounding_bound(model, contexts, number_format=number_format, exp_ulps=exp_ulps)
@@ -152,7 +152,7 @@ def _to_first_order(
     tolerance: float,
     quick: bool,
 ) -> tuple[BoolArray, BoolArray]:
-    """Which labels are at the largest output of every run by Lemma R15."""
+    """Return which labels are at the largest output of every run, and which of none, by Lemma R15."""
     del tolerance
     contexts, labels = contexts_of(model, task.inputs)[rows], task.classes[rows]
     if quick:

@@ -60,7 +60,7 @@ def _head_width(model: Model, heads: int, least: int, d_model: int) -> int:
             return width
     raise ResourceError(
         f"attention-layer needs 4 (H e)^2 = {4 * (heads * least) ** 2} entries for H = {heads} heads of width "
-        f"e = {least}, as its maps are square; at most {_LARGEST} are written"
+        f"e = {least}, because its maps are square; the limit is {_LARGEST}"
     )
 
 

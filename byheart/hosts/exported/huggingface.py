@@ -135,8 +135,9 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
 
 
 def _number_tokens(folder: Path, task: Task) -> None:
-    """Give tokens that are no answers the logit -inf, since the library has one vocabulary; and fill up beginnings of
-    texts.
+    """Give tokens that are not answers the logit -inf, and pad beginnings of texts.
+
+    The library has only one vocabulary, for tokens and answers.
     """
     path, generation = folder / CONFIG_FILE, generation_of(task)
     sizes = {"vocab_size": generation["pad_token_id"] + 1, "answers": answer_tokens(task)}

@@ -85,7 +85,9 @@ def least_arrangement_floor(masses: Sequence[Fraction | int]) -> arb:
         0.20794
     """
     if len(masses) > _MOST_TOKENS:
-        raise InputError("masses", f"are of {len(masses)} tokens", f"at most {_MOST_TOKENS}: all orders are looked at")
+        raise InputError(
+            "masses", f"are of {len(masses)} tokens", f"at most {_MOST_TOKENS}, because all orders are searched"
+        )
     with ctx.workprec(_BITS):
         floors = [arrangement_floor(order) for order in sorted(set(permutations(masses)))]
         least = floors[0]
