@@ -92,12 +92,13 @@ def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "cha
     numbers = [np.array([*map(number.__getitem__, each), end]) for each in pieces]
     lengths = [least_context(each) for each in numbers]
     size, cut = sum(map(len, numbers)), False
-    much = _is_long(max(lengths), size) or (max(lengths) > _PART and max(lengths) * size > _TOGETHER)
-    if not titled and (most := min(_PART, LARGEST_WINDOWS // (2 * size)) - 1) > 0 and much:
+    is_slow = max(lengths) > _PART and max(lengths) * size > _TOGETHER
+    longest_context = min(_PART, LARGEST_WINDOWS // (2 * size)) - 1
+    if not titled and longest_context > 0 and (_is_long(max(lengths), size) or is_slow):
         titled = cut = True
-        stops = parts_within(numbers[0][:-1], most)
-        numbers = [np.append(each, end) for each in np.split(numbers[0][:-1], stops[:-1])]
-        lengths = [least_context(each) for each in numbers]
+        stops = parts_within(numbers[0][:-1], longest_context)
+        numbers = [np.append(part, end) for part in np.split(numbers[0][:-1], stops[:-1])]
+        lengths = [least_context(part) for part in numbers]
         named = {f"{i + 1}/{len(stops)}": "" for i in range(len(stops))}
     of_titles = [f"<{title}>" for title in named] if titled else []
     if END in of_titles:
@@ -288,7 +289,7 @@ def recitation(
 
 
 def _in_real_arithmetic(model: Model, contexts: Int64Array, progress: Progress) -> Int64Array:
-    """Return the index of the largest logit of each context, -1 if undecided; in integers if the model works on them."""
+    """Return the index of the largest logit of each context, -1 if undecided; integers are tried first."""
     places, step = np.full(len(contexts), -1), max(1, _DECIDED // contexts.shape[1])
     for part in known_logits(model, contexts, InReals()):
         best, lead = leads(part.logits)

@@ -87,15 +87,15 @@ def check_by_kernel(
     if code == BadInputError.exit_code:
         raise FileFormatError(text.removeprefix(f"{BadInputError.word}: "))
     first, *proved = text.split("\n  ")
-    alone = certificate.for_the_prover_alone(certificate.statements)
-    if code == 0 and not alone:
-        said = [certificate.words(stated) for stated in certificate.statements]
-        proofs = tuple(line[len(sentence) + 2 : -1] for line, sentence in zip(proved, said, strict=False))
-        said_first = replace(certificate, provenance={}).headline()  # of which nothing is proved
-        return KernelReport(certificate, Verdict.PROVED, said_first, proofs)
+    not_for_the_kernel = certificate.for_the_prover_alone(certificate.statements)
+    if code == 0 and not not_for_the_kernel:
+        sentences = [certificate.words(stated) for stated in certificate.statements]
+        proofs = tuple(line[len(sentence) + 2 : -1] for line, sentence in zip(proved, sentences, strict=False))
+        headline = replace(certificate, provenance={}).headline()  # nothing in the provenance is proved
+        return KernelReport(certificate, Verdict.PROVED, headline, proofs)
     if code == 0:
-        return KernelReport(certificate, Verdict.UNDECIDED, f"{UndecidedError.word}: {'; '.join(alone)}")
-    ends = alone if code == UndecidedError.exit_code else []
+        return KernelReport(certificate, Verdict.UNDECIDED, f"{UndecidedError.word}: {'; '.join(not_for_the_kernel)}")
+    ends = not_for_the_kernel if code == UndecidedError.exit_code else []
     return KernelReport(certificate, _VERDICTS[code], "; ".join([first, *ends]))
 
 

@@ -100,7 +100,7 @@ def cut_of(vocabulary: tuple[str, ...], *, cells: bool = False) -> Cut:
         return Cut("byte", "")
     if not cells and all(len(name) == 1 for name in names):
         return Cut("char", "")
-    free = next((each for each in _SEPARATORS if not any(each in name for name in names)), "")
+    free = next((mark for mark in _SEPARATORS if not any(mark in name for name in names)), "")
     return Cut("word" if all(WORDS.fullmatch(name) for name in names) else "cell", free)
 
 
@@ -157,9 +157,9 @@ def _readings(text: str, task: Facts) -> list[tuple[str, ...]]:
     names, cut = set(task.vocabulary), cut_of(task.vocabulary, cells=task.apart)
     if cut.unit == "byte" or (OTHER in names and not task.apart):
         return []  # a text, which is read as it stands
-    between = _separators(task)
-    ways = [tuple(cells_of_line(text, each)) for each in between if each != "\n"]
-    ways += [tuple(cell.strip() for cell in text.split(each)) for each in between]
+    separators = _separators(task)
+    ways = [tuple(cells_of_line(text, separator)) for separator in separators if separator != "\n"]
+    ways += [tuple(cell.strip() for cell in text.split(separator)) for separator in separators]
     ways.append((text,))
     if " " not in names:
         ways.append(tuple(text.split()))

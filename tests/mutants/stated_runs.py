@@ -13,7 +13,7 @@ text_by_stated = of("verify/provers/text.py", STATED)
 MUTANTS = [
     held("if hypotheses != OF_BOUNDS:", "if True:", "sums are exact without H5"),
     held("if hypotheses != OF_EXACT_SUMS and", "if", "roundings are bounded without H3 and H4"),
-    held("held[part.facts] &= found", "held[part.facts] |= found", "one token of an answer is enough"),
+    held("held[part.facts] &= of_part", "held[part.facts] |= of_part", "one token of an answer is enough"),
     stated("if (false := np.flatnonzero(named & lost)).size:", "if (false := np.zeros(0)).size:", "nothing is false"),
     stated("if (missing := np.flatnonzero(named & ~held)).size:", "if (missing := np.zeros(0)).size:", "all is held"),
     text_by_stated("if task.windows is None or task.contradicted:", "if task.windows is None:", "a fork is said"),

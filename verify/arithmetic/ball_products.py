@@ -138,8 +138,8 @@ def _add(total: Int64Array, product: Int64Array, digit: int, shift: int) -> None
     """Add products, whose places are digits, times 2^shift, from one digit on; the carries are left in place."""
     carry = np.zeros(product.shape[1:], dtype=np.int64)
     mask = 2**_DIGIT - 1
-    for place, each in enumerate(product):
-        sums = each + carry
+    for place, digits in enumerate(product):
+        sums = digits + carry
         total[digit + place] += (sums & mask) << shift
         carry = sums >> _DIGIT
     for place in range(digit + len(product), len(total) - 1):

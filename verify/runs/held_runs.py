@@ -87,16 +87,17 @@ def held_in_every_run(
     listing = task.listing
     if listing is None:
         held, lost, used = asked.copy(), np.zeros(task.n_contexts, dtype=bool), set[str]()
+        # A fact is held if each of its contexts is held, and lost if one of them is lost.
         for part in task.parts:
-            own = np.zeros(part.task.n_contexts, dtype=bool)
-            own[part.places[asked[part.facts]]] = True
-            found = held_in_every_run(
+            wanted_contexts = np.zeros(part.task.n_contexts, dtype=bool)
+            wanted_contexts[part.places[asked[part.facts]]] = True
+            of_part = held_in_every_run(
                 model, part.task, number_format, tolerance=tolerance, hypotheses=hypotheses, exp_ulps=exp_ulps,
-                wanted=own, quick=quick, progress=progress,
+                wanted=wanted_contexts, quick=quick, progress=progress,
             )  # fmt: skip
-            held[part.facts] &= found.held[part.places]
-            lost[part.facts] |= found.lost[part.places]
-            used |= set(found.hypotheses.split()) if found.held.any() else set()
+            held[part.facts] &= of_part.held[part.places]
+            lost[part.facts] |= of_part.lost[part.places]
+            used |= set(of_part.hypotheses.split()) if of_part.held.any() else set()
         return HeldInRuns(held, lost & asked, _named(used, hypotheses))
     held, lost = np.zeros((2, task.n_contexts), dtype=bool)
     used = set[str]()

@@ -357,8 +357,8 @@ class _Search:
         """Yield blocks of tokens, the most probable first; each has the size with the best bound."""
         rest = np.argsort(-(self.prior[contexts] @ self.laws[contexts]), kind="stable")
         while min(len(contexts), len(rest) - 1) > self.d_model:
-            found = [self.best_of(contexts, rest[:size]) for size in _sizes(len(rest), self.d_model + 2)]
-            best = max(found, key=lambda one: one[0])
+            candidates = [self.best_of(contexts, rest[:size]) for size in _sizes(len(rest), self.d_model + 2)]
+            best = max(candidates, key=lambda candidate: candidate[0])
             if not best[0] > 0.0:
                 return
             yield best
