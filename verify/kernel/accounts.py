@@ -180,6 +180,10 @@ class Runs:
         $\gamma_m = m u / (1 - m u) \le \frac43 m u$ for $m u \le 1/4$: each term passes at most n - 1 additions, its
         product and the conversion of its weight, and each of these underflows by at most $2 \lambda$ (H1).
 
+        Nothing overflows if in each context the positive terms and D, and the negative ones and D, add up to at most
+        $H = 2^{most - 3}$: a partial sum is at most H and what is rounded, $\frac13 \cdot 2 H + 16 (n + 1) \lambda$ as
+        $(n + 3) u \le 1/4$, so below $2^{most - 1}$.
+
         Each context may have a g of its own. With `fires` the contexts in which the theorem does not hold are nothing
         off if their sums, by that, stay at most 0: their positive parts are 0 in every run.
         """
@@ -187,7 +191,8 @@ class Runs:
 
     def _summed(self, sizes: Sizes, drift: int, *, fits: bool, may_be_long: bool, fires: bool = False) -> int:
         total = -(-(sizes.total << RADIUS) >> sizes.scale)
-        if total + drift > 1 << RADIUS + self.most - 3:
+        largest = 1 << RADIUS + self.most - 3
+        if total + drift > largest and -(-(sizes.tight() << RADIUS) >> sizes.scale) + drift > largest:
             self.overflow = self.overflow or "a sum may overflow"
             return 0
         if sizes.total == 0 and drift == 0:

@@ -130,6 +130,14 @@ def test_a_head_of_any_weights_is_outside_of_its_values_by_what_its_roundings_sa
     assert gamma * size + dust <= off <= Fraction(4, 3) * (roundings + 3) * UNIT * size + dust + Fraction(1, 2**99)
 
 
+def test_terms_that_are_large_in_different_contexts_do_not_overflow_together() -> None:
+    for first, second, overflows in (([2**124, 0], [0, 2**124], False), ([2**124, 0], [2**124, 0], True)):
+        run = Runs(*FLOAT32)
+        terms = [product(1, 0, column_of(numbers, 0, (0,))) for numbers in (first, second)]
+        run.added(added(terms, 0, 0)[1], 0, fits=True)
+        assert bool(run.overflow) == overflows
+
+
 def test_a_sum_that_may_overflow_is_noticed() -> None:
     run = Runs(*FLOAT32)
     run.added(sizes(2**124, unit=124), 0, fits=True)

@@ -10,10 +10,11 @@ from flint import ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constructions.memories.object_words.object_words_memory import object_words_memory
 from constructions.memories.probes.probe_memory import probe_memory
 from constructions.model.blocks import Attention, FeedForward, Normalization
 from constructions.model.model import Model as Built
-from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.arrays import array_task, enumerated_task
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run
 from tests.verify.runs.integer_models import hashed_windows, random_models
 from verify.kernel import balls, walk
@@ -313,3 +314,13 @@ def test_two_neurons_that_rise_and_fall_are_largest_between_the_ends() -> None:
     """relu(a) - 2 relu(a - 1) is 0 at 0 and at 2, and 1 between them."""
     one, two = Fraction(1), Fraction(2)
     assert walk._range([(one, Fraction(0), one), (one, -one, -two)], Fraction(0), two) == (0, 1)
+
+
+def test_large_numbers_of_other_contexts_are_no_overflow_of_a_fact() -> None:
+    rows = np.stack(np.divmod(np.arange(1024), 8), axis=1) + np.array([0, 128])
+    task = array_task(rows, next_tokens=np.arange(1024), vocabulary=136, answers=1024, target="labels")
+    model = object_words_memory(task, dtype="float16").model
+    columns, (run,) = walked(model, rows[-40:], ["float16"])
+    assert not run.overflow and not any(column.off[1] for column in columns)
+    large = replace(model, W_U=16.0 * model.W_U)
+    assert walked(large, rows[-40:], ["float16"])[1][0].overflow == "a sum may overflow"
