@@ -12,7 +12,6 @@ from byheart.terminal.exit_codes import PROVED
 from byheart.terminal.options import add_output_options
 from byheart.terminal.places import file_of_page
 from byheart.terminal.tables import Rows, print_list, print_tables
-from byheart.theorems.claims_table import csv_table, latex_table, parameters, verdict
 from constructions.counted import counted
 from constructions.errors import InputError
 
@@ -46,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
+    from byheart.theorems.claims_table import csv_table, latex_table
+
     listed = [
         claim
         for claim in _named(options.claim)
@@ -128,10 +129,14 @@ def _headline(listed: list[dict[str, Any]]) -> str:
 
 
 def _line(claim: dict[str, Any]) -> str:
+    from byheart.theorems.claims_table import verdict
+
     return f"{verdict(claim)}: {claim['title']}" + (f": {claim['wrong']}" if claim["wrong"] else "")
 
 
 def _claims_tables(listed: list[dict[str, Any]]) -> Rows:
+    from byheart.theorems.claims_table import verdict
+
     return [
         (
             f"{claim['id']}: {claim['title']}",
@@ -154,6 +159,7 @@ def _claims_tables(listed: list[dict[str, Any]]) -> Rows:
 
 def _built(claim: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what `byheart build` makes of a claim, and for what; or where the truth holds, if it makes nothing."""
+    from byheart.theorems.claims_table import parameters
     from byheart.theorems.register import leading_from
 
     if (named := leading_from(claim["id"])) is not None:

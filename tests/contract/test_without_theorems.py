@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from byheart.cli.main import COMMANDS
 from byheart.theory import FOLDERS
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +28,13 @@ def copy(tmp_path_factory):
     for source, name, how in (("facts.csv", "facts", ("--header",)), ("verse.txt", "verse", ("--whole",))):
         assert byheart(place, "memorize", source, *how, "--out", name).returncode == 0
     return place
+
+
+@pytest.fixture(scope="module")
+def bare(copy, tmp_path_factory):
+    """The same without the folder that imports them, as well."""
+    place = tmp_path_factory.mktemp("bare") / "core"
+    return shutil.copytree(copy, place, ignore=shutil.ignore_patterns("__pycache__", "theorems"))
 
 
 def byheart(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -53,6 +61,13 @@ def byheart(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def test_a_command_of_the_core_works_without_the_theorems(copy, words, said):
     ran = byheart(copy, *words)
     assert ran.returncode == 0 and said in ran.stdout, ran.stderr
+
+
+def test_the_help_names_every_command_without_what_imports_the_theorems(bare):
+    ran = byheart(bare, "--help")
+    assert ran.returncode == 0 and all(f"\n    {name} " in ran.stdout for name in COMMANDS), ran.stderr
+    ran = byheart(bare, "claims")
+    assert ran.returncode == 2 and ran.stderr.startswith("byheart: byheart/theorems is not there, expected")
 
 
 def test_weights_run_without_the_theorems(copy):
