@@ -52,12 +52,12 @@ def require_memory(needed: int, *, purpose: str, available: int | None = None) -
         >>> require_memory(2**40, purpose="65536 facts", available=2**30)
         Traceback (most recent call last):
         ...
-        constructions.errors.ResourceError: 65536 facts would need about 1024.0 GiB of memory, but 1.0 GiB is available
+        constructions.errors.ResourceError: 65536 facts would need about 1,024.0 GiB of memory, but 1.0 GiB is available
     """
     there = available_bytes() if available is None else available
     if needed > there:
         raise ResourceError(
-            f"{purpose} would need about {needed / 2**30:.1f} GiB of memory, but {there / 2**30:.1f} GiB is available"
+            f"{purpose} would need about {needed / 2**30:,.1f} GiB of memory, but {there / 2**30:,.1f} GiB is available"
         )
 
 
