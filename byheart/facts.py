@@ -278,7 +278,7 @@ def read_facts(
         _refuse_options(of_table, "only a table of facts has such")
         return _whole(facts, path, unit)
     if path is not None and path.is_dir():
-        raise InputError("facts", f"is the folder {path}", "a file, or texts to be learned whole")
+        raise InputError(str(path), "is a folder", "a file, or texts to be learned whole")
     if path is not None and _is_in_json(path, of_text, table=table):
         _refuse_options({"delimiter": delimiter, "header": header}, "only a table in CSV has such")
         form = {"weights": weights, "skip_empty": skip_empty}

@@ -252,7 +252,7 @@ def test_a_table_of_titles_and_texts_and_a_folder_hold_texts(tmp_path: Path) -> 
     (tmp_path / "texts").mkdir()
     with pytest.raises(InputError, match=r"is a folder without texts"):
         read_facts(tmp_path / "texts", whole=True)
-    with pytest.raises(InputError, match="is the folder"):
+    with pytest.raises(InputError, match="is a folder, expected a file, or texts"):
         read_facts(tmp_path / "texts")
     with pytest.raises(InputError, match="= False is given, but only a table of facts has such"):
         read_facts(VERSE, whole=True, header=False)

@@ -79,3 +79,15 @@ def test_options_are_named_that_the_command_has_and_that_were_given():
     assert said(few, "certify", model, "--rule", "max") == str(few)
     many, given = InputError("keep_domain", "= 9: 5^9 contexts", "fewer"), ("--keep-domain", "9", "--out", "out")
     assert said(many, "edit", "host", *given) == "--keep-domain 9: 5^9 contexts, expected fewer"
+
+
+@pytest.mark.parametrize("command", ["memorize", "capacity"])
+@pytest.mark.parametrize("name", ["a folder", "empty.csv", "ragged.csv", "none.csv"])
+def test_a_bad_file_is_named_and_not_the_number_of_facts(command, name, tmp_path, capsys):
+    (tmp_path / "a folder").mkdir()
+    (tmp_path / "a folder" / "verse.txt").write_text("The rose is red.")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "ragged.csv").write_text("a,b\nc\n")
+    assert main([command, str(tmp_path / name), "--facts", "3"]) == 2
+    error = capsys.readouterr().err
+    assert "--facts" not in error and ("the table" if name == "ragged.csv" else name) in error
