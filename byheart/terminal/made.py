@@ -81,7 +81,7 @@ def _runs(figures: "Figures") -> str:
         return f"{size} of {size} right in every {dtype} run, proved"
     if run is None:
         return "not run here; `pip install 'byheart[torch]'` to run it"
-    proved = "" if run.held_proved is None else f", {run.held_proved} guaranteed in every run"
+    proved = "" if run.held_proved is None else f", {run.held_proved} guaranteed in every {dtype} run"
     if figures.asks_a_mean:
         loss = run.mean_kl if run.mean_kl is not None else run.mean_label_error
         return f"mean {'distance' if figures.target == 'values' else 'KL'} {number(loss)} in one {dtype} run, measured"

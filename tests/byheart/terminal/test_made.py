@@ -36,7 +36,7 @@ def test_every_run_is_said_only_if_it_is_proved():
     assert "12,345 parameters" in shown(MADE)
     assert "3 of 3 right in every float32 run, proved" in shown(MADE)
     one = replace(MADE, memories=(Tried(memory="knots", every_run=False), Tried(memory="other", every_run=True)))
-    assert "3 of 3 right in one float32 run, measured, 2 guaranteed in every run" in shown(one)
+    assert "3 of 3 right in one float32 run, measured, 2 guaranteed in every float32 run" in shown(one)
     assert "every" not in shown(replace(one, torch=None)).replace("everything", "")
     words = " ".join(shown(MADE, verbose=True).split())
     assert f"every run {every_run_is('float32')}" in words
