@@ -129,7 +129,13 @@ def _answer_line(line: str, answer: "Answer") -> str:
     lead = (
         "" if answer.runner_up is None else f", at least {below(answer.margin_lower)} nats above {answer.runner_up!r}"
     )
-    return f"{line!r}: {answer.token!r}{lead}, probability {answer.probability:.3g} ({known})"
+    return f"{line!r}: {answer.token!r}{lead}, probability {_probability(answer)} ({known})"
+
+
+def _probability(answer: "Answer") -> str:
+    """Return the probability in three digits, none of which rounds to 1 what has a finite lead over another answer."""
+    shown = f"{answer.probability:.3g}"
+    return "above 0.999" if shown == "1" and answer.runner_up is not None else shown
 
 
 def _how_read(line: str, answer: "Answer") -> str:

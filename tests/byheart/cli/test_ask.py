@@ -37,6 +37,15 @@ def test_a_context_that_is_typed_is_answered(tmp_path, capsys, monkeypatch):
     assert "no context is given" in capsys.readouterr().err
 
 
+def test_a_probability_below_1_is_never_shown_as_1(tmp_path, capsys):
+    out = str(tmp_path / "out")
+    assert main(["build", "full-rank-attention", "--out", out, "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["ask", out, "0 1", "--json"]) == 0 and json.loads(capsys.readouterr().out)["probability"] > 0.9999
+    assert main(["ask", out, "0 1"]) == 0
+    assert ", probability above 0.999 (memorized)" in capsys.readouterr().out
+
+
 def test_what_a_text_has_no_token_for_is_said_to_be_read_as_other(tmp_path, capsys):
     text = written(tmp_path / "novel.txt", b"abcabcabcabd")
     options = ["--vocabulary", "3", "--context", "2", "--target", "labels", "--out", str(tmp_path / "out")]
