@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the words and options of the command."""
     add_folder(parser)
     parser.add_argument(
-        "contexts", nargs="*", metavar="CONTEXT", help="what to ask (default: the lines of standard input)"
+        "contexts", nargs="*", default=[], metavar="CONTEXT", help="what to ask (default: the lines of standard input)"
     )
     add_output_options(parser)
 

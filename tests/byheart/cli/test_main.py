@@ -121,6 +121,14 @@ def test_without_a_command_the_help_is_shown(capsys):
     assert "memorize" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("command", "words"), [("ask", "folder"), ("recite", "folder"), ("explain", "folder")])
+def test_only_words_that_are_required_are_said_to_be_missing(command, words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([command])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.endswith(f"the following arguments are required: {words}\n")
+
+
 def test_the_version_is_said_here_as_there(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["-V"])
