@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError, InputError
@@ -73,10 +73,11 @@ def positive_laws(draw: st.DrawFn, *, peaked: bool = False) -> Task:
 
 @st.composite
 def sums(draw: st.DrawFn) -> Task:
-    """Labels that are sums of what each token adds, modulo a number."""
+    """Labels that are sums of what each token adds, modulo a number; not all of them are equal."""
     modulus, n_ctx = draw(st.integers(2, 7)), draw(st.integers(2, 3))
     contexts = all_contexts(max(4, modulus), n_ctx)
     factors = np.array(draw(st.lists(st.integers(1, 6), min_size=n_ctx, max_size=n_ctx)))
+    assume((factors % modulus).any())
     return task_of(contexts, contexts @ factors % modulus, modulus)
 
 
