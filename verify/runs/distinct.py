@@ -15,10 +15,13 @@ def distinct(*keys: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Return a place of each distinct tuple of keys, and which of them is where; all keys have one shape."""
     code = keys[0].ravel()
     for key in keys[1:]:
-        span = int(key.max(initial=0)) + 1
+        digits, span = key.ravel(), int(key.max(initial=0)) + 1
         if int(code.max(initial=0)) >= 2**62 // span:
+            # Ranks are below the number of tuples, so their products stay below 2^62.
             code = np.unique(code, return_inverse=True)[1]
-        code = code * span + key.ravel()
+            digits = np.unique(digits, return_inverse=True)[1]
+            span = len(digits)
+        code = code * span + digits
     span = int(code.max(initial=0)) + 1
     if span <= 8 * len(code):
         place = np.full(span, -1)
