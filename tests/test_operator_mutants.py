@@ -9,7 +9,7 @@ from tests.operator_mutants.equivalent import EQUIVALENT
 from tests.operator_mutants.operators import changes
 
 SOURCES = [
-    path.relative_to(ROOT).as_posix() for room in ROOMS for path in sorted((ROOT / "verify" / room).glob("*.py"))
+    path.relative_to(ROOT).as_posix() for room in ROOMS for path in sorted((ROOT / "verify" / room).rglob("*.py"))
 ]
 
 

@@ -47,7 +47,7 @@ Noted = dict[tuple[str, Mutant], tuple[Outcome, float]]
 
 def candidates(room: str, name: str = "", function: str = "") -> Iterator[tuple[str, Change]]:
     """Yield the changes of the sources of a room, but those that nothing can notice."""
-    for path in sorted((ROOT / "verify" / room).glob("*.py")):
+    for path in sorted((ROOT / "verify" / room).rglob("*.py")):
         file = path.relative_to(ROOT).as_posix()
         if name not in path.stem:
             continue
