@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from byheart.result import Field, Result, Section
 from byheart.terminal.argument_types import count, path
 from byheart.terminal.exit_codes import INTERRUPTED
-from byheart.terminal.fact_options import add_table_options, table_options
+from byheart.terminal.fact_options import add_model_options, add_table_options, add_text_options, table_options
 from byheart.terminal.next_steps import next_commands
 from byheart.terminal.options import (
     add_criterion_options,
@@ -54,13 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "token",
     )
     add_table_options(parser)
-    parser.add_argument("--cells", choices=("tokens", "texts"), help="what the cells of the table are (default: auto)")
-    parser.add_argument(
-        "--tokenizer", type=path, metavar="FILE", help="what cuts texts (default: tokenizer.json beside the model)"
-    )
-    parser.add_argument(
-        "--between", metavar="TEXT", help="between prompt and answer, if neither has white space there (default: ' ')"
-    )
+    add_text_options(parser)
     parser.add_argument("--length", type=count, metavar="S", help="tokens in an input (default: n_ctx)")
     parser.add_argument("--tokens", type=count, metavar="N", help="its tokens are below N (default: d_vocab)")
     parser.add_argument("--modulus", type=count, metavar="M", help="modulus of the rule sum (default: --tokens)")
@@ -83,20 +77,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sample", type=count, metavar="N", help="check N inputs drawn at random instead of all")
     parser.add_argument("--seed", metavar="TEXT", help="seed of the draw, beside the weights and the rule")
     parser.add_argument("--config", type=path, metavar="FILE", help="the model's configuration (default: config.json)")
-    parser.add_argument(
-        "--key", metavar="NAME", help="where the tensors are in a file of torch that holds a dictionary"
-    )
+    add_model_options(parser)
     add_criterion_options(parser, "all")
     parser.add_argument(
         "--ignore-field",
         nargs="+",
         metavar="NAME",
         help="fields of the configuration that are not known here, if the model's library agrees without them",
-    )
-    parser.add_argument(
-        "--plain-argmax",
-        action="store_true",
-        help="ask about the largest logits, whatever generation_config.json makes generate say",
     )
     parser.add_argument(
         "--no-handshake",

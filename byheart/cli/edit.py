@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from byheart.result import Field, Result, Section
 from byheart.terminal.argument_types import count, path
-from byheart.terminal.fact_options import add_table_options, table_options
+from byheart.terminal.fact_options import add_model_options, add_table_options, add_text_options, table_options
 from byheart.terminal.options import add_out_options, add_output_options
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.rule_file import named_rule
@@ -42,25 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--keep-length", type=count, metavar="S", help="with --keep-rule: how many tokens it reads")
     add_table_options(parser)
-    parser.add_argument("--cells", choices=("tokens", "texts"), help="what the cells of the tables are (default: auto)")
-    parser.add_argument(
-        "--tokenizer", type=path, metavar="FILE", help="what cuts texts (default: tokenizer.json beside the model)"
-    )
-    parser.add_argument(
-        "--between", metavar="TEXT", help="between prompt and answer, if neither has white space there (default: ' ')"
-    )
-    parser.add_argument(
-        "--key", metavar="NAME", help="where the tensors are in a file of torch that holds a dictionary"
-    )
+    add_text_options(parser)
+    add_model_options(parser)
     parser.add_argument(
         "--layer", type=count, metavar="L", help="which layer gets the neurons, counted from 0 (default: the last)"
     )
     parser.add_argument("--dtype", metavar="TYPE", help="the type of the stored weights (default: the host's)")
-    parser.add_argument(
-        "--plain-argmax",
-        action="store_true",
-        help="ask about the largest logits, whatever generation_config.json makes generate say",
-    )
     parser.add_argument(
         "--run", action="store_true", help="run the host before and after, in float32 and bfloat16, and count answers"
     )

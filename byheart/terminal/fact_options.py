@@ -91,6 +91,29 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_text_options(parser: argparse.ArgumentParser) -> None:
+    """What the cells of a table are for a trained model, and what cuts them where they are texts."""
+    parser.add_argument("--cells", choices=("tokens", "texts"), help="what the cells of the table are (default: auto)")
+    parser.add_argument(
+        "--tokenizer", type=path, metavar="FILE", help="what cuts texts (default: tokenizer.json beside the model)"
+    )
+    parser.add_argument(
+        "--between", metavar="TEXT", help="between prompt and answer, if neither has white space there (default: ' ')"
+    )
+
+
+def add_model_options(parser: argparse.ArgumentParser) -> None:
+    """How a trained model is read, and what is asked of it where its library would say something else."""
+    parser.add_argument(
+        "--key", metavar="NAME", help="where the tensors are in a file of torch that holds a dictionary"
+    )
+    parser.add_argument(
+        "--plain-argmax",
+        action="store_true",
+        help="ask about the largest logits, whatever generation_config.json makes generate say",
+    )
+
+
 def table_options(options: argparse.Namespace) -> dict[str, Any]:
     """Return what the line says about the form of a table."""
     separator = None if options.delimiter is None else _DELIMITERS.get(options.delimiter, options.delimiter)
