@@ -34,8 +34,8 @@ def run(options: argparse.Namespace) -> int:
             return PROVED
         if not options.exercise:
             sys.stdout.write(f"{len(listed)} exercises whose answers are judged\n")
-        if not options.exercise and options.quiet:
-            return PROVED
+            if options.quiet:
+                return PROVED
         for name, one in listed.items():
             sys.stdout.write(f"{name}: {one.asks}; for example {one.example!r}\n")
         return PROVED

@@ -97,10 +97,14 @@ _SIGNS = str.maketrans(
 _NAMES = "log|ln|exp|sqrt|cos|sin"
 
 
+def _with_brackets(text: str) -> str:
+    """Return a text with plain signs, and with brackets about the arguments of functions."""
+    return re.sub(rf"\b({_NAMES}) +([\w.]+)", r"\1(\2)", text.translate(_SIGNS))
+
+
 def _plain(text: str) -> str:
     """Return a text with plain signs, functions with brackets, and the products of `2 pi` and `2log(3)` as products."""
-    text = re.sub(rf"\b({_NAMES}) +([\w.]+)", r"\1(\2)", text.translate(_SIGNS))
-    return re.sub(rf"(?<=\d) ?(?=(?:{_NAMES})\(|pi\b)", "*", text)
+    return re.sub(rf"(?<=\d) ?(?=(?:{_NAMES})\(|pi\b)", "*", _with_brackets(text))
 
 
 def number(text: str) -> Number:
@@ -156,7 +160,7 @@ def numbers(answer: str, count: int | None = None) -> list[tuple[Number, str]]:
     """
     text = re.sub(r"\b\w+ *(?:=|≥|>=|≈) *", "", answer).strip()
     text = re.sub(r"\b(nats?|heads?|bits?|entries|tokens?|labels?|codes?|and)\b", " ", text)
-    text = re.sub(rf"\b({_NAMES}) +([\w.]+)", r"\1(\2)", text.translate(_SIGNS))
+    text = _with_brackets(text)
     if re.fullmatch(r"\((?:[^()]|\([^()]*\))*\)|\[.*\]", text, re.DOTALL):
         text = text[1:-1]
     if count == 1:
