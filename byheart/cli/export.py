@@ -84,8 +84,8 @@ def run(options: argparse.Namespace) -> int:
         for name, said in _HIDDEN.items()
         if name in report
     )
-    folder = Section("Folder", (Field("out", str(out), "written to"), *data))
-    return show(options, Result(report["headline"], Verdict(report["verdict"]), (*sections, folder)))
+    written = Section("Folder", (Field("out", str(out), "written to"), *data))
+    return show(options, Result(report["headline"], Verdict(report["verdict"]), (*sections, written)))
 
 
 def _write_for_coq(options: argparse.Namespace, folder: Path, out: Path) -> int:
