@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from byheart.result import Field, Result, Section
 from byheart.terminal.next_steps import next_commands
@@ -98,16 +98,17 @@ def _page(figures: "Figures") -> str:
 
 
 def _sections(figures: "Figures") -> tuple[Section, ...]:
+    data = figures.json()
     sections = [
-        Section("Built", _model_fields(figures), verbose=True),
-        Section("Memories", _memory_fields(figures), verbose=True),
+        Section("Built", _model_fields(figures, data), verbose=True),
+        Section("Memories", _memory_fields(figures, data), verbose=True),
         Section(ANY_TARGETS, _shown_if(figures.rank_lower is not None, capacity_fields(figures)), verbose=True),
         Section("Certified, of the weights as written", _certified_fields(figures), verbose=True),
-        Section("Runs in torch", _run_fields(figures), verbose=True),
+        Section("Runs in torch", _run_fields(figures, data), verbose=True),
     ]
     findings = Field(
         "findings",
-        figures.json()["findings"],
+        data["findings"],
         "what is proved of a construction next to its answers",
         note="`what` is bounded, a `text` for a person, and the `values`",
         columns={"what": "", "text": ""},
@@ -126,8 +127,7 @@ def _shown_if(is_shown: bool, fields: tuple[Field, ...]) -> tuple[Field, ...]:
     return tuple(replace(field, shown=field.shown and is_shown) for field in fields)
 
 
-def _model_fields(figures: "Figures") -> tuple[Field, ...]:
-    data = figures.json()
+def _model_fields(figures: "Figures", data: dict[str, Any]) -> tuple[Field, ...]:
     return (
         Field("claim", data["claim"], "the claim that was built"),
         Field("named", data["named"], "the construction that was built, by its name"),
@@ -148,7 +148,7 @@ def _model_fields(figures: "Figures") -> tuple[Field, ...]:
     )
 
 
-def _memory_fields(figures: "Figures") -> tuple[Field, ...]:
+def _memory_fields(figures: "Figures", data: dict[str, Any]) -> tuple[Field, ...]:
     memories = figures.memories or ()
     built = sorted((each for each in memories if each.refused is None), key=lambda each: each.parameters or 0)
     built.sort(key=lambda each: not each.every_run)
@@ -164,7 +164,7 @@ def _memory_fields(figures: "Figures") -> tuple[Field, ...]:
     return (
         Field(
             "memories",
-            figures.json()["memories"],
+            data["memories"],
             "what each memory that was tried made of the task",
             note="proved, whether `every_run` in `dtype` holds all facts; measured where that is not proved and none "
             "of those is smaller, the `least_margin` in `dtype` and the `smallest_dtype` of a run that holds every "
@@ -226,7 +226,7 @@ def _certified_fields(figures: "Figures") -> tuple[Field, ...]:
     )
 
 
-def _run_fields(figures: "Figures") -> tuple[Field, ...]:
+def _run_fields(figures: "Figures", data: dict[str, Any]) -> tuple[Field, ...]:
     from verify.runs.formats import every_run_is
 
     runs = figures.torch or {}
@@ -245,7 +245,7 @@ def _run_fields(figures: "Figures") -> tuple[Field, ...]:
         Field("", None if runs else _why_not_run(figures), "torch"),
         Field(
             "torch",
-            figures.json()["torch"],
+            data["torch"],
             "a run in each type",
             note="as for `run`: `device`, `least_margin`, `max_kl`, `max_label_error`, `largest_bound`, `note`, "
             "`seconds` too; `null` where torch is not installed",
