@@ -199,12 +199,12 @@ def print_words(sizes: list[int]) -> None:
         print_row(*cells)
 
 
-def print_laws() -> None:
+def print_distributions() -> None:
     """Distributions: what knots take, beside the bound below, and Theorem 1' with d = N - 1."""
     rng = np.random.default_rng(0)
     contexts = np.unique(rng.integers(0, 50, (256, 8)), axis=0)
-    laws = rng.standard_exponential((len(contexts), 50)) + 2.0**-60
-    task = array_task(contexts, laws=laws / laws.sum(axis=1, keepdims=True), vocabulary=50)
+    distributions = rng.standard_exponential((len(contexts), 50)) + 2.0**-60
+    task = array_task(contexts, distributions=distributions / distributions.sum(axis=1, keepdims=True), vocabulary=50)
     facts, tokens, length = task.n_contexts, task.d_vocab, task.n_ctx
     model = knots_memory(task).model
     proof = prove_knots(model, task)
@@ -212,7 +212,7 @@ def print_laws() -> None:
     # Of the embeddings one column each, of the neurons all but their signs.
     neurons = [int(tensor.size) for name, tensor in tensor_fields(model.blocks[1]) if name != "W_in"]
     chosen = model.d_vocab + model.n_ctx + sum(neurons)
-    print("\nLaws on the 256 sequences, numbers that depend on the task\n")
+    print("\nDistributions on the 256 sequences, numbers that depend on the task\n")
     print_head("memory", "numbers", "PROVED")
     print(f"| knots | {chosen} | divergence at most {proof.divergence_upper.max():.1e} nats |")
     dana = (tokens - 1) * (length + 2 * tokens + 4 * (facts - tokens + 1))
@@ -231,7 +231,7 @@ def main() -> None:
         return
     print_table("B50, all bigrams of 50 tokens, random labels", bigrams(50), slow=options.slow)
     print_table("Q256, random sequences of 8 of 50 tokens, random labels", sequences(), slow=options.slow)
-    print_laws()
+    print_distributions()
     print_tokens(options.tokens)
 
 

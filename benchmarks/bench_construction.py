@@ -35,8 +35,8 @@ def characters(facts: int, *, context: int = 4) -> Task:
 
 def deviation(found: Float64Array, task: Task) -> float:
     """Largest range of logits - log distribution over a row: what a softmax can see of the error."""
-    assert task.laws is not None
-    return float(np.ptp(found - np.log(task.laws), axis=1).max())
+    assert task.distributions is not None
+    return float(np.ptp(found - np.log(task.distributions), axis=1).max())
 
 
 def stages(sizes: list[int], repetitions: int) -> None:

@@ -84,17 +84,17 @@ def bench_forward(sizes: list[int], repeat: int) -> None:
             )
 
 
-def plain_divergence(x: np.ndarray, W: np.ndarray, laws: np.ndarray) -> np.ndarray:
+def plain_divergence(x: np.ndarray, W: np.ndarray, distributions: np.ndarray) -> np.ndarray:
     """Return the same number without any bound, with as few operations as numpy allows."""
     logits = x @ W
     top = logits.max(axis=1, keepdims=True)
     mass = np.log(np.exp(logits - top).sum(axis=1)) + top[:, 0]
-    return np.einsum("ij,ij->i", laws, np.log(laws) - logits) + mass
+    return np.einsum("ij,ij->i", distributions, np.log(distributions) - logits) + mass
 
 
-def scipy_divergence(x: np.ndarray, W: np.ndarray, laws: np.ndarray) -> np.ndarray:
+def scipy_divergence(x: np.ndarray, W: np.ndarray, distributions: np.ndarray) -> np.ndarray:
     logits = x @ W
-    return (laws * (np.log(laws) - (logits - logsumexp(logits, axis=1, keepdims=True)))).sum(axis=1)
+    return (distributions * (np.log(distributions) - (logits - logsumexp(logits, axis=1, keepdims=True)))).sum(axis=1)
 
 
 def bench_divergence(repeat: int) -> None:
@@ -104,10 +104,12 @@ def bench_divergence(repeat: int) -> None:
     for T, N, d in ((1000, 1000, 64), (64, 50_000, 256)):
         rng = np.random.default_rng(0)
         x, W = rng.standard_normal((T, d)), 0.3 * rng.standard_normal((d, N))
-        laws = np.exp(x @ W + 0.05 * rng.standard_normal((T, N)))
-        laws /= laws.sum(axis=1, keepdims=True)
-        labels = laws.argmax(axis=1)
-        counts = Counts.from_rows([{int(i): 3 for i in np.argsort(law)[-20:]} for law in laws])
+        distributions = np.exp(x @ W + 0.05 * rng.standard_normal((T, N)))
+        distributions /= distributions.sum(axis=1, keepdims=True)
+        labels = distributions.argmax(axis=1)
+        counts = Counts.from_rows(
+            [{int(i): 3 for i in np.argsort(distribution)[-20:]} for distribution in distributions]
+        )
 
         def enclosed(
             of: Callable[[Enclosure, slice], object], x: np.ndarray = x, W: np.ndarray = W, N: int = N
@@ -117,18 +119,18 @@ def bench_divergence(repeat: int) -> None:
                 rows = slice(start, min(start + step, len(x)))
                 of(matmul(x[rows], W, tight=False), rows)
 
-        plain = median_seconds(lambda x=x, W=W, p=laws: plain_divergence(x, W, p), repeat)
-        scipy = median_seconds(lambda x=x, W=W, p=laws: scipy_divergence(x, W, p), repeat)
+        plain = median_seconds(lambda x=x, W=W, p=distributions: plain_divergence(x, W, p), repeat)
+        scipy = median_seconds(lambda x=x, W=W, p=distributions: scipy_divergence(x, W, p), repeat)
         full, quadratic, label, count = (
             median_seconds(lambda of=of: enclosed(of), repeat)
             for of in (
-                lambda z, rows, p=laws: judged.divergence(z, p[rows]),
-                lambda z, rows, p=laws: judged.quadratic_divergence_bound(z, p[rows]),
+                lambda z, rows, p=distributions: judged.divergence(z, p[rows]),
+                lambda z, rows, p=distributions: judged.quadratic_divergence_bound(z, p[rows]),
                 lambda z, rows, y=labels: judged.label_divergence(z, y[rows]),
                 lambda z, rows, c=counts: judged.empirical_divergence(z, c.rows(rows.start, rows.stop)),
             )
         )
-        radius = judged.divergence(matmul(x, W, tight=False), laws).radius.max()
+        radius = judged.divergence(matmul(x, W, tight=False), distributions).radius.max()
         print(
             f"| {T} | {N} | {d} | {plain:.4f} | {scipy:.4f} | {full / plain:.2f} | {full / scipy:.2f} "
             f"| {quadratic / plain:.2f} | {label / plain:.2f} | {count / plain:.2f} | {radius:.1e} |",

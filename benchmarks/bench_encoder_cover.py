@@ -22,15 +22,15 @@ def main() -> None:
     most = int(sys.argv[2]) if len(sys.argv) > 2 else 200_000
     print("distribution, N, T, d | Theorem SE1 | cover | encoder | cones | search, s | judge, s")
     for spread, tokens, contexts, seed, rank in OTHER if "other" in sys.argv else ROWS:
-        laws = np.random.default_rng(seed).dirichlet(np.full(tokens, spread), contexts) + (spread < 1) * 1e-4
-        found = best_encoder(laws, rank, starts=96)
-        upper = encoder_divergence(found.E[:, :rank], found.W[:, :rank], laws)[1]
+        distributions = np.random.default_rng(seed).dirichlet(np.full(tokens, spread), contexts) + (spread < 1) * 1e-4
+        found = best_encoder(distributions, rank, starts=96)
+        upper = encoder_divergence(found.E[:, :rank], found.W[:, :rank], distributions)[1]
         start = time.process_time()
-        cover = encoder_cover(laws, d_model=rank, relative=relative, reached=upper, most=most)
+        cover = encoder_cover(distributions, d_model=rank, relative=relative, reached=upper, most=most)
         searched = time.process_time()
-        lower = cover_floor(laws, cover, d_model=rank)
+        lower = cover_floor(distributions, cover, d_model=rank)
         judged = time.process_time()
-        theorem_l = encoder_floor(laws, rank).lower
+        theorem_l = encoder_floor(distributions, rank).lower
         print(
             f"Dirichlet({spread}), {tokens}, {contexts}, {rank} | {theorem_l:.5f} | {lower:.6f} | {upper:.6f} | "
             f"{len(cover.cuts)} | {searched - start:.0f} | {judged - searched:.1f}",

@@ -63,9 +63,9 @@ def measure(facts: int, d_model: int, d_head: int, margin: float, *, rank: bool)
     logits, spent = timed(lambda: enclose_logits(built.model, task.contexts))
     _row(facts, "enclosed logits", spent, solve)
     total += spent
-    assert task.laws is not None
-    laws = task.laws
-    bounds, spent = timed(lambda: quadratic_divergence_bound(logits, laws))
+    assert task.distributions is not None
+    distributions = task.distributions
+    bounds, spent = timed(lambda: quadratic_divergence_bound(logits, distributions))
     total += spent
     margins, spent = timed(lambda: argmax_margin(logits, task.modes()))
     _row(facts, f"divergence <= {bounds.max():.1e}, argmax {int((margins > 0).sum())} of {facts}", spent, solve)

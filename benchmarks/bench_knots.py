@@ -19,7 +19,7 @@ from verify.theorems.memories.knots import prove_knots
 
 TABLES = (
     "bigrams 50", "8 of 50, 256", "10 of 5, 1000", "3 of 350, 600", "200 of 50, 500", "4 of 1000, 10000",
-    "4 of 1000, 100000", "laws", "text 100000", "text 1000000",
+    "4 of 1000, 100000", "distributions", "text 100000", "text 1000000",
 )  # fmt: skip
 RUN = 1000  # contexts of which the float32 arithmetic is looked at
 
@@ -29,10 +29,12 @@ def table(name: str, seed: int) -> Task:
     rng = np.random.default_rng(seed)
     if name == "bigrams 50":
         return enumerated_task(50, 2, seed=seed)
-    if name == "laws":
+    if name == "distributions":
         contexts = np.unique(rng.integers(0, 50, (256, 8)), axis=0)
-        laws = rng.standard_exponential((len(contexts), 50)) + 2.0**-60
-        return array_task(contexts, laws=laws / laws.sum(axis=1, keepdims=True), vocabulary=50)
+        distributions = rng.standard_exponential((len(contexts), 50)) + 2.0**-60
+        return array_task(
+            contexts, distributions=distributions / distributions.sum(axis=1, keepdims=True), vocabulary=50
+        )
     if name.startswith("text"):
         library = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))
         text = "".join(path.read_text(encoding="utf-8", errors="ignore").replace("\0", "") for path in library)

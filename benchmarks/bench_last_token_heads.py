@@ -82,7 +82,7 @@ def measure(facts: int, context: int, d_head: int | None) -> None:
     start = time.process_time()
     built = last_token_heads_memory(task, d_head=d_head)
     middle = time.process_time()
-    alone = array_task(task.contexts, laws=task.laws, vocabulary=task.vocabulary)
+    alone = array_task(task.contexts, distributions=task.distributions, vocabulary=task.vocabulary)
     certificate = certify_memorization(built.model, alone).certificate
     end = time.process_time()
     certify_memorization(built.model, task)

@@ -19,7 +19,7 @@ from verify.theorems.encoders.low_entropy_bound import (
     enclose_leads,
     enclose_printed_strength,
     kappa_of_leads,
-    lookup_laws,
+    lookup_distributions,
     paper_factor,
     printed_constant,
     printed_cross_entropy,
@@ -27,10 +27,10 @@ from verify.theorems.encoders.low_entropy_bound import (
 )
 
 
-def plain_cost(laws: Float64Array, leads: Float64Array, strengths: Float64Array) -> NDArray:
+def plain_cost(distributions: Float64Array, leads: Float64Array, strengths: Float64Array) -> NDArray:
     """Return the divergence in float64, without any proof: the rival."""
     logits = -strengths[:, np.newaxis] * leads
-    p = laws / laws.sum(axis=1, keepdims=True)
+    p = distributions / distributions.sum(axis=1, keepdims=True)
     return (p * (np.log(p) - logits)).sum(axis=1) + np.log(np.exp(logits).sum(axis=1))
 
 
@@ -55,37 +55,37 @@ def main() -> None:
         constant = printed_constant(options.tokens, d_model)
         for missing in options.missing:
             instance = uniform_noise(family, tokens, missing)
-            laws = lookup_laws(instance.laws, tokens)
-            kappa = kappa_of_leads(laws, leads)
+            distributions = lookup_distributions(instance.distributions, tokens)
+            kappa = kappa_of_leads(distributions, leads)
             chosen = strength(
-                missing_mass(instance.laws, tokens),
+                missing_mass(instance.distributions, tokens),
                 least=float(family.least),
                 kappa=float(family.kappa),
                 d_vocab=options.tokens,
             )
-            guess = printed_strength(leads.midpoint, laws.entropy.midpoint)
-            cost = cross_entropy(laws, leads, chosen)
-            direct = divergence(Enclosure(-chosen[:, np.newaxis] * leads.midpoint), instance.laws)
+            guess = printed_strength(leads.midpoint, distributions.entropy.midpoint)
+            cost = cross_entropy(distributions, leads, chosen)
+            direct = divergence(Enclosure(-chosen[:, np.newaxis] * leads.midpoint), instance.distributions)
             values = [
-                bound_by_entropy(laws, slides_factor(constant)),
-                bound_by_entropy(laws, paper_factor(constant)),
-                bound_by_entropy(laws, kappa),
-                bound_by_missing(laws, kappa),
-                printed_cross_entropy(laws, leads, enclose_printed_strength(laws, leads, guess)),
+                bound_by_entropy(distributions, slides_factor(constant)),
+                bound_by_entropy(distributions, paper_factor(constant)),
+                bound_by_entropy(distributions, kappa),
+                bound_by_missing(distributions, kappa),
+                printed_cross_entropy(distributions, leads, enclose_printed_strength(distributions, leads, guess)),
                 cost,
             ]
 
-            def proof(given: NDArray = instance.laws, at: NDArray = tokens, size: NDArray = chosen) -> object:
-                return cross_entropy(lookup_laws(given, at), leads, size)  # noqa: B023
+            def proof(given: NDArray = instance.distributions, at: NDArray = tokens, size: NDArray = chosen) -> object:
+                return cross_entropy(lookup_distributions(given, at), leads, size)  # noqa: B023
 
-            def plain(given: NDArray = instance.laws, size: NDArray = chosen) -> object:
+            def plain(given: NDArray = instance.distributions, size: NDArray = chosen) -> object:
                 return plain_cost(given, leads.midpoint, size)  # noqa: B023
 
             row = (
                 d_model,
                 f"{missing:g}",
                 family.kappa,
-                *(f"{float((laws.mean(value - laws.entropy)).upper()):.4g}" for value in values),
+                *(f"{float((distributions.mean(value - distributions.entropy)).upper()):.4g}" for value in values),
                 f"{float((cost.radius / cost.midpoint).max()):.1e}",
                 f"{float((direct.radius / np.abs(direct.midpoint)).max()):.1e}",
                 f"{median_seconds(proof) / median_seconds(plain):.1f}",

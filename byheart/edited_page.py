@@ -268,7 +268,7 @@ def _asked(done: Proved, noted: Noted) -> str:
     edit = done.edit
     rows = [
         f"<tr><td>{escaped(_name(row, noted))}</td><td>{_called(old, noted, 'not decided')}</td>"
-        f"<td>{_called(new, noted, 'the uniform law')}</td></tr>"
+        f"<td>{_called(new, noted, 'the uniform distribution')}</td></tr>"
         for row, old, new in zip(
             edit.contexts[:_SHOWN].tolist(), done.before.tolist(), edit.answers[:_SHOWN].tolist(), strict=True
         )

@@ -185,7 +185,7 @@ def _said_instead(model: Model, fact: AnyTask, outputs: Enclosure | None) -> str
 
 def criterion_of_fact(task: AnyTask, criterion: Criterion) -> Criterion:
     """When one fact is held: within the tolerance, and nearer than the best guess without a context is on average."""
-    if task.target != "laws":
+    if task.target != "distributions":
         return criterion
     guess = float(np.nextafter(guess_loss(task).lower(), 0.0))
     return Criterion(tolerance=min(criterion.tolerance, max(guess, np.finfo(float).tiny)))

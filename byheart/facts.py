@@ -248,7 +248,7 @@ def read_facts(
         unit: What a token of a text is; ``"char"`` by default.
         vocabulary: Tokens that are kept of a text, the most frequent ones.
         context: Tokens in a context of a text; 4 by default.
-        target: ``"laws"`` (default for texts and arrays) or ``"labels"`` (default for tables and pairs).
+        target: ``"distributions"`` (default for texts and arrays) or ``"labels"`` (default for tables and pairs).
         facts_at_most: How many contexts to memorize, the most frequent first; of a text at most 1024 by default.
         mass: Instead, the share of all occurrences that the memorized contexts must hold.
         whole: Learn a text by heart: all of its windows of the least length that determines what follows; or the texts
@@ -289,7 +289,7 @@ def read_facts(
         return _table(path, form, target or "labels", amount)
     if path is not None and path.suffix.lower() == ".npz":
         _refuse_options({**of_text, **of_table}, "the file holds arrays")
-        return Given(array_task(**read_arrays(path), target=target or "laws", **amount), path.stem, "arrays")
+        return Given(array_task(**read_arrays(path), target=target or "distributions", **amount), path.stem, "arrays")
     if path is not None or facts is None or isinstance(facts, str | bytes):
         _refuse_options(of_table, "only a table has such")
         chosen = unit or ("byte" if isinstance(facts, bytes) else "char")
@@ -300,7 +300,7 @@ def read_facts(
             text = text.encode()
         task = text_task(
             text, unit=chosen, vocabulary=vocabulary, context=DEFAULT_CONTEXT if context is None else context,
-            target=target or "laws", at_most=DEFAULT_FACTS, **amount,
+            target=target or "distributions", at_most=DEFAULT_FACTS, **amount,
         )  # fmt: skip
         reading, alike = _cut(text, chosen, task)
         return Given(task, name, reading + _unchanged([text]) + _table_instead(path, text), alike)

@@ -21,7 +21,7 @@ class TaskFigures:
     """What is to be memorized, and by a stream of how many dimensions.
 
     Args:
-        target: ``"laws"``, ``"labels"`` or ``"values"``.
+        target: ``"distributions"``, ``"labels"`` or ``"values"``.
         origin: Where the targets come from.
         contexts: All contexts of the text or table.
         memorized: Those that are to be held.
@@ -83,7 +83,7 @@ class CapacityFigures(TaskFigures):
         any_width_heads: Of labels: heads of whatever widths without which no weights hold them.
         any_width_contexts: The contexts that prove it.
         any_labels: Float64 entries of any architecture for all labellings.
-        any_laws: Numbers of any architecture for all distributions.
+        any_distributions: Numbers of any architecture for all distributions.
     """
 
     explanation: str = ""
@@ -93,7 +93,7 @@ class CapacityFigures(TaskFigures):
     any_width_heads: int | None = None
     any_width_contexts: list[list[str]] | None = None
     any_labels: list[int] = field(default_factory=list)
-    any_laws: list[int] = field(default_factory=list)
+    any_distributions: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,6 +58,6 @@ def floor(point: AnyPoint) -> float | None:
     if isinstance(point, LayerPoint):
         constant = point.context == "shared" and point.n_ctx == 1 and point.targets == "numbers"
         return float(down(float(pvariance(map(Fraction, point.numbers().tolist()))))) if constant else None
-    if point.targets != "laws" or point.d_model >= point.tokens - 1:
+    if point.targets != "distributions" or point.d_model >= point.tokens - 1:
         return None
-    return encoder_floor(point.laws(), point.d_model).lower
+    return encoder_floor(point.distributions(), point.d_model).lower

@@ -19,7 +19,7 @@ from constructions.tasks.arrays import all_contexts, array_task
 from constructions.tasks.task import Task
 
 Maps = Literal["own", "shared"]
-Targets = Literal["labels", "laws", "parity"]
+Targets = Literal["labels", "distributions", "parity"]
 Protocol = Literal["all contexts", "fixed sample", "sample of the text"]
 
 VERSION = 1  # of what settings mean: another one makes other keys
@@ -67,7 +67,8 @@ class Point(Settings):
         maps: ``"own"`` or ``"shared"``.
         neurons: Of the feed-forward layer; 0 for none.
         layers: How often heads, and neurons, stand one after the other; positions before the last one read causally.
-        targets: ``"labels"``, uniform; ``"laws"`` of Dirichlet(1); or ``"parity"`` of the bits before a last 0.
+        targets: ``"labels"``, uniform; ``"distributions"`` of Dirichlet(1); or ``"parity"`` of the bits before a last
+            0.
         data_seed: Of the targets.
         seed: Of the first weights and of the sample.
         protocol: What a step sees: ``"all contexts"``, or the next 256 of a ``"fixed sample"`` of 64 x 256, of more
@@ -121,7 +122,7 @@ class Point(Settings):
 
     def goal(self) -> Int64Array | Float64Array:
         """Return the targets: distributions `[T, N]` where there are some, labels `[T]` otherwise."""
-        return self.laws() if self.targets == "laws" else self.labels()
+        return self.distributions() if self.targets == "distributions" else self.labels()
 
     def labels(self) -> Int64Array:
         """Return the label of each context, `[T]`."""
@@ -129,10 +130,13 @@ class Point(Settings):
             return all_contexts(2, self.length)[self.rows].sum(axis=1) % 2
         return self._draw().integers(0, self.tokens, self.contexts)
 
-    def laws(self) -> Float64Array:
+    def distributions(self) -> Float64Array:
         """Return the distribution of each context, `[T, N]`: multiples of 2^-20 whose sum is exactly 1."""
-        laws = self._draw().dirichlet(np.ones(self.tokens), self.contexts)
-        rounded, likeliest = np.round(laws * 2**20) / 2**20, (np.arange(self.contexts), laws.argmax(axis=1))
+        distributions = self._draw().dirichlet(np.ones(self.tokens), self.contexts)
+        rounded, likeliest = (
+            np.round(distributions * 2**20) / 2**20,
+            (np.arange(self.contexts), distributions.argmax(axis=1)),
+        )
         rounded[likeliest] += 1 - rounded.sum(axis=1)
         return rounded
 
@@ -142,8 +146,8 @@ class Point(Settings):
     def task(self) -> Task:
         """Return the task whose targets the point learns."""
         contexts = all_contexts(self.tokens, self.length)[self.rows]
-        if self.targets == "laws":
-            return array_task(contexts, laws=self.laws(), vocabulary=self.tokens)
+        if self.targets == "distributions":
+            return array_task(contexts, distributions=self.distributions(), vocabulary=self.tokens)
         return array_task(contexts, next_tokens=self.labels(), vocabulary=self.tokens, target="labels")
 
     def model(self, weights: Mapping[str, np.ndarray]) -> Model:

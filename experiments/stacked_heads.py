@@ -24,7 +24,7 @@ def losses(points: Sequence[Point], device: str) -> Callable[[Weights, int], Ten
     """
     first, models = points[0], torch.arange(len(points), device=device)[:, None]
     goal = torch.stack([torch.as_tensor(p.goal()) for p in points]).to(device)
-    goal = goal.float() if first.targets == "laws" else goal
+    goal = goal.float() if first.targets == "distributions" else goal
     asked = torch.as_tensor(first.rows, device=device)
     rows = None if len(asked) == first.tokens**first.length else asked.expand(len(points), -1)
     samples = None

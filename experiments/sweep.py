@@ -257,7 +257,7 @@ def certified(point: AnyPoint, kept: Kept, folder: Path) -> Result:
     model, task = model_of(point, kept), point.task()
     result = proved(point, model)
     asked = _at_least(max(1, result.held), point)
-    if point.targets == "laws" and result.loss_upper < np.inf:
+    if point.targets == "distributions" and result.loss_upper < np.inf:
         asked = Criterion.at_most(result.loss_upper * (1 + 2.0**-10))
     with new_folder(folder, overwrite=True) as new:
         model.save(new / "model.safetensors")

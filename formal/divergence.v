@@ -5,7 +5,7 @@ From Coq Require Import Reals Lra Lia Arith.
 From Formal Require Import sums.
 Open Scope R_scope.
 
-Definition law (N : nat) (p : nat -> R) : Prop := (forall n, (n < N)%nat -> 0 <= p n) /\ Sum N p = 1.
+Definition distribution (N : nat) (p : nat -> R) : Prop := (forall n, (n < N)%nat -> 0 <= p n) /\ Sum N p = 1.
 Definition softmax (N : nat) (z : nat -> R) (n : nat) : R := exp (z n) / Sum N (fun i => exp (z i)).
 Definition entropy (N : nat) (p : nat -> R) : R := - Sum N (fun n => p n * ln (p n)).
 Definition divergence (N : nat) (p q : nat -> R) : R := Sum N (fun n => p n * ln (p n / q n)).
@@ -19,7 +19,7 @@ Proof.
   rewrite ln_Rinv in E by assumption. lra.
 Qed.
 
-Lemma law_dimension : forall N p, law N p -> (0 < N)%nat.
+Lemma distribution_dimension : forall N p, distribution N p -> (0 < N)%nat.
 Proof. intros [| N] p [_ H]; [simpl in H; lra | lia]. Qed.
 
 Lemma normalizer_positive : forall N z, (0 < N)%nat -> 0 < Sum N (fun i => exp (z i)).
@@ -28,7 +28,7 @@ Proof. intros N z H. apply Sum_positive; [assumption | intros; apply exp_pos]. Q
 Lemma softmax_positive : forall N z n, (0 < N)%nat -> 0 < softmax N z n.
 Proof. intros N z n H. apply Rdiv_lt_0_compat; [apply exp_pos | apply normalizer_positive, H]. Qed.
 
-Lemma softmax_law : forall N z, (0 < N)%nat -> law N (softmax N z).
+Lemma softmax_distribution : forall N z, (0 < N)%nat -> distribution N (softmax N z).
 Proof.
   intros N z H. split.
   - intros n _. left. apply softmax_positive, H.
@@ -36,7 +36,7 @@ Proof.
 Qed.
 
 (** Gibbs: a divergence is not negative. *)
-Lemma divergence_nonnegative : forall N p q, law N p -> (forall n, (n < N)%nat -> 0 < q n) -> Sum N q = 1 ->
+Lemma divergence_nonnegative : forall N p q, distribution N p -> (forall n, (n < N)%nat -> 0 < q n) -> Sum N q = 1 ->
   0 <= divergence N p q.
 Proof.
   intros N p q [Hp Htotal] Hq Hone.
@@ -52,10 +52,10 @@ Proof.
 Qed.
 
 (** The divergence from a softmax: the negative entropy, minus the mean logit, plus the logarithm of the normalizer. *)
-Lemma divergence_of_softmax : forall N p z, law N p ->
+Lemma divergence_of_softmax : forall N p z, distribution N p ->
   divergence N p (softmax N z) = - entropy N p - Sum N (fun n => p n * z n) + ln (Sum N (fun i => exp (z i))).
 Proof.
-  intros N p z H. pose proof (law_dimension N p H) as HN. destruct H as [Hp Htotal].
+  intros N p z H. pose proof (distribution_dimension N p H) as HN. destruct H as [Hp Htotal].
   pose proof (normalizer_positive N z HN) as HZ. set (Z := Sum N (fun i => exp (z i))) in *.
   unfold divergence, entropy. rewrite Ropp_involutive.
   replace (ln Z) with (Sum N (fun n => p n * ln Z)) by (rewrite Sum_scale_right, Htotal; ring).
@@ -71,12 +71,12 @@ Qed.
 
 (** Moving mass from [p] to [q] bounds a divergence from below, whatever the logits [z] are. *)
 (* Answers: Lemma O4 for one context, dana.theorem-1. *)
-Theorem divergence_duality : forall N p q z, law N p -> law N q ->
+Theorem divergence_duality : forall N p q z, distribution N p -> distribution N q ->
   entropy N q - entropy N p + Sum N (fun n => (q n - p n) * z n) <= divergence N p (softmax N z).
 Proof.
-  intros N p q z Hp Hq. pose proof (law_dimension N p Hp) as HN.
+  intros N p q z Hp Hq. pose proof (distribution_dimension N p Hp) as HN.
   assert (0 <= divergence N q (softmax N z)) as D.
-  { apply divergence_nonnegative; [assumption | intros; apply softmax_positive, HN | apply softmax_law, HN]. }
+  { apply divergence_nonnegative; [assumption | intros; apply softmax_positive, HN | apply softmax_distribution, HN]. }
   rewrite divergence_of_softmax in * by assumption.
   rewrite (Sum_ext N (fun n => (q n - p n) * z n) (fun n => q n * z n - p n * z n)) by (intros; ring).
   rewrite Sum_minus. lra.

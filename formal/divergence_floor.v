@@ -82,12 +82,12 @@ Qed.
 (** The mean divergence is at least that of two contexts, and these are bounded by distributions that are moved towards
     each other along [v], if their logits are in the wrong order along [v]. *)
 Lemma pair_floor : forall m T ts prior p i j v mu, (i < T)%nat -> (j < T)%nat -> i <> j ->
-  (forall l, (l < T)%nat -> 0 < prior l) -> (forall l, (l < T)%nat -> law (d_vocab_out m) (p l)) ->
+  (forall l, (l < T)%nat -> 0 < prior l) -> (forall l, (l < T)%nat -> distribution (d_vocab_out m) (p l)) ->
   Sum (d_vocab_out m) (fun n => v n * logit m (ts i) n) <= Sum (d_vocab_out m) (fun n => v n * logit m (ts j) n) ->
   0 <= mu ->
   let q_i n := p i n - mu * v n / prior i in
   let q_j n := p j n + mu * v n / prior j in
-  law (d_vocab_out m) q_i -> law (d_vocab_out m) q_j ->
+  distribution (d_vocab_out m) q_i -> distribution (d_vocab_out m) q_j ->
   prior i * (entropy (d_vocab_out m) q_i - entropy (d_vocab_out m) (p i)) +
   prior j * (entropy (d_vocab_out m) q_j - entropy (d_vocab_out m) (p j)) <= mean_divergence m T ts prior p.
 Proof.
@@ -95,9 +95,9 @@ Proof.
   set (N := d_vocab_out m) in *.
   set (f := fun l => prior l * divergence N (p l) (softmax N (logit m (ts l)))).
   assert (Hf : forall l, (l < T)%nat -> 0 <= f l).
-  { intros l Hl. apply Rmult_le_pos; [left; apply Hprior, Hl |]. pose proof (law_dimension N _ (Hp l Hl)).
+  { intros l Hl. apply Rmult_le_pos; [left; apply Hprior, Hl |]. pose proof (distribution_dimension N _ (Hp l Hl)).
     apply divergence_nonnegative;
-      [apply Hp, Hl | intros; apply softmax_positive; assumption | apply softmax_law; assumption]. }
+      [apply Hp, Hl | intros; apply softmax_positive; assumption | apply softmax_distribution; assumption]. }
   apply Rle_trans with (f i + f j); [| apply (Sum_two_terms_le T f); assumption].
   pose proof (Hprior i Hi) as Pi. pose proof (Hprior j Hj) as Pj.
   pose proof (divergence_duality N (p i) q_i (logit m (ts i)) (Hp i Hi) Hqi) as Bi.
@@ -123,11 +123,11 @@ Qed.
 (* Answers: Theorem O1, (2) of docs/claims/theorem_1.md, dana.theorem-1. *)
 Theorem one_head_floor : forall m T c k ts prior p v, (0 < n_ctx m)%nat -> n_heads m = 1%nat ->
   one_last_token m T ts c -> indicator_relation (n_ctx m) T k ts -> (exists i, (i < T)%nat /\ k i <> 0) ->
-  (forall i, (i < T)%nat -> 0 < prior i) -> (forall i, (i < T)%nat -> law (d_vocab_out m) (p i)) ->
+  (forall i, (i < T)%nat -> 0 < prior i) -> (forall i, (i < T)%nat -> distribution (d_vocab_out m) (p i)) ->
   exists i j, (i < T)%nat /\ (j < T)%nat /\ 0 < k i /\ k j < 0 /\ forall mu, 0 <= mu ->
     let q_i n := p i n - mu * v n / prior i in
     let q_j n := p j n + mu * v n / prior j in
-    law (d_vocab_out m) q_i -> law (d_vocab_out m) q_j ->
+    distribution (d_vocab_out m) q_i -> distribution (d_vocab_out m) q_j ->
     prior i * (entropy (d_vocab_out m) q_i - entropy (d_vocab_out m) (p i)) +
     prior j * (entropy (d_vocab_out m) q_j - entropy (d_vocab_out m) (p j)) <= mean_divergence m T ts prior p.
 Proof.
@@ -150,9 +150,9 @@ Definition coin (p : R) (n : nat) : R := match n with 0%nat => p | _ => 1 - p en
 Definition binary_entropy (p : R) : R := - p * ln p - (1 - p) * ln (1 - p).
 
 (** After 000 and 110 the token 0 has the probability [p], after 010 and 100 it has [1 - p]. *)
-Definition exclusive_or_law (p : R) (t : nat) : nat -> R := coin (match t with 0%nat | 1%nat => p | _ => 1 - p end).
+Definition exclusive_or_distribution (p : R) (t : nat) : nat -> R := coin (match t with 0%nat | 1%nat => p | _ => 1 - p end).
 
-Lemma coin_law : forall p, 0 <= p <= 1 -> law 2 (coin p).
+Lemma coin_distribution : forall p, 0 <= p <= 1 -> distribution 2 (coin p).
 Proof. intros p H. split; [intros [| n] _; simpl; lra | simpl; ring]. Qed.
 
 Lemma coin_entropy : forall p, entropy 2 (coin p) = binary_entropy p.
@@ -164,7 +164,7 @@ Proof. intro p. unfold binary_entropy. replace (1 - (1 - p)) with p by ring. rin
 Lemma entropy_ext : forall N p q, (forall n, (n < N)%nat -> p n = q n) -> entropy N p = entropy N q.
 Proof. intros N p q H. unfold entropy. f_equal. apply Sum_ext. intros n Hn. rewrite H by assumption. reflexivity. Qed.
 
-Lemma law_ext : forall N p q, (forall n, (n < N)%nat -> p n = q n) -> law N p -> law N q.
+Lemma distribution_ext : forall N p q, (forall n, (n < N)%nat -> p n = q n) -> distribution N p -> distribution N q.
 Proof.
   intros N p q H [Hp Ht]. split.
   - intros n Hn. rewrite <- H by assumption. apply Hp, Hn.
@@ -183,14 +183,14 @@ Qed.
 Theorem exclusive_or_divergence_floor : forall m p, (3 <= n_ctx m)%nat -> n_heads m = 1%nat ->
   d_vocab_out m = 2%nat -> 0 <= p <= 1 ->
   (ln 2 - binary_entropy p) / 2 <=
-    mean_divergence m 4 (exclusive_or (n_ctx m)) (fun _ => 1 / 4) (exclusive_or_law p).
+    mean_divergence m 4 (exclusive_or (n_ctx m)) (fun _ => 1 / 4) (exclusive_or_distribution p).
 Proof.
   intros m p H one two Hp.
-  assert (Hlaw : forall t, law 2 (exclusive_or_law p t)) by (intros [| [| t]]; apply coin_law; lra).
+  assert (Hlaw : forall t, distribution 2 (exclusive_or_distribution p t)) by (intros [| [| t]]; apply coin_distribution; lra).
   pose (s := if Rle_dec (1 / 2) p then 1 else -1).
   assert (Hs : s = 1 /\ 1 / 2 <= p \/ s = -1 /\ p < 1 / 2).
   { unfold s. destruct (Rle_dec (1 / 2) p); [left | right]; split; lra. }
-  destruct (one_head_floor m 4 0 exclusive_or_sign (exclusive_or (n_ctx m)) (fun _ => 1 / 4) (exclusive_or_law p)
+  destruct (one_head_floor m 4 0 exclusive_or_sign (exclusive_or (n_ctx m)) (fun _ => 1 / 4) (exclusive_or_distribution p)
               (fun n => match n with 0%nat => s | _ => - s end) ltac:(lia) one
               (exclusive_or_last m H) (exclusive_or_relation _))
     as [i [j [Hi [Hj [Hki [Hkj Hfloor]]]]]].
@@ -198,9 +198,9 @@ Proof.
   { intros; lra. }
   { intros t _. rewrite two. apply Hlaw. }
   rewrite two in Hfloor.
-  assert (Ei : exclusive_or_law p i = coin p).
+  assert (Ei : exclusive_or_distribution p i = coin p).
   { destruct i as [| [| i]]; [reflexivity | reflexivity | unfold exclusive_or_sign in Hki; lra]. }
-  assert (Ej : exclusive_or_law p j = coin (1 - p)).
+  assert (Ej : exclusive_or_distribution p j = coin (1 - p)).
   { destruct j as [| [| j]]; [unfold exclusive_or_sign in Hkj; lra .. | reflexivity]. }
   rewrite Ei, Ej in Hfloor.
   specialize (Hfloor (s * (p - 1 / 2) / 4) ltac:(destruct Hs as [[-> Hs] | [-> Hs]]; lra)). cbv zeta in Hfloor.
@@ -210,7 +210,7 @@ Proof.
   assert (Qj : forall n, (n < 2)%nat -> coin (1 / 2) n =
     coin (1 - p) n + s * (p - 1 / 2) / 4 * (match n with 0%nat => s | _ => - s end) / (1 / 4)).
   { intros n Hn. destruct Hs as [[-> _] | [-> _]]; destruct n as [| n]; simpl; field. }
-  specialize (Hfloor (law_ext _ _ _ Qi (coin_law (1 / 2) ltac:(lra))) (law_ext _ _ _ Qj (coin_law (1 / 2) ltac:(lra)))).
+  specialize (Hfloor (distribution_ext _ _ _ Qi (coin_distribution (1 / 2) ltac:(lra))) (distribution_ext _ _ _ Qj (coin_distribution (1 / 2) ltac:(lra)))).
   rewrite <- (entropy_ext _ _ _ Qi), <- (entropy_ext _ _ _ Qj), !coin_entropy in Hfloor.
   rewrite binary_entropy_sym, half_entropy in Hfloor.
   lra.
@@ -230,7 +230,7 @@ Qed.
 (* Answers: Theorem O1, (2) of docs/claims/theorem_1.md, dana.theorem-1. *)
 Theorem exclusive_or_divergence_at_ninety_nine_percent : forall m, (3 <= n_ctx m)%nat -> n_heads m = 1%nat ->
   d_vocab_out m = 2%nat ->
-  3185 / 10000 < mean_divergence m 4 (exclusive_or (n_ctx m)) (fun _ => 1 / 4) (exclusive_or_law (99 / 100)).
+  3185 / 10000 < mean_divergence m 4 (exclusive_or (n_ctx m)) (fun _ => 1 / 4) (exclusive_or_distribution (99 / 100)).
 Proof.
   intros m H one two. pose proof floor_at_ninety_nine.
   pose proof (exclusive_or_divergence_floor m (99 / 100) H one two ltac:(lra)). lra.

@@ -10,7 +10,7 @@ Open Scope R_scope.
 
 (** Probabilities of [T] contexts, the likeliest first; [k] of them carry more than 1 - epsilon, and no fewer do. *)
 Definition likeliest_first (T : nat) (prior : nat -> R) : Prop :=
-  law T prior /\ forall i j, (i <= j)%nat -> (j < T)%nat -> prior j <= prior i.
+  distribution T prior /\ forall i j, (i <= j)%nat -> (j < T)%nat -> prior j <= prior i.
 Definition least_number (T : nat) (prior : nat -> R) (epsilon : R) (k : nat) : Prop :=
   (k <= T)%nat /\ 1 - epsilon < Sum k prior /\ forall l, (l < k)%nat -> Sum l prior <= 1 - epsilon.
 
@@ -41,7 +41,7 @@ Qed.
 
 (** For epsilon = 0 there is no such number at all. *)
 (* Answers: dana.likeliest-contexts. *)
-Theorem no_number_carries_more_than_all : forall T prior k, law T prior -> ~ least_number T prior 0 k.
+Theorem no_number_carries_more_than_all : forall T prior k, distribution T prior -> ~ least_number T prior 0 k.
 Proof.
   intros T prior k [Hp Ht] [Hk [Hmore _]]. replace T with (k + (T - k))%nat in Ht by lia. rewrite Sum_split in Ht.
   assert (0 <= Sum (T - k) (fun i => prior (k + i)%nat)) by (apply Sum_nonnegative; intros; apply Hp; lia). lra.
@@ -52,11 +52,11 @@ Qed.
 (** With d >= N - 1 the logarithms of any distributions have rank d, or less: a reading of the slides of Dana (2024),
     and not the one that is judged, which is that divergence 0 can be achieved. *)
 Definition logarithms_have_rank_d : Prop :=
-  forall N d T p, (N - 1 <= d)%nat -> (forall t, (t < T)%nat -> law N (p t) /\ forall n, (n < N)%nat -> 0 < p t n) ->
+  forall N d T p, (N - 1 <= d)%nat -> (forall t, (t < T)%nat -> distribution N (p t) /\ forall n, (n < N)%nat -> 0 < p t n) ->
     rank_at_most d T N (fun t n => ln (p t n)).
 
 (** Two tokens, d = 1, the distributions (1/4, 3/4) and (3/4, 1/4). That divergence 0 needs no more than d = N - 1 is
-    true: [encoder_of_all_laws] of theorem_1.v. *)
+    true: [encoder_of_all_distributions] of theorem_1.v. *)
 (* Answers: what slides.zero-divergence does not say. *)
 Theorem logarithms_can_have_full_rank : ~ logarithms_have_rank_d.
 Proof.
@@ -106,10 +106,10 @@ Qed.
 (** Labels have no bottleneck in any dimension d. (Dana, Pydi and Chevaleyre, 2024, section 3, say so, and then, in
     Proposition 3, for d >= 2 alone.) *)
 Definition labels_need_no_second_dimension : Prop :=
-  forall N d T prior labels gamma, (1 <= d)%nat -> law T prior -> labels_of N T labels -> 0 < gamma ->
+  forall N d T prior labels gamma, (1 <= d)%nat -> distribution T prior -> labels_of N T labels -> 0 < gamma ->
     exists E W, encoder_divergence N d T prior (fun t => delta (labels t)) E W <= gamma.
 
-Lemma label_law : forall N g, (g < N)%nat -> law N (delta g).
+Lemma label_distribution : forall N g, (g < N)%nat -> distribution N (delta g).
 Proof.
   intros N g Hg. split.
   - intros n _. unfold delta. destruct (Nat.eq_dec g n); lra.
@@ -120,7 +120,7 @@ Qed.
 Lemma reached_label_costs : forall N z g h, (g < N)%nat -> (h < N)%nat -> g <> h -> z g <= z h ->
   ln 2 <= divergence N (delta g) (softmax N z).
 Proof.
-  intros N z g h Hg Hh Hgh Hz. rewrite divergence_of_softmax by (apply label_law, Hg).
+  intros N z g h Hg Hh Hgh Hz. rewrite divergence_of_softmax by (apply label_distribution, Hg).
   unfold entropy. rewrite (Sum_delta N g (fun n => ln (delta g n))), (Sum_delta N g z), delta_same, ln_1 by assumption.
   assert (L : 2 * exp (z g) <= Sum N (fun i => exp (z i))).
   { apply Rle_trans with (exp (z g) + exp (z h)).
@@ -158,8 +158,8 @@ Proof.
   apply Rle_trans with (1 / 3 * divergence 3 (delta b) (softmax 3 (z b))); [lra |].
   apply (Sum_term_le 3 (fun t => 1 / 3 * divergence 3 (delta t) (softmax 3 (z t)))); [assumption |].
   intros t Ht. apply Rmult_le_pos; [lra |].
-  destruct (softmax_law 3 (z t) ltac:(lia)) as [_ Hone].
-  apply divergence_nonnegative; [apply label_law, Ht | | exact Hone].
+  destruct (softmax_distribution 3 (z t) ltac:(lia)) as [_ Hone].
+  apply divergence_nonnegative; [apply label_distribution, Ht | | exact Hone].
   intros; apply softmax_positive; lia.
 Qed.
 

@@ -29,7 +29,7 @@ Definition range_at_most (N : nat) (z : nat -> R) (r : R) : Prop :=
 
 (** Lemma 4 as printed. *)
 Definition printed_lemma_4 : Prop :=
-  forall N T d p E W c alpha, (forall t, (t < T)%nat -> law N (p t)) -> approximating_sequence N T d p E W c alpha ->
+  forall N T d p E W c alpha, (forall t, (t < T)%nat -> distribution N (p t)) -> approximating_sequence N T d p E W c alpha ->
     exists K delta_1, 0 < delta_1 /\ forall delta t, 0 < delta <= delta_1 -> (t < T)%nat ->
       range_at_most N (encoder d (E delta) (W delta) t) (K * ln (1 / delta)).
 
@@ -51,7 +51,7 @@ Qed.
 
 (** ** Any range *)
 
-Definition undecided_law (t n : nat) : R := match n with 0%nat => 1 / 2 | 1%nat => 1 / 2 | _ => 0 end.
+Definition undecided_distribution (t n : nat) : R := match n with 0%nat => 1 / 2 | 1%nat => 1 / 2 | _ => 0 end.
 Definition undecided_weights (delta : R) (i n : nat) : R :=
   match n with 0%nat => delta / 2 | 1%nat => - (delta / 2) | _ => - exp (1 / delta) end.
 
@@ -64,7 +64,7 @@ Proof.
 Qed.
 
 Lemma undecided_approximates : forall delta, 0 < delta <= 1 / 20 ->
-  approximates 3 1 undecided_law (encoder 1 (fun _ _ => 1) (undecided_weights delta)) (1 / 4) 1 delta.
+  approximates 3 1 undecided_distribution (encoder 1 (fun _ _ => 1) (undecided_weights delta)) (1 / 4) 1 delta.
 Proof.
   intros delta H t j Ht Hj Hp. rewrite Rpower_1 by lra.
   assert (Hz : forall n, encoder 1 (fun _ _ => 1) (undecided_weights delta) t n = undecided_weights delta 0 n)
@@ -93,10 +93,10 @@ Proof.
     unfold Z. assert (x * x <= x * (1 / 40)) by (apply Rmult_le_compat_l; lra).
     assert (delta * delta <= delta * (1 / 20)) by (apply Rmult_le_compat_l; lra). unfold x in *. lra. }
   destruct j as [| [| j]]; simpl in *; [| | lra].
-  - unfold undecided_law, undecided_weights. fold x.
+  - unfold undecided_distribution, undecided_weights. fold x.
     replace (ln (1 / 2) - x + ln Z) with (ln (Z / 2) - x) by lra.
     rewrite Rabs_left by (unfold x in *; lra). unfold x in *. lra.
-  - unfold undecided_law, undecided_weights. fold x.
+  - unfold undecided_distribution, undecided_weights. fold x.
     replace (ln (1 / 2) - - x + ln Z) with (ln (Z / 2) + x) by lra.
     rewrite Rabs_right by (unfold x in *; lra). unfold x in *. lra.
 Qed.
@@ -105,7 +105,7 @@ Qed.
     e^(1 / delta). *)
 (* Answers: dana.lemma-4, (2) of docs/claims/logit_range.md. *)
 Theorem undecided_range_is_exponential :
-  approximating_sequence 3 1 1 undecided_law (fun _ _ _ => 1) undecided_weights (1 / 4) 1 /\
+  approximating_sequence 3 1 1 undecided_distribution (fun _ _ _ => 1) undecided_weights (1 / 4) 1 /\
   forall delta r, 0 < delta ->
     range_at_most 3 (encoder 1 (fun _ _ => 1) (undecided_weights delta) 0) r -> exp (1 / delta) < r.
 Proof.
@@ -126,7 +126,7 @@ Qed.
 Theorem lemma_4_is_false : ~ printed_lemma_4.
 Proof.
   intro H. destruct undecided_range_is_exponential as [Hseq Hrange].
-  destruct (H 3%nat 1%nat 1%nat undecided_law (fun _ _ _ => 1) undecided_weights (1 / 4) 1)
+  destruct (H 3%nat 1%nat 1%nat undecided_distribution (fun _ _ _ => 1) undecided_weights (1 / 4) 1)
     as [K [delta_1 [Hd1 Hall]]].
   - intros t _. split; [intros [| [| n]] _; simpl; lra | simpl; lra].
   - exact Hseq.
@@ -151,7 +151,7 @@ Definition approximates_slowly (N T : nat) (p f : nat -> nat -> R) (delta : R) :
 
 (** Appendix A.4, after Lemma 4: then the range is of the order of log (1 / delta) / delta. *)
 Definition printed_slow_range : Prop :=
-  forall N T d p E W delta_0, (forall t, (t < T)%nat -> law N (p t)) -> 0 < delta_0 ->
+  forall N T d p E W delta_0, (forall t, (t < T)%nat -> distribution N (p t)) -> 0 < delta_0 ->
     (forall delta, 0 < delta <= delta_0 -> approximates_slowly N T p (encoder d (E delta) (W delta)) delta) ->
     exists K delta_1, 0 < delta_1 /\ forall delta t, 0 < delta <= delta_1 -> (t < T)%nat ->
       range_at_most N (encoder d (E delta) (W delta) t) (K * (1 / delta * ln (1 / delta))).
@@ -162,7 +162,7 @@ Definition printed_slow_range : Prop :=
 Theorem slow_range_needs_impossible_tokens : ~ printed_slow_range.
 Proof.
   intro H. destruct undecided_range_is_exponential as [_ Hrange].
-  destruct (H 3%nat 1%nat 1%nat undecided_law (fun _ _ _ => 1) undecided_weights (1 / 20)) as [K [delta_1 [Hd1 Hall]]].
+  destruct (H 3%nat 1%nat 1%nat undecided_distribution (fun _ _ _ => 1) undecided_weights (1 / 20)) as [K [delta_1 [Hd1 Hall]]].
   - intros t _. split; [intros [| [| n]] _; simpl; lra | simpl; lra].
   - lra.
   - intros delta Hd t j Ht Hj Hp. pose proof (undecided_approximates delta Hd t j Ht Hj Hp) as [L U]. split; [| exact U].
@@ -199,38 +199,38 @@ Qed.
 (** ** Every sequence *)
 
 (** The distributions (3/4, 1/4, 0) and (2/5, 2/5, 1/5). *)
-Definition diverging_law (t n : nat) : R :=
+Definition diverging_distribution (t n : nat) : R :=
   match t with
   | 0%nat => match n with 0%nat => 3 / 4 | 1%nat => 1 / 4 | _ => 0 end
   | _ => match n with 0%nat => 2 / 5 | 1%nat => 2 / 5 | _ => 1 / 5 end
   end.
 
-Lemma diverging_law_is_law : forall t, law 3 (diverging_law t).
+Lemma diverging_distribution_is_distribution : forall t, distribution 3 (diverging_distribution t).
 Proof. intros [| t]; (split; [intros [| [| n]] _; simpl; lra | simpl; lra]). Qed.
 
 (** Whatever the encoder of dimension 1: if its log ratios are at most delta, its range after the first context is at
     least (log 3 - 2 delta) (log 2 - 2 delta) / (2 delta). *)
 (* Answers: dana.lemma-4, (2) of docs/claims/logit_range.md. *)
 Theorem every_approximating_range_is_large : forall E W delta r, 0 < delta -> 2 * delta < ln 2 ->
-  (forall t j, (t < 2)%nat -> (j < 3)%nat -> 0 < diverging_law t j ->
-    Rabs (log_ratio 3 (diverging_law t) (encoder 1 E W t) j) <= delta) ->
+  (forall t j, (t < 2)%nat -> (j < 3)%nat -> 0 < diverging_distribution t j ->
+    Rabs (log_ratio 3 (diverging_distribution t) (encoder 1 E W t) j) <= delta) ->
   range_at_most 3 (encoder 1 E W 0) r -> (ln 3 - 2 * delta) * (ln 2 - 2 * delta) / (2 * delta) <= r.
 Proof.
   intros E W delta r Hdelta Hsmall H Hrange.
   assert (Hz : forall t n, encoder 1 E W t n = E t 0%nat * W 0%nat n) by (intros; unfold encoder; simpl; ring).
   assert (D : forall t i j, (t < 2)%nat -> (i < 3)%nat -> (j < 3)%nat ->
-    0 < diverging_law t i -> 0 < diverging_law t j ->
-    - (2 * delta) <= (encoder 1 E W t i - encoder 1 E W t j) - (ln (diverging_law t i) - ln (diverging_law t j))
+    0 < diverging_distribution t i -> 0 < diverging_distribution t j ->
+    - (2 * delta) <= (encoder 1 E W t i - encoder 1 E W t j) - (ln (diverging_distribution t i) - ln (diverging_distribution t j))
     <= 2 * delta).
   { intros t i j Ht Hi Hj Pi Pj. pose proof (H t i Ht Hi Pi) as A. pose proof (H t j Ht Hj Pj) as B.
     rewrite log_ratio_value in A, B by (try lia; assumption).
-    set (u := ln (diverging_law t i) - _ + _) in A. set (v := ln (diverging_law t j) - _ + _) in B.
+    set (u := ln (diverging_distribution t i) - _ + _) in A. set (v := ln (diverging_distribution t j) - _ + _) in B.
     pose proof (Rle_abs u). pose proof (Rle_abs (- u)) as A'. pose proof (Rle_abs v). pose proof (Rle_abs (- v)) as B'.
     rewrite Rabs_Ropp in A', B'. unfold u, v in *. lra. }
   pose proof (D 0%nat 0%nat 1%nat ltac:(lia) ltac:(lia) ltac:(lia) ltac:(simpl; lra) ltac:(simpl; lra)) as X.
   pose proof (D 1%nat 0%nat 2%nat ltac:(lia) ltac:(lia) ltac:(lia) ltac:(simpl; lra) ltac:(simpl; lra)) as Y.
   pose proof (D 1%nat 0%nat 1%nat ltac:(lia) ltac:(lia) ltac:(lia) ltac:(simpl; lra) ltac:(simpl; lra)) as U.
-  unfold diverging_law in X, Y, U.
+  unfold diverging_distribution in X, Y, U.
   rewrite !ln_quotient, ?ln_1 in X by lra. rewrite !ln_quotient, ?ln_1 in Y by lra.
   assert (E1 : (encoder 1 E W 0 0 - encoder 1 E W 0 2) * (encoder 1 E W 1 0 - encoder 1 E W 1 1) =
                (encoder 1 E W 0 0 - encoder 1 E W 0 1) * (encoder 1 E W 1 0 - encoder 1 E W 1 2))
@@ -274,7 +274,7 @@ Qed.
 (** Encoders that satisfy Definition 2 exist for these distributions, with c = 1/10, alpha = 1, delta <= 1/512. *)
 (* Answers: dana.lemma-4, (2) of docs/claims/logit_range.md. *)
 Theorem diverging_sequence_exists :
-  approximating_sequence 3 2 1 diverging_law diverging_embedding diverging_weights (1 / 10) 1.
+  approximating_sequence 3 2 1 diverging_distribution diverging_embedding diverging_weights (1 / 10) 1.
 Proof.
   split; [lra |]. split; [lra |]. exists (1 / 512). split; [lra |].
   intros eta H t j Ht Hj Hp. rewrite Rpower_1 by lra.
@@ -318,7 +318,7 @@ Proof.
   rewrite log_ratio_value by (try lia; assumption).
   destruct t as [| [| t]]; [| | lia].
   - rewrite Z0. unfold encoder. simpl Sum. unfold diverging_embedding, diverging_weights.
-    destruct j as [| [| j]]; unfold diverging_law in *; [| | lra].
+    destruct j as [| [| j]]; unfold diverging_distribution in *; [| | lra].
     + replace (ln (3 / 4) - (0 + 1 * 0) + ln (4 / 3 - eta / 3 + tau)) with (ln (1 - eta / 4 + 3 / 4 * tau)).
       * apply log_below_one; lra.
       * rewrite Rmult_0_r, Rplus_0_l, Rminus_0_r, <- ln_mult by lra. f_equal. field.
@@ -332,7 +332,7 @@ Proof.
         rewrite !ln_mult by lra. ring.
   - rewrite Z1. unfold encoder. simpl Sum. unfold diverging_embedding, diverging_weights.
     assert (Hlow : 1 / 10 * eta <= Rabs (ln (1 - 2 / 5 * eta)) <= eta) by (apply log_below_one; lra).
-    destruct j as [| [| j]]; unfold diverging_law in *.
+    destruct j as [| [| j]]; unfold diverging_distribution in *.
     + replace (ln (2 / 5) - (0 + second_scale eta * 0) + ln (5 / 2 - eta)) with (ln (1 - 2 / 5 * eta)); [assumption |].
       rewrite Rmult_0_r, Rplus_0_l, Rminus_0_r, <- ln_mult by lra. f_equal. field.
     + replace (ln (2 / 5) - (0 + second_scale eta * - first_gap eta) + ln (5 / 2 - eta))

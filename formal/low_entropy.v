@@ -14,8 +14,8 @@ Definition printed_bound (N d : nat) (p h t : R) : R :=
 (** Contexts with distributions that are not uniform; [others t] is the total variation, which is at most 1. Encoders of
     [d] dimensions come within gamma of the mean of the bounds. *)
 Definition printed_theorem_2 : Prop :=
-  forall N d T prior p g others, (1 <= d)%nat -> law T prior ->
-    (forall t, (t < T)%nat -> law N (p t) /\ (g t < N)%nat /\ 0 < entropy N (p t) < ln (INR N) /\ 0 <= others t <= 1) ->
+  forall N d T prior p g others, (1 <= d)%nat -> distribution T prior ->
+    (forall t, (t < T)%nat -> distribution N (p t) /\ (g t < N)%nat /\ 0 < entropy N (p t) < ln (INR N) /\ 0 <= others t <= 1) ->
     forall gamma, 0 < gamma -> exists E W, encoder_divergence N d T prior p E W <=
       Sum T (fun t => prior t * printed_bound N d (p t (g t)) (entropy N (p t)) (others t)) + gamma.
 
@@ -68,7 +68,7 @@ Theorem theorem_2_needs_a_condition : ~ printed_theorem_2.
 Proof.
   intro H. pose proof (bound_of_theorem_2_can_be_negative 0 ltac:(lra)) as B.
   set (b := printed_bound 2 1 (3 / 4) (entropy 2 (coin (3 / 4))) 0) in *.
-  assert (Hlaw : law 2 (coin (3 / 4))) by (apply coin_law; lra).
+  assert (Hlaw : distribution 2 (coin (3 / 4))) by (apply coin_distribution; lra).
   destruct (H 2%nat 1%nat 1%nat (fun _ => 1) (fun _ => coin (3 / 4)) (fun _ => 0%nat) (fun _ => 0)) with (gamma := - b / 2)
     as [E [W L]]; [lia | split; [intros; lra | simpl; ring] | | lra |].
   - intros t _. destruct three_quarters_entropy as (H0 & H1). split; [exact Hlaw |]. split; [lia |]. split; [| lra].
@@ -76,7 +76,7 @@ Proof.
     apply ln_increasing; [apply exp_pos | lra].
   - unfold encoder_divergence in L. cbn [Sum] in L. rewrite Rplus_0_l, Rmult_1_l in L.
     change (coin (3 / 4) 0%nat) with (3 / 4) in L. fold b in L.
-    pose proof (softmax_law 2 (fun n => 0 + E 0%nat 0%nat * W 0%nat n) ltac:(lia)) as [_ One].
+    pose proof (softmax_distribution 2 (fun n => 0 + E 0%nat 0%nat * W 0%nat n) ltac:(lia)) as [_ One].
     pose proof (divergence_nonnegative 2 (coin (3 / 4)) _ Hlaw
       (fun n _ => softmax_positive 2 (fun n => 0 + E 0%nat 0%nat * W 0%nat n) n ltac:(lia)) One). lra.
 Qed.

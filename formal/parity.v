@@ -129,7 +129,7 @@ Definition parity_sign (n t : nat) : R := if odd_ones (bits n t) then -1 else 1.
 
 (** The label [i] after an even number of ones, else [j]; and such distributions, [p] or [1 - p] for token 0. *)
 Definition parity_label (n i j t : nat) : nat := if odd_ones (bits n t) then j else i.
-Definition parity_law (n : nat) (p : R) (t : nat) : nat -> R := coin (if odd_ones (bits n t) then 1 - p else p).
+Definition parity_distribution (n : nat) (p : R) (t : nat) : nat -> R := coin (if odd_ones (bits n t) then 1 - p else p).
 
 Example parity_of_two :
   map (parity_context 2) [0; 1; 2; 3]%nat = [[0; 0; 0]; [0; 1; 0]; [1; 0; 0]; [1; 1; 0]]%nat /\
@@ -423,31 +423,31 @@ Qed.
 Theorem parity_divergence_floor : forall m n p, n_ctx m = S n -> (n_heads m < n)%nat -> d_vocab_out m = 2%nat ->
   0 <= p <= 1 ->
   2 * (ln 2 - binary_entropy p) / 2 ^ n <=
-    mean_divergence m (2 ^ n) (parity_context n) (fun _ => / 2 ^ n) (parity_law n p).
+    mean_divergence m (2 ^ n) (parity_context n) (fun _ => / 2 ^ n) (parity_distribution n p).
 Proof.
   intros m n p Hn HH two Hp.
   assert (P : 0 < 2 ^ n) by (apply pow_lt; lra).
   assert (P' : 0 < / 2 ^ n) by (apply Rinv_0_lt_compat, P).
-  assert (Hlaw : forall t, law 2 (parity_law n p t)).
-  { intro t. unfold parity_law. destruct (odd_ones (bits n t)); apply coin_law; lra. }
+  assert (Hlaw : forall t, distribution 2 (parity_distribution n p t)).
+  { intro t. unfold parity_distribution. destruct (odd_ones (bits n t)); apply coin_distribution; lra. }
   pose (s := if Rle_dec (1 / 2) p then 1 else -1).
   assert (Hs : s = 1 /\ 1 / 2 <= p \/ s = -1 /\ p < 1 / 2).
   { unfold s. destruct (Rle_dec (1 / 2) p); [left | right]; split; lra. }
   set (v := fun i : nat => match i with 0%nat => s | _ => - s end).
   destruct (parity_pair m n v Hn HH) as [t [u [Ht [Hu [Et [Eu Hle]]]]]]. specialize (Hle _ eq_refl).
   assert (Htu : t <> u) by congruence.
-  pose proof (pair_floor m (2 ^ n) (parity_context n) (fun _ => / 2 ^ n) (parity_law n p) t u v
+  pose proof (pair_floor m (2 ^ n) (parity_context n) (fun _ => / 2 ^ n) (parity_distribution n p) t u v
     (s * (p - 1 / 2) * / 2 ^ n) Ht Hu Htu ltac:(intros; exact P') ltac:(intros; rewrite two; apply Hlaw) Hle) as F.
   cbv zeta in F. rewrite two in F.
-  assert (Lt : parity_law n p t = coin p) by (unfold parity_law; rewrite Et; reflexivity).
-  assert (Lu : parity_law n p u = coin (1 - p)) by (unfold parity_law; rewrite Eu; reflexivity).
+  assert (Lt : parity_distribution n p t = coin p) by (unfold parity_distribution; rewrite Et; reflexivity).
+  assert (Lu : parity_distribution n p u = coin (1 - p)) by (unfold parity_distribution; rewrite Eu; reflexivity).
   rewrite Lt, Lu in F.
   assert (Qt : forall i, (i < 2)%nat -> coin (1 / 2) i = coin p i - s * (p - 1 / 2) * / 2 ^ n * v i / / 2 ^ n).
   { intros i Hi. unfold v. destruct Hs as [[-> _] | [-> _]]; destruct i as [| i]; simpl; field; lra. }
   assert (Qu : forall i, (i < 2)%nat -> coin (1 / 2) i = coin (1 - p) i + s * (p - 1 / 2) * / 2 ^ n * v i / / 2 ^ n).
   { intros i Hi. unfold v. destruct Hs as [[-> _] | [-> _]]; destruct i as [| i]; simpl; field; lra. }
   specialize (F ltac:(apply Rmult_le_pos; [destruct Hs as [[-> Hs] | [-> Hs]]; lra | lra])
-    (law_ext _ _ _ Qt (coin_law (1 / 2) ltac:(lra))) (law_ext _ _ _ Qu (coin_law (1 / 2) ltac:(lra)))).
+    (distribution_ext _ _ _ Qt (coin_distribution (1 / 2) ltac:(lra))) (distribution_ext _ _ _ Qu (coin_distribution (1 / 2) ltac:(lra)))).
   rewrite <- (entropy_ext _ _ _ Qt), <- (entropy_ext _ _ _ Qu), !coin_entropy in F.
   rewrite binary_entropy_sym, half_entropy in F. unfold Rdiv. lra.
 Qed.
@@ -456,20 +456,20 @@ Qed.
 (* Answers: dana.theorem-1, (3) of docs/claims/heads_of_any_width.md with E >= 1. *)
 Theorem theorem_1_fails_for_every_number_of_heads : forall H d d_h, (1 <= d)%nat -> (2 ^ S H <= H * d_h + d)%nat ->
   let n := S H in
-  exists p, (forall t, law 2 (p t) /\ forall i, (i < 2)%nat -> 0 < p t i) /\
+  exists p, (forall t, distribution 2 (p t) /\ forall i, (i < 2)%nat -> 0 < p t i) /\
     exists E W, encoder_divergence 2 d (2 ^ n) (fun _ => / 2 ^ n) p E W = 0 /\
     forall m, sizes m 2 (S n) d d_h H ->
       1274 / 1000 / 2 ^ n < mean_divergence m (2 ^ n) (parity_context n) (fun _ => / 2 ^ n) p.
 Proof.
-  intros H d d_h Hd Hcount n. exists (parity_law n (99 / 100)).
-  assert (Hlaw : forall t, law 2 (parity_law n (99 / 100) t) /\
-                           forall i, (i < 2)%nat -> 0 < parity_law n (99 / 100) t i).
-  { intro t. unfold parity_law.
-    destruct (odd_ones (bits n t)); (split; [apply coin_law; lra | intros [| i] _; simpl; lra]). }
+  intros H d d_h Hd Hcount n. exists (parity_distribution n (99 / 100)).
+  assert (Hlaw : forall t, distribution 2 (parity_distribution n (99 / 100) t) /\
+                           forall i, (i < 2)%nat -> 0 < parity_distribution n (99 / 100) t i).
+  { intro t. unfold parity_distribution.
+    destruct (odd_ones (bits n t)); (split; [apply coin_distribution; lra | intros [| i] _; simpl; lra]). }
   split; [assumption |].
-  exists (fun t i => if Nat.eq_dec i 0 then ln (parity_law n (99 / 100) t 0) - ln (parity_law n (99 / 100) t 1) else 0),
+  exists (fun t i => if Nat.eq_dec i 0 then ln (parity_distribution n (99 / 100) t 0) - ln (parity_distribution n (99 / 100) t 1) else 0),
     delta. split.
-  - etransitivity; [| exact (encoder_of_all_laws 1 (2 ^ n) (fun _ => / 2 ^ n) _ (fun t _ => Hlaw t))].
+  - etransitivity; [| exact (encoder_of_all_distributions 1 (2 ^ n) (fun _ => / 2 ^ n) _ (fun t _ => Hlaw t))].
     unfold encoder_divergence. apply Sum_ext. intros t _. f_equal. apply divergence_ext. intros i _.
     replace d with (1 + (d - 1))%nat by lia. rewrite Sum_split, (Sum_all_zero (d - 1)); [apply Rplus_0_r |].
     intros k _. destruct (Nat.eq_dec (1 + k) 0); [lia | ring].

@@ -14,7 +14,7 @@ Definition norm (n : nat) (x : nat -> R) : R := sqrt (Sum n (fun i => x i * x i)
     + |z|^2, and d_KL of the two is said to differ by at most epsilon C ||E W||, C^2 = 1 + ||V_11^-1||^2, if the
     probability of what is left out is below epsilon. *)
 Definition printed_tail : Prop :=
-  forall N T (z E W p : nat -> R) (probability epsilon : R), law N p ->
+  forall N T (z E W p : nat -> R) (probability epsilon : R), distribution N p ->
     0 <= probability < epsilon -> (INR T + 1) * probability <= 1 ->
     probability * Rabs (divergence N p (softmax N (fun n => Sum T (fun s => z s * (E s * W n)))) -
                         divergence N p (softmax N (fun n => E T * W n))) <=
@@ -39,7 +39,7 @@ Qed.
 (** A distribution against its own logits has the divergence 0; against 400 times the opposite ones at least 599. *)
 Lemma opposite_costs : 599 <= divergence 2 sure (softmax 2 (fun n => 400 * opposite n)).
 Proof.
-  destruct sure_entries as ((S0 & S1) & S2). assert (L : law 2 sure) by (apply softmax_law; lia).
+  destruct sure_entries as ((S0 & S1) & S2). assert (L : distribution 2 sure) by (apply softmax_distribution; lia).
   rewrite divergence_of_softmax by exact L. simpl. unfold entropy. simpl. rewrite S2.
   set (a := sure 0%nat) in *. rewrite !Rplus_0_l.
   assert (E1 : - 1 <= a * ln a + (1 - a) * ln (1 - a)).
@@ -64,7 +64,7 @@ Theorem constant_of_the_tail_is_too_small : ~ printed_tail.
 Proof.
   intro H. set (E := last_kept 20 (-1)).
   specialize (H 2%nat 3%nat (last_kept 20 0) E opposite sure (1 / 4) (101 / 400)
-                ltac:(apply softmax_law; lia) ltac:(lra) ltac:(simpl; lra)).
+                ltac:(apply softmax_distribution; lia) ltac:(lra) ltac:(simpl; lra)).
   assert (A : divergence 2 sure (softmax 2 (fun n => E 3%nat * opposite n)) = 0).
   { change (softmax 2 (fun n => E 3%nat * opposite n)) with sure. unfold divergence.
     destruct sure_entries as ((S0 & S1) & S2). simpl. unfold Rdiv. rewrite !Rinv_r, ln_1 by lra. ring. }

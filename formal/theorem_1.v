@@ -2,7 +2,7 @@
     ("with H d_h + d = T_0 attention heads"), and its refutation: twice. With the number of heads free it is true. *)
 
 From Coq Require Import Reals List Lra Lia Arith.
-From Formal Require Import sums attention additivity accuracy exclusive_or divergence divergence_floor collinear_laws.
+From Formal Require Import sums attention additivity accuracy exclusive_or divergence divergence_floor collinear_distributions.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -15,12 +15,12 @@ Definition encoder_divergence (N d T : nat) (prior : nat -> R) (p E W : nat -> n
 Definition printed_theorem_1 : Prop :=
   forall N S d d_h H T ts prior p, (1 <= d_h <= d)%nat -> contexts_of N S T ts -> (T <= H * d_h + d)%nat ->
     (forall t, (t < T)%nat -> 0 < prior t) -> Sum T prior = 1 ->
-    (forall t, (t < T)%nat -> law N (p t) /\ forall n, (n < N)%nat -> 0 < p t n) ->
+    (forall t, (t < T)%nat -> distribution N (p t) /\ forall n, (n < N)%nat -> 0 < p t n) ->
     forall E W gamma, 0 < gamma ->
       exists m, sizes m N S d d_h H /\ mean_divergence m T ts prior p <= encoder_divergence N d T prior p E W + gamma.
 
 (** Logits that are the logarithms of a distribution have the divergence 0. *)
-Lemma own_logarithms : forall N p, law N p -> (forall n, (n < N)%nat -> 0 < p n) ->
+Lemma own_logarithms : forall N p, distribution N p -> (forall n, (n < N)%nat -> 0 < p n) ->
   divergence N p (softmax N (fun n => ln (p n))) = 0.
 Proof.
   intros N p Hp Hfull. rewrite divergence_of_softmax by assumption.
@@ -38,8 +38,8 @@ Qed.
 
 (** [d >= N - 1] dimensions are enough for every distribution of full support: logits relative to those of the last
     token. *)
-Lemma encoder_of_all_laws : forall N T prior p,
-  (forall t, (t < T)%nat -> law (S N) (p t) /\ forall n, (n < S N)%nat -> 0 < p t n) ->
+Lemma encoder_of_all_distributions : forall N T prior p,
+  (forall t, (t < T)%nat -> distribution (S N) (p t) /\ forall n, (n < S N)%nat -> 0 < p t n) ->
   encoder_divergence (S N) N T prior p (fun t i => ln (p t i) - ln (p t N)) delta = 0.
 Proof.
   intros N T prior p H. apply Sum_all_zero. intros t Ht. destruct (H t Ht) as [Hlaw Hfull].
@@ -63,18 +63,18 @@ Qed.
 (** False by exclusive or: N = 2, S = 3, H = 1, for every d and d_h with d + d_h >= 4. *)
 (* Answers: dana.theorem-1. *)
 Theorem theorem_1_is_false_for_exclusive_or : forall d d_h, (1 <= d_h <= d)%nat -> (4 <= d_h + d)%nat ->
-  exists p, (forall t, (t < 4)%nat -> law 2 (p t) /\ forall n, (n < 2)%nat -> 0 < p t n) /\
+  exists p, (forall t, (t < 4)%nat -> distribution 2 (p t) /\ forall n, (n < 2)%nat -> 0 < p t n) /\
     exists E W, encoder_divergence 2 d 4 (fun _ => 1 / 4) p E W = 0 /\
     forall m, sizes m 2 3 d d_h 1 -> 3185 / 10000 < mean_divergence m 4 (exclusive_or 3) (fun _ => 1 / 4) p.
 Proof.
-  intros d d_h Hd H4. exists (exclusive_or_law (99 / 100)).
-  assert (Hlaw : forall t, (t < 4)%nat -> law 2 (exclusive_or_law (99 / 100) t) /\
-                           forall n, (n < 2)%nat -> 0 < exclusive_or_law (99 / 100) t n).
-  { intros t _. destruct t as [| [| t]]; (split; [apply coin_law; lra | intros [| n] _; simpl; lra]). }
+  intros d d_h Hd H4. exists (exclusive_or_distribution (99 / 100)).
+  assert (Hlaw : forall t, (t < 4)%nat -> distribution 2 (exclusive_or_distribution (99 / 100) t) /\
+                           forall n, (n < 2)%nat -> 0 < exclusive_or_distribution (99 / 100) t n).
+  { intros t _. destruct t as [| [| t]]; (split; [apply coin_distribution; lra | intros [| n] _; simpl; lra]). }
   split; [assumption |].
-  exists (fun t i => if Nat.eq_dec i 0 then ln (exclusive_or_law (99 / 100) t 0) - ln (exclusive_or_law (99 / 100) t 1)
+  exists (fun t i => if Nat.eq_dec i 0 then ln (exclusive_or_distribution (99 / 100) t 0) - ln (exclusive_or_distribution (99 / 100) t 1)
                      else 0), delta. split.
-  - etransitivity; [| exact (encoder_of_all_laws 1 4 (fun _ => 1 / 4) _ Hlaw)]. unfold encoder_divergence.
+  - etransitivity; [| exact (encoder_of_all_distributions 1 4 (fun _ => 1 / 4) _ Hlaw)]. unfold encoder_divergence.
     apply Sum_ext. intros t _. f_equal. apply divergence_ext. intros n _.
     replace d with (1 + (d - 1))%nat by lia. rewrite Sum_split, (Sum_all_zero (d - 1)); [apply Rplus_0_r |].
     intros i _. destruct (Nat.eq_dec (1 + i) 0); [lia | ring].
@@ -84,16 +84,16 @@ Qed.
 
 (** False by three bigrams: N = 3, S = 2, H = 1, d_h = 1, for every d >= 2. *)
 (* Answers: dana.theorem-1. *)
-Theorem theorem_1_is_false_for_collinear_laws : forall d, (2 <= d)%nat ->
-  exists E W, encoder_divergence 3 d 3 (fun _ => 1 / 3) favourite_law E W = 0 /\
-  forall m, sizes m 3 2 d 1 1 -> 9 / 100 < mean_divergence m 3 bigram_to_zero (fun _ => 1 / 3) favourite_law.
+Theorem theorem_1_is_false_for_collinear_distributions : forall d, (2 <= d)%nat ->
+  exists E W, encoder_divergence 3 d 3 (fun _ => 1 / 3) favourite_distribution E W = 0 /\
+  forall m, sizes m 3 2 d 1 1 -> 9 / 100 < mean_divergence m 3 bigram_to_zero (fun _ => 1 / 3) favourite_distribution.
 Proof.
   intros d Hd.
-  assert (Hlaw : forall t, (t < 3)%nat -> law 3 (favourite_law t) /\ forall n, (n < 3)%nat -> 0 < favourite_law t n).
-  { intros t _. split; [apply favourite_law_is_law |]. intros n _.
+  assert (Hlaw : forall t, (t < 3)%nat -> distribution 3 (favourite_distribution t) /\ forall n, (n < 3)%nat -> 0 < favourite_distribution t n).
+  { intros t _. split; [apply favourite_distribution_is_distribution |]. intros n _.
     destruct t as [| [| t]]; destruct n as [| [| n]]; simpl; lra. }
-  exists (fun t i => if lt_dec i 2 then ln (favourite_law t i) - ln (favourite_law t 2) else 0), delta. split.
-  - etransitivity; [| exact (encoder_of_all_laws 2 3 (fun _ => 1 / 3) _ Hlaw)]. unfold encoder_divergence.
+  exists (fun t i => if lt_dec i 2 then ln (favourite_distribution t i) - ln (favourite_distribution t 2) else 0), delta. split.
+  - etransitivity; [| exact (encoder_of_all_distributions 2 3 (fun _ => 1 / 3) _ Hlaw)]. unfold encoder_divergence.
     apply Sum_ext. intros t _. f_equal. apply divergence_ext. intros n _.
     replace d with (2 + (d - 2))%nat by lia. rewrite Sum_split, (Sum_all_zero (d - 2)).
     + rewrite Rplus_0_r. apply Sum_ext. intros i Hi. destruct (lt_dec i 2); [reflexivity | lia].

@@ -14,8 +14,8 @@ Definition approximated (N T d : nat) (q : nat -> nat -> R) : Prop :=
 Definition printed_theorem_3 : Prop :=
   forall N S d d_h H T ts prior p, (1 <= d_h <= d)%nat -> contexts_of N S T ts -> (T <= H * d_h + d)%nat ->
     (forall t, (t < T)%nat -> 0 < prior t) -> Sum T prior = 1 ->
-    (forall t, (t < T)%nat -> law N (p t) /\ forall n, (n < N)%nat -> 0 < p t n) ->
-    forall q, (forall t, (t < T)%nat -> law N (q t)) -> approximated N T d q ->
+    (forall t, (t < T)%nat -> distribution N (p t) /\ forall n, (n < N)%nat -> 0 < p t n) ->
+    forall q, (forall t, (t < T)%nat -> distribution N (q t)) -> approximated N T d q ->
       exists K epsilon_0, 0 < epsilon_0 /\ forall epsilon, 0 < epsilon <= epsilon_0 ->
         exists m, sizes m N S d d_h H /\
           mean_divergence m T ts prior p <=
@@ -61,7 +61,7 @@ Proof.
 Qed.
 
 Lemma nearly_sure_is_approximated : forall d, (1 <= d)%nat ->
-  approximated 2 4 d (exclusive_or_law (99 / 100)).
+  approximated 2 4 d (exclusive_or_distribution (99 / 100)).
 Proof.
   intros d Hd. exists (fun _ => nearly_sure_rows), nearly_sure_weights, (1 / 1000), 1.
   split; [lra |]. split; [lra |]. exists 1. split; [lra |]. intros delta H t j Ht Hj Hp. rewrite Rpower_1 by lra.
@@ -77,7 +77,7 @@ Proof.
   pose proof (exp_pos (ln 99 + delta)). pose proof (exp_pos (- (ln 99 + delta))).
   assert (D : ln (exp (- (ln 99 + delta)) + 1) = - (ln 99 + delta) + ln (exp (ln 99 + delta) + 1)).
   { rewrite C, ln_mult, ln_exp by lra. reflexivity. }
-  simpl Sum. rewrite Rplus_0_l. unfold exclusive_or_law, coin, nearly_sure_rows, nearly_sure_weights.
+  simpl Sum. rewrite Rplus_0_l. unfold exclusive_or_distribution, coin, nearly_sure_rows, nearly_sure_weights.
   destruct t as [| [| t]]; destruct j as [| [| j]]; try lia; rewrite ?Rmult_1_l, ?Rmult_0_r, ?exp_0.
   1, 3: rewrite Rabs_left by lra; lra.
   1, 2: replace (1 - 99 / 100) with (1 / 100) by field; rewrite Rabs_right by lra; lra.
@@ -121,11 +121,11 @@ Qed.
 Theorem theorem_3_is_false : ~ printed_theorem_3.
 Proof.
   intro H.
-  assert (Hlaw : forall t, (t < 4)%nat -> law 2 (exclusive_or_law (99 / 100) t) /\
-                           forall n, (n < 2)%nat -> 0 < exclusive_or_law (99 / 100) t n).
-  { intros t _. destruct t as [| [| t]]; (split; [apply coin_law; lra | intros [| n] _; simpl; lra]). }
-  destruct (H 2 3 2 2 1 4 (exclusive_or 3))%nat with (prior := fun _ : nat => 1 / 4) (p := exclusive_or_law (99 / 100))
-    (q := exclusive_or_law (99 / 100)) as [K [epsilon_0 [He Hall]]];
+  assert (Hlaw : forall t, (t < 4)%nat -> distribution 2 (exclusive_or_distribution (99 / 100) t) /\
+                           forall n, (n < 2)%nat -> 0 < exclusive_or_distribution (99 / 100) t n).
+  { intros t _. destruct t as [| [| t]]; (split; [apply coin_distribution; lra | intros [| n] _; simpl; lra]). }
+  destruct (H 2 3 2 2 1 4 (exclusive_or 3))%nat with (prior := fun _ : nat => 1 / 4) (p := exclusive_or_distribution (99 / 100))
+    (q := exclusive_or_distribution (99 / 100)) as [K [epsilon_0 [He Hall]]];
     [lia | apply exclusive_or_contexts; lia | lia | intros; lra | simpl; lra | exact Hlaw |
      intros t Ht; apply Hlaw, Ht | apply nearly_sure_is_approximated; lia |].
   destruct (small_rate K epsilon_0 He) as [epsilon [Hepsilon Hsmall]].

@@ -34,12 +34,12 @@ Definition parity (k : nat) : R :=
 Definition hadamard (t n : nat) : R := parity (Nat.land (S t) n).
 
 (** The distributions (1 + h / 100) / 8, equally likely. *)
-Definition hadamard_law (t n : nat) : R := (1 + hadamard t n / 100) / 8.
+Definition hadamard_distribution (t n : nat) : R := (1 + hadamard t n / 100) / 8.
 Definition equal_prior (_ : nat) : R := 1 / 7.
 
 (** The matrix whose singular values the slides take: the logarithms of the distributions, rows weighted by the root of
     the prior. *)
-Definition weighted_logarithms (t n : nat) : R := sqrt (equal_prior t) * ln (hadamard_law t n).
+Definition weighted_logarithms (t n : nat) : R := sqrt (equal_prior t) * ln (hadamard_distribution t n).
 
 Lemma below_seven : forall (P : nat -> Prop),
   P 0%nat -> P 1%nat -> P 2%nat -> P 3%nat -> P 4%nat -> P 5%nat -> P 6%nat -> forall t, (t < 7)%nat -> P t.
@@ -68,14 +68,14 @@ Proof.
   - intros n _. destruct (hadamard_sign t n) as [-> | ->]; ring.
 Qed.
 
-Lemma hadamard_law_values : forall t n, 99 / 800 <= hadamard_law t n <= 101 / 800.
-Proof. intros t n. unfold hadamard_law. destruct (hadamard_sign t n) as [-> | ->]; lra. Qed.
+Lemma hadamard_distribution_values : forall t n, 99 / 800 <= hadamard_distribution t n <= 101 / 800.
+Proof. intros t n. unfold hadamard_distribution. destruct (hadamard_sign t n) as [-> | ->]; lra. Qed.
 
-Lemma hadamard_law_is_law : forall t, (t < 7)%nat -> law 8 (hadamard_law t).
+Lemma hadamard_distribution_is_distribution : forall t, (t < 7)%nat -> distribution 8 (hadamard_distribution t).
 Proof.
   intros t Ht. split.
-  - intros n _. pose proof (hadamard_law_values t n). lra.
-  - unfold hadamard_law, Rdiv. rewrite Sum_scale_right.
+  - intros n _. pose proof (hadamard_distribution_values t n). lra.
+  - unfold hadamard_distribution, Rdiv. rewrite Sum_scale_right.
     rewrite Sum_plus, Sum_scale_right, hadamard_total, Sum_constant by assumption. simpl. field.
 Qed.
 
@@ -83,9 +83,9 @@ Qed.
 Definition log_scale : R := (ln 101 - ln 99) / 2.
 Definition log_mean : R := (ln 101 + ln 99) / 2 - ln 800.
 
-Lemma hadamard_logarithms : forall t n, ln (hadamard_law t n) = log_mean + log_scale * hadamard t n.
+Lemma hadamard_logarithms : forall t n, ln (hadamard_distribution t n) = log_mean + log_scale * hadamard t n.
 Proof.
-  intros t n. unfold hadamard_law, log_mean, log_scale. destruct (hadamard_sign t n) as [-> | ->].
+  intros t n. unfold hadamard_distribution, log_mean, log_scale. destruct (hadamard_sign t n) as [-> | ->].
   - replace ((1 + 1 / 100) / 8) with (101 / 800) by field. rewrite ln_quotient by lra. field.
   - replace ((1 + -1 / 100) / 8) with (99 / 800) by field. rewrite ln_quotient by lra. field.
 Qed.
@@ -98,12 +98,12 @@ Proof.
 Qed.
 
 (** A change of mass [v] that the logits do not see bounds the divergence from below. *)
-Lemma chi_square_floor : forall N p v z, law N p -> (forall n, (n < N)%nat -> 0 < p n) ->
+Lemma chi_square_floor : forall N p v z, distribution N p -> (forall n, (n < N)%nat -> 0 < p n) ->
   Sum N v = 0 -> dot N v z = 0 -> (forall n, (n < N)%nat -> 0 <= p n + v n) ->
   - dot N v (fun n => ln (p n)) - Sum N (fun n => v n * v n / p n) <= divergence N p (softmax N z).
 Proof.
   intros N p v z Hp Hfull Hv Hz Hq.
-  assert (Hlaw : law N (fun n => p n + v n)).
+  assert (Hlaw : distribution N (fun n => p n + v n)).
   { split; [assumption |]. destruct Hp as [_ Ht]. rewrite Sum_plus, Ht, Hv. ring. }
   eapply Rle_trans; [| apply (divergence_duality N p _ z Hp Hlaw)].
   rewrite (Sum_ext N (fun n => (p n + v n - p n) * z n) (fun n => v n * z n)) by (intros; ring).
@@ -209,12 +209,12 @@ Qed.
 
 Lemma hadamard_context_floor : forall t, (t < 7)%nat ->
   dot 8 (rest t) (rest t) * (303 / 100000000) <=
-  divergence 8 (hadamard_law t) (softmax 8 (fun n => Sum 1 (fun i => E t i * W i n))).
+  divergence 8 (hadamard_distribution t) (softmax 8 (fun n => Sum 1 (fun i => E t i * W i n))).
 Proof.
   intros t Ht.
-  assert (H := chi_square_floor 8 (hadamard_law t) (fun n => - (1 / 1640) * rest t n)
-    (fun n => Sum 1 (fun i => E t i * W i n)) (hadamard_law_is_law t Ht)).
-  assert (P : forall n, 0 < hadamard_law t n) by (intro n; pose proof (hadamard_law_values t n); lra).
+  assert (H := chi_square_floor 8 (hadamard_distribution t) (fun n => - (1 / 1640) * rest t n)
+    (fun n => Sum 1 (fun i => E t i * W i n)) (hadamard_distribution_is_distribution t Ht)).
+  assert (P : forall n, 0 < hadamard_distribution t n) by (intro n; pose proof (hadamard_distribution_values t n); lra).
   specialize (H (fun n _ => P n)). rewrite Sum_scale, rest_total in H by assumption.
   specialize (H ltac:(ring)).
   assert (Hz : dot 8 (fun n => - (1 / 1640) * rest t n) (fun n => Sum 1 (fun i => E t i * W i n)) = 0).
@@ -225,7 +225,7 @@ Proof.
     rewrite rest_orthogonal. ring. }
   specialize (H Hz). eapply Rle_trans; [| apply H].
   - clear H Hz.
-    assert (A : dot 8 (fun n => - (1 / 1640) * rest t n) (fun n => ln (hadamard_law t n)) =
+    assert (A : dot 8 (fun n => - (1 / 1640) * rest t n) (fun n => ln (hadamard_distribution t n)) =
                 - (1 / 1640) * log_scale * dot 8 (rest t) (rest t)).
     { rewrite <- rest_along_row. unfold dot.
       rewrite (Sum_ext 8 _ (fun n => - (1 / 1640) * log_mean * rest t n +
@@ -233,19 +233,19 @@ Proof.
       2: { intros n _. rewrite hadamard_logarithms. ring. }
       rewrite Sum_plus, !Sum_scale, rest_total by assumption. ring. }
     rewrite A.
-    assert (B : Sum 8 (fun n => - (1 / 1640) * rest t n * (- (1 / 1640) * rest t n) / hadamard_law t n) <=
+    assert (B : Sum 8 (fun n => - (1 / 1640) * rest t n * (- (1 / 1640) * rest t n) / hadamard_distribution t n) <=
                 1 / 1640 * (1 / 1640) * (800 / 99) * dot 8 (rest t) (rest t)).
     { unfold dot. rewrite <- Sum_scale. apply Sum_le. intros n _. specialize (P n).
-      pose proof (hadamard_law_values t n) as V.
-      apply (Rmult_le_reg_r (hadamard_law t n)); [assumption |].
-      replace (- (1 / 1640) * rest t n * (- (1 / 1640) * rest t n) / hadamard_law t n * hadamard_law t n)
+      pose proof (hadamard_distribution_values t n) as V.
+      apply (Rmult_le_reg_r (hadamard_distribution t n)); [assumption |].
+      replace (- (1 / 1640) * rest t n * (- (1 / 1640) * rest t n) / hadamard_distribution t n * hadamard_distribution t n)
         with (1 / 1640 * (1 / 1640) * (rest t n * rest t n)) by (field; lra).
       pose proof (Rle_0_sqr (rest t n)) as Q. unfold Rsqr in Q.
-      assert (rest t n * rest t n * (99 / 800) <= rest t n * rest t n * hadamard_law t n)
+      assert (rest t n * rest t n * (99 / 800) <= rest t n * rest t n * hadamard_distribution t n)
         by (apply Rmult_le_compat_l; lra). lra. }
     pose proof (dot_self_nonnegative 8 (rest t)) as D. pose proof log_scale_value as [L _].
     apply (Rmult_le_compat_r (dot 8 (rest t) (rest t))) in L; [| assumption]. lra.
-  - intros n Hn. pose proof (rest_small t n Hn). pose proof (hadamard_law_values t n). lra.
+  - intros n Hn. pose proof (rest_small t n Hn). pose proof (hadamard_distribution_values t n). lra.
 Qed.
 
 End Encoder.
@@ -253,7 +253,7 @@ End Encoder.
 (** Every encoder of dimension 1 loses more than 2.07e-5 nats. *)
 (* Answers: a reading of (8) of docs/claims/least_squares.md; in another reading slides.weighted-least-squares is
    open. *)
-Theorem hadamard_floor : forall E W, 207 / 10000000 < encoder_divergence 8 1 7 equal_prior hadamard_law E W.
+Theorem hadamard_floor : forall E W, 207 / 10000000 < encoder_divergence 8 1 7 equal_prior hadamard_distribution E W.
 Proof.
   intros E W. pose proof (rest_total_norm W) as H.
   apply Rlt_le_trans with (1 / 7 * (48 * (303 / 100000000))); [lra |].
@@ -308,11 +308,11 @@ Qed.
 (* Answers: a reading of (8) of docs/claims/least_squares.md; in another reading slides.weighted-least-squares is
    open. *)
 Theorem bound_fails_for_weights_of_the_prior : forall greatest least s E W,
-  extremes 7 8 hadamard_law greatest least \/
-  extremes 7 8 (fun t n => equal_prior t * hadamard_law t n) greatest least \/
+  extremes 7 8 hadamard_distribution greatest least \/
+  extremes 7 8 (fun t n => equal_prior t * hadamard_distribution t n) greatest least \/
   extremes 7 8 (fun t _ => equal_prior t) greatest least ->
   0 <= s <= 108 / 10000 ->
-  printed_weighted_bound greatest least s < encoder_divergence 8 1 7 equal_prior hadamard_law E W.
+  printed_weighted_bound greatest least s < encoder_divergence 8 1 7 equal_prior hadamard_distribution E W.
 Proof.
   intros greatest least s E W Hext Hs. pose proof (hadamard_floor E W) as F.
   enough (printed_weighted_bound greatest least s <= 181 / 10000000) by lra.
@@ -320,7 +320,7 @@ Proof.
   assert (B : 0 < least /\ 0 < greatest <= 1 / 7 /\ greatest <= 101 / 99 * least).
   { destruct Hext as [[_ [[t [n [_ [_ G]]]] [t' [n' [_ [_ L]]]]]] |
       [[_ [[t [n [_ [_ G]]]] [t' [n' [_ [_ L]]]]]] | [_ [[t [n [_ [_ G]]]] [t' [n' [_ [_ L]]]]]]]];
-      pose proof (hadamard_law_values t n); pose proof (hadamard_law_values t' n'); lra. }
+      pose proof (hadamard_distribution_values t n); pose proof (hadamard_distribution_values t' n'); lra. }
   destruct B as [B1 [B2 B3]]. apply printed_bound_is_small; try assumption.
   apply (Rmult_le_reg_r least); [assumption |]. unfold Rdiv at 1. rewrite Rmult_assoc, Rinv_l by lra. lra.
 Qed.
@@ -329,18 +329,18 @@ Qed.
 (* Answers: a reading of (8) of docs/claims/least_squares.md; in another reading slides.weighted-least-squares is
    open. *)
 Theorem hadamard_extremes :
-  extremes 7 8 hadamard_law (101 / 800) (99 / 800) /\
-  extremes 7 8 (fun t n => equal_prior t * hadamard_law t n) (101 / 5600) (99 / 5600) /\
+  extremes 7 8 hadamard_distribution (101 / 800) (99 / 800) /\
+  extremes 7 8 (fun t n => equal_prior t * hadamard_distribution t n) (101 / 5600) (99 / 5600) /\
   extremes 7 8 (fun t _ => equal_prior t) (1 / 7) (1 / 7).
 Proof.
-  assert (V0 : hadamard_law 0 0 = 101 / 800) by (unfold hadamard_law, hadamard; simpl; field).
-  assert (V1 : hadamard_law 0 1 = 99 / 800) by (unfold hadamard_law, hadamard; simpl; field).
+  assert (V0 : hadamard_distribution 0 0 = 101 / 800) by (unfold hadamard_distribution, hadamard; simpl; field).
+  assert (V1 : hadamard_distribution 0 1 = 99 / 800) by (unfold hadamard_distribution, hadamard; simpl; field).
   unfold equal_prior. repeat split.
-  1, 2: apply hadamard_law_values.
+  1, 2: apply hadamard_distribution_values.
   - exists 0%nat, 0%nat. repeat split; [lia | lia | assumption].
   - exists 0%nat, 1%nat. repeat split; [lia | lia | assumption].
-  - pose proof (hadamard_law_values t n). lra.
-  - pose proof (hadamard_law_values t n). lra.
+  - pose proof (hadamard_distribution_values t n). lra.
+  - pose proof (hadamard_distribution_values t n). lra.
   - exists 0%nat, 0%nat. repeat split; [lia | lia | rewrite V0; field].
   - exists 0%nat, 1%nat. repeat split; [lia | lia | rewrite V1; field].
   - lra.

@@ -141,13 +141,13 @@ def task_of(name):
 def memory_of_bigrams(name):
     """All bigrams of a few tokens, and weights that hold them."""
     task = enumerated_task(3, 2)
-    if name == "one-hot-laws":
-        task = enumerated_task(3, 2, target="laws")
+    if name == "one-hot-distributions":
+        task = enumerated_task(3, 2, target="distributions")
     cells = all_contexts(6, 2)
     a, b = cells.T
-    if name == "low-rank-laws":  # a distribution for each sum
+    if name == "low-rank-distributions":  # a distribution for each sum
         powers = np.exp(np.outer(a + b, np.arange(6)) / 6)
-        task = array_task(cells, laws=powers / powers.sum(axis=1, keepdims=True), vocabulary=6)
+        task = array_task(cells, distributions=powers / powers.sum(axis=1, keepdims=True), vocabulary=6)
     if name == "affine":  # sums modulo 6
         task = array_task(cells, next_tokens=(a + b) % 6, vocabulary=6, target="labels")
     return task, BY_NAME[name].build(task, Limits()).model

@@ -18,7 +18,7 @@ from verify.provers.proved import Proved
 
 def random_task(
     *,
-    target: str = "laws",
+    target: str = "distributions",
     facts: int = 12,
     tail: int = 5,
     n_ctx: int = 3,
@@ -61,10 +61,10 @@ def memory(task: Task, *, n_heads: int = 8, d_head: int = 2, d_qk: int = 2, beta
         W_U=np.eye(d_model, width),
     )
     wanted = np.zeros((task.n_contexts, d_model))
-    if task.laws is None:
+    if task.distributions is None:
         wanted[np.arange(task.n_contexts), task.labels] = 20.0
     else:
-        wanted[:, :width] = np.log(task.laws)
+        wanted[:, :width] = np.log(task.distributions)
     last, features = hidden(front, task.contexts)
     output = np.linalg.lstsq(features, wanted - last, rcond=None)[0]
     return changed(front, W_O=output.reshape(n_heads, d_head, d_model))
@@ -112,9 +112,11 @@ def truth(network: Model, task: Task, *, bits: int = 300) -> Truth:
     with mpmath.workprec(bits):
         everything = [*task.contexts.tolist(), *task.tail_contexts.tolist()]
         passes = [_forward(network, context) for context in everything]
-        laws = [
-            [mpmath.mpf(float(x)) for x in row] if task.laws is not None else row
-            for row in (task.laws if task.laws is not None else np.eye(task.n_answers)[task.labels].tolist())
+        distributions = [
+            [mpmath.mpf(float(x)) for x in row] if task.distributions is not None else row
+            for row in (
+                task.distributions if task.distributions is not None else np.eye(task.n_answers)[task.labels].tolist()
+            )
         ]
         logits = [z for _, _, z in passes]
         margins = []
@@ -129,7 +131,7 @@ def truth(network: Model, task: Task, *, bits: int = 300) -> Truth:
             features=[features for _, features, _ in passes[: task.n_contexts]],
             last=[last for last, _, _ in passes[: task.n_contexts]],
             logits=logits,
-            divergences=[_divergence(law, z) for law, z in zip(laws, logits, strict=False)],
+            divergences=[_divergence(distribution, z) for distribution, z in zip(distributions, logits, strict=False)],
             margins=margins,
             mean_over_all=total / sum(map(sum, counts)),
         )

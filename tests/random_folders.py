@@ -82,22 +82,28 @@ def write_contexts(rng: Rng, folder: Path) -> str:
     ranked = rng.random() < 0.3
     model = (one_attention if ranked else random_model)(rng, tokens=tokens, length=length, outputs=apart)
     contexts = drawn_contexts(rng, tokens, int(rng.integers(1, length + 1)))
-    is_of_laws = rng.random() < 0.3
+    is_of_distributions = rng.random() < 0.3
     width = apart or tokens
     answers = names(width) if apart and apart != tokens else ()
     labels = labels_near(rng, model, contexts, width)
     counts = Counts.from_rows([{int(a): 3, int((a + 1) % width): int(rng.integers(1, 3))} for a in labels])
     facts = None if len(contexts) < 3 or rng.random() < 0.6 else len(contexts) - 1
-    laws = None
-    if is_of_laws and rng.random() < 0.5:
+    distributions = None
+    if is_of_distributions and rng.random() < 0.5:
         masses = rng.integers(1, 9, (len(contexts), width)) * 2.0
-        laws = masses / masses.sum(1, keepdims=True)
+        distributions = masses / masses.sum(1, keepdims=True)
         facts = None
-    target: Any = "laws" if is_of_laws else "labels"
-    options = {"vocabulary": names(tokens), "answers": answers, "target": target, "facts": facts, "laws": laws}
+    target: Any = "distributions" if is_of_distributions else "labels"
+    options = {
+        "vocabulary": names(tokens),
+        "answers": answers,
+        "target": target,
+        "facts": facts,
+        "distributions": distributions,
+    }
     task = make_task(contexts, counts, **options)
-    asked = random_criterion(rng, task.n_contexts, is_of_laws)
-    stated: dict[str, Any] = {"divergence": is_of_laws}
+    asked = random_criterion(rng, task.n_contexts, is_of_distributions)
+    stated: dict[str, Any] = {"divergence": is_of_distributions}
     if ranked:
         stated |= {name: bool(rng.random() < 0.7) for name in ("rank", "rank_of_heads", "rank_with_skip")}
         stated["witness"] = bool(rng.random() < 0.5)

@@ -9,7 +9,7 @@ SHAPES = (
     BASE,
     replace(BASE, heads=0),
     replace(BASE, maps="shared"),
-    replace(BASE, targets="laws", d_model=1),
+    replace(BASE, targets="distributions", d_model=1),
     replace(BASE, protocol="fixed sample"),
 )
 POINTS = [replace(shape, data_seed=seed, seed=seed) for seed in range(2) for shape in SHAPES]

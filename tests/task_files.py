@@ -10,7 +10,7 @@ from constructions.formats.tensor_file import load_tensors
 
 ORDER = (
     *("contexts", "counts_indptr", "counts_indices", "counts_data"),
-    *("tail_contexts", "tail_counts_indptr", "tail_counts_indices", "tail_counts_data", "labels", "laws"),
+    *("tail_contexts", "tail_counts_indptr", "tail_counts_indices", "tail_counts_data", "labels", "distributions"),
 )  # in which the arrays of a task of tokens are hashed
 
 
@@ -21,8 +21,10 @@ def parts(task):
 
 def own(task):
     """The same where labels or distributions are stored, and anything may be put in their place."""
-    laws = {"labels": task.labels.copy()} if task.laws is None else {"laws": task.laws.copy()}
-    return {**parts(task), "origin": "own", **laws}
+    distributions = (
+        {"labels": task.labels.copy()} if task.distributions is None else {"distributions": task.distributions.copy()}
+    )
+    return {**parts(task), "origin": "own", **distributions}
 
 
 def read(path):

@@ -35,8 +35,8 @@ def matrix(name: str, rows: int, columns: int) -> sympy.Matrix:
     return sympy.Matrix(rows, columns, lambda i, j: sympy.Symbol(f"{name}{i}{j}"))
 
 
-def entropy(*law: sympy.Expr) -> sympy.Expr:
-    return -sum(p * sympy.log(p) for p in law)
+def entropy(*distribution: sympy.Expr) -> sympy.Expr:
+    return -sum(p * sympy.log(p) for p in distribution)
 
 
 def zero(expression: sympy.Expr) -> bool:
@@ -65,7 +65,7 @@ def test_a_relation_of_indicators_is_one_of_the_logits(relation: Mapping[tuple[i
     assert sympy.expand(sum(k * sympy.cancel(D[t] * z[t]) for t, k in relation.items())) == 0
 
 
-def test_the_floor_of_xor_is_where_both_laws_become_uniform() -> None:
+def test_the_floor_of_xor_is_where_both_distributions_become_uniform() -> None:
     """(4) at the best mu is (2); it is concave in mu with its maximum there. Page: docs/claims/theorem_1.md"""
     p, mu = sympy.symbols("p mu", positive=True)
     rho = sympy.Rational(1, 4)
@@ -146,20 +146,23 @@ def test_the_leads_on_the_circle_and_on_the_parabola() -> None:
     assert zero(q / (1 - q**3) - (q + q**4 / (1 - q**3)))  # the sum of q^(3k - 2) less its first term
 
 
-def test_what_two_laws_force_on_the_range_of_logits() -> None:
+def test_what_two_distributions_force_on_the_range_of_logits() -> None:
     """4: the identity, the numbers of the example, and the limits of the ratios. Page: docs/claims/logit_range.md"""
     e_1, e_2, w_1, w_2, w_3 = sympy.symbols("e1 e2 w1 w2 w3")
     assert sympy.expand(e_1 * (w_1 - w_3) * e_2 * (w_1 - w_2) - e_1 * (w_1 - w_2) * e_2 * (w_1 - w_3)) == 0
-    r, s = (sympy.log(sympy.Rational(str(law[0] / law[at]))) for law, at in ((FIRST, 1), (SECOND, 2)))
+    r, s = (
+        sympy.log(sympy.Rational(str(distribution[0] / distribution[at])))
+        for distribution, at in ((FIRST, 1), (SECOND, 2))
+    )
     delta = sympy.Rational(1, 1000)
     floor, reached = (r - 2 * delta) * (s - 2 * delta) / (2 * delta), 4 * r * s / delta
     assert (round(floor), round(reached)) == (379, 3046)
-    for law, moves, ratios in (
+    for distribution, moves, ratios in (
         (FIRST[:2], ("0", "-1/2"), ("-1/8", "3/8")),
         (SECOND, ("0", "-1/4", "-1/3"), ("-1/6", "1/12", "1/6")),
     ):
         zeta = [sympy.Rational(move) for move in moves]
-        mean = sum(sympy.Rational(str(p)) * move for p, move in zip(law, zeta, strict=True))
+        mean = sum(sympy.Rational(str(p)) * move for p, move in zip(distribution, zeta, strict=True))
         assert [mean - move for move in zeta] == [sympy.Rational(ratio) for ratio in ratios]
 
 
@@ -230,8 +233,8 @@ def test_the_bounds_by_moments() -> None:
 def test_least_squares_miss_by_the_counterexamples() -> None:
     """Pairs of tokens beside (7), and Hadamard distributions beside (7) and (8). Page: docs/claims/least_squares.md"""
     a, N = sympy.symbols("a N", positive=True)
-    law = [sympy.exp(sign * a) / (2 * sympy.cosh(a)) for sign in (1, -1)]
-    cost = sympy.expand_log(sum(p * sympy.log(2 * p) for p in law), force=True)
+    distribution = [sympy.exp(sign * a) / (2 * sympy.cosh(a)) for sign in (1, -1)]
+    cost = sympy.expand_log(sum(p * sympy.log(2 * p) for p in distribution), force=True)
     shown = a * sympy.tanh(a) - sympy.log(sympy.cosh(a))
     assert zero((cost - shown).rewrite(sympy.exp))
     assert sympy.series(shown, a, 0, 6).removeO() == a**2 / 2 - a**4 / 4
@@ -256,7 +259,7 @@ def test_the_sharpness_that_saturation_needs_is_that_of_the_bound() -> None:
         assert ((1 - rho) * one + rho * J / count).eigenvals() == {1 - rho: count - 1, sympy.Integer(1): 1}
 
 
-def test_the_cost_of_a_move_of_a_law() -> None:
+def test_the_cost_of_a_move_of_a_distribution() -> None:
     """(4): h as an integral, and the terms of psi. Page: docs/claims/sequence_encoder.md"""
     x, r = sympy.symbols("x r", positive=True)
     h = (1 + x) * sympy.log(1 + x) - x
@@ -266,16 +269,16 @@ def test_the_cost_of_a_move_of_a_law() -> None:
     assert zero(term - 1 / ((m + 1) * (m + 2)))
 
 
-def test_an_output_bias_reaches_laws_that_are_out_of_reach_without() -> None:
+def test_an_output_bias_reaches_distributions_that_are_out_of_reach_without() -> None:
     """Proposition 1: the logits b + w x are the logs of the distributions. Page: docs/claims/sequence_encoder.md"""
     ten = sympy.Rational(1, 10)
     bias = (sympy.log(6 * ten), sympy.log(3 * ten**2) / 2, sympy.log(3 * ten**2) / 2)
-    for sign, law in ((1, (6, 3, 1)), (-1, (6, 1, 3))):
+    for sign, distribution in ((1, (6, 3, 1)), (-1, (6, 1, 3))):
         logits = [b + w * sign * sympy.log(3) / 2 for b, w in zip(bias, (0, 1, -1), strict=True)]
-        assert [sympy.simplify(sympy.exp(logit)) for logit in logits] == [p * ten for p in law]
+        assert [sympy.simplify(sympy.exp(logit)) for logit in logits] == [p * ten for p in distribution]
 
 
-def test_the_strength_for_a_law_of_low_entropy() -> None:
+def test_the_strength_for_a_distribution_of_low_entropy() -> None:
     """(N1): leads that are all a leave s to the other tokens. Page: docs/claims/theorem_2.md"""
     a, s, N = sympy.symbols("a s N", positive=True)
     strength = sympy.log((N - 1) * (1 - s) / s) / a

@@ -190,7 +190,8 @@ def kinds_asked(source: str) -> list[str]:
 
 def test_no_code_outside_of_the_tasks_asks_what_kind_of_task_it_has() -> None:
     asking = [
-        "isinstance(task, Task | VectorTask)", "isinstance(given, Task)", "type(task)", "hasattr(task, 'laws')",
+        "isinstance(task, Task | VectorTask)", "isinstance(given, Task)", "type(task)",
+        "hasattr(task, 'distributions')",
         "task.holds == 'tokens'", "task.origin.startswith('rule')", "match task:\n    case PromptTask():\n        1",
     ]  # fmt: skip
     assert [source for source in asking if not kinds_asked(source)] == []

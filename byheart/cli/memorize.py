@@ -32,10 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_size_options(parser)
     parser.add_argument(
         "--target",
-        choices=("laws", "labels"),
+        choices=("distributions", "labels"),
         default=None,
-        help="memorize next-token distributions (laws, the default for texts) or the most frequent next token (labels, "
-        "the default for tables)",
+        help="memorize next-token distributions (the default for texts) or the most frequent next token (labels, the "
+        "default for tables)",
     )
     parser.add_argument(
         "--memory",

@@ -84,8 +84,8 @@ def _task_of(name: str) -> Task:
         return array_task(bigrams + np.array([0, TOKENS]), next_tokens=labels, vocabulary=2 * TOKENS, target="labels")
     if name == "newton":  # a search, whose time grows with the facts
         return enumerated_task(5, 2, seed=SEED)
-    if name.endswith("-laws"):
-        return enumerated_task(TOKENS, 2, target="laws", laws=_of_low_rank())
+    if name.endswith("-distributions"):
+        return enumerated_task(TOKENS, 2, target="distributions", distributions=_of_low_rank())
     return enumerated_task(TOKENS, 2, seed=SEED)
 
 

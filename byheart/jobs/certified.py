@@ -79,7 +79,7 @@ def certified(
             rank=classic and (rests_on_rank or size <= _LARGEST_WITNESS),
             rank_of_heads=two_sided and (classic or is_heads_alone(model)) and size <= _LARGEST_WITNESS,
             rank_with_skip=two_sided and is_dana_network(model) and size <= _LARGEST_WITNESS,
-            divergence=two_sided and task.target == "laws",
+            divergence=two_sided and task.target == "distributions",
             saturation=None if model.reads_tokens else DELTA,
             witness=size <= _LARGEST_WITNESS,
             keep_outputs=size * model.d_vocab_out <= KEPT_LOGITS,

@@ -186,6 +186,6 @@ def _tried(offer: Offer, task: Task, dtype: Precision, ran: Mapping[str, Any] | 
 
 def _information_limit(task: Task, dtype: Precision) -> int:
     """Entries that no model does without: for all labellings by counting, for all distributions by dimension."""
-    if task.laws is not None:
+    if task.distributions is not None:
         return task.n_contexts * (task.n_answers - 1)
     return information_limit(task, STORED[dtype])

@@ -199,7 +199,7 @@ def report_html(figures: Figures, network: Model, task: Task, details: Details |
         >>> task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("<a>", "b"))
         >>> one = np.ones((1, 2, 1))
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=one, W_K=one, W_V=one,
-        ...                   W_O=np.zeros((1, 1, 2)), W_U=np.log(task.laws[::-1]))
+        ...                   W_O=np.zeros((1, 1, 2)), W_U=np.log(task.distributions[::-1]))
         >>> page = report_html(Figures(verdict="PROVED"), network, task)
         >>> "&lt;a&gt;" in page, "<a>" in page
         (True, False)
@@ -233,7 +233,7 @@ def report_html(figures: Figures, network: Model, task: Task, details: Details |
 
 def _headline(figures: Figures, network: Model, task: Task, details: Details) -> str:
     verdict = figures.verdict
-    kind = "next-token distributions" if task.target == "laws" else "most frequent next tokens"
+    kind = "next-token distributions" if task.target == "distributions" else "most frequent next tokens"
     source = f" from <strong>{escaped(details.source)}</strong>" if details.source else ""
     facts = [
         (
@@ -284,11 +284,11 @@ def _memories(figures: Figures) -> str:
     if not tried:
         return ""
     rows = "".join(_memory_row(offer) for offer in tried)
-    limit, laws = figures.information_limit, figures.target == "laws"
+    limit, distributions = figures.information_limit, figures.target == "distributions"
     if limit is not None:
         note = (
             "real numbers, for almost all next-token distributions"
-            if laws
+            if distributions
             else "entries, for all labels of these contexts"
         )
         known = figures.information_per_fact
@@ -482,12 +482,12 @@ def _predicted(network: Model, task: Task, shown: Int64Array) -> list[Predicted]
         shown.tolist(), softmax(enclose_logits(network, task.contexts[shown]).midpoint), strict=True
     ):
         label, indices = int(task.labels[row]), task.counts.row(row)[0]
-        if task.laws is None:
+        if task.distributions is None:
             tokens = np.lexsort((np.arange(len(predicted)), -predicted))[:_SHOWN_TOKENS]
             tokens = tokens if label in tokens else np.append(tokens[:-1], label)
         else:
-            law = task.laws[row]
-            tokens = indices[np.lexsort((indices, -law[indices]))][:_SHOWN_TOKENS]
+            distribution = task.distributions[row]
+            tokens = indices[np.lexsort((indices, -distribution[indices]))][:_SHOWN_TOKENS]
             tokens = tokens if label in tokens else np.append(label, tokens[:-1])
         others = np.ones(len(predicted), dtype=bool)
         others[tokens] = False
@@ -501,7 +501,7 @@ def _predictions(network: Model, task: Task, shown: Int64Array, given: list[Pred
     blocks = "".join(_prediction(task, row, each) for row, each in zip(shown.tolist(), predicted, strict=True))
     note = (
         "The distribution of the next token to be held, above what the weights predict."
-        if task.target == "laws"
+        if task.target == "distributions"
         else "What the weights predict; the most frequent next token, to be held, is marked."
     )
     return f"<p>{note}</p><div class='blocks'>{blocks}</div>"
@@ -509,25 +509,25 @@ def _predictions(network: Model, task: Task, shown: Int64Array, given: list[Pred
 
 def _prediction(task: Task, row: int, predicted: Predicted) -> str:
     context = "".join(_token(task.vocabulary[token]) for token in task.contexts[row].tolist()[-_LONGEST_CONTEXT:])
-    law = None if task.laws is None else task.laws[row] / task.laws[row].sum()
+    distribution = None if task.distributions is None else task.distributions[row] / task.distributions[row].sum()
     indices, counts = task.counts.row(row)
     label = int(task.labels[row])
     lines = []
     for token, probability in zip(predicted.tokens, predicted.probabilities, strict=True):
-        bars = "" if law is None else _bar(law[token], "true")
-        mark = " <span class='mark'>←</span>" if law is None and token == label else ""
+        bars = "" if distribution is None else _bar(distribution[token], "true")
+        mark = " <span class='mark'>←</span>" if distribution is None and token == label else ""
         lines.append(f"{_token(task.answers[token])}{mark}</div><div>{bars}{_bar(probability, 'first')}")
     if predicted.others is not None:
         others = np.ones(task.n_answers, dtype=bool)
         others[predicted.tokens] = False
-        bars = "" if law is None else _bar(float(law[others].sum()), "true")
+        bars = "" if distribution is None else _bar(float(distribution[others].sum()), "true")
         lines.append(f"<i>all others</i></div><div>{bars}{_bar(predicted.others, 'first')}")
     seen = (
         f"seen {_count(int(counts.sum()))} {inflected('time', int(counts.sum()))}, "
         f"followed by {_count(len(indices))} {inflected('token', len(indices))}"
     )
     rows = "".join(f"<div class='token'>{line}</div>" for line in lines)
-    return f"<div class='prediction'><h3>{context}</h3><p>{seen}</p><div class='law'>{rows}</div></div>"
+    return f"<div class='prediction'><h3>{context}</h3><p>{seen}</p><div class='distribution'>{rows}</div></div>"
 
 
 def _bar(probability: float, style: str) -> str:

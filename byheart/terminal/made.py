@@ -71,7 +71,7 @@ def _gained(figures: "Figures", first: "Figures | None") -> str:
 
 
 def _targets(figures: "Figures") -> str:
-    return "exact next-token distributions" if figures.target == "laws" else "labels"
+    return "exact next-token distributions" if figures.target == "distributions" else "labels"
 
 
 def _runs(figures: "Figures") -> str:

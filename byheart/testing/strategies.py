@@ -370,7 +370,7 @@ def tasks(
         d_vocab: Size of the vocabulary, N.
         n_ctx: Tokens in a context, S.
         answers: Number of answers of their own, K; by default the tokens are the answers.
-        target: ``"labels"`` or ``"laws"``.
+        target: ``"labels"`` or ``"distributions"``.
         max_contexts: The largest number of contexts, memorized or not.
         smallest: No mass of a distribution is below this.
 
@@ -396,7 +396,7 @@ def tasks(
         label = st.integers(0, (answers or d_vocab) - 1)
         given = {"next_tokens": np.array([draw(label) for _ in rows], dtype=np.int64)}
     else:
-        given = {"laws": draw(distributions(d_vocab=answers or d_vocab, rows=len(rows), smallest=smallest))}
+        given = {"distributions": draw(distributions(d_vocab=answers or d_vocab, rows=len(rows), smallest=smallest))}
     facts = draw(st.integers(1, len(rows)))
     if answers is not None:
         given["answers"] = tuple(f"answer {i}" for i in range(answers))

@@ -158,7 +158,7 @@ def build_named(
 
     made = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress, two_sided=True)
     found = findings(built[0], made.proved, device=device)
-    drawn = "" if made.task.target == "laws" else ", labels drawn at random"
+    drawn = "" if made.task.target == "distributions" else ", labels drawn at random"
     what = f"{construction.name}{drawn}" + ("" if statement is None else f"; {_of_claim(statement)}")
     made = _made_for(made, what)
     return replace(made, figures=replace(made.figures, findings=found)).save(out, overwrite=overwrite)

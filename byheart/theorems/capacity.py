@@ -102,7 +102,7 @@ def capacity_summary(
             of_task = {
                 **_heads_of_any_width(task),
                 "any_labels": [information_limit(task, STORED["float64"]), most],
-                "any_laws": [kept * (answers - 1), kept * answers - 1 + task.d_vocab + task.n_ctx],
+                "any_distributions": [kept * (answers - 1), kept * answers - 1 + task.d_vocab + task.n_ctx],
             }
     return CapacityFigures(
         **(_sizes_of_rows(task) if isinstance(task, ContextRows) else task.sizes()),
@@ -173,7 +173,7 @@ def _sizes(task: Task | ContextRows, d_model: int | None, d_head: int | None) ->
 
 def _heads_of_any_width(task: Task) -> dict[str, Any]:
     """Return how many heads these labels need, whatever the widths, with contexts that prove it."""
-    if task.target == "laws":
+    if task.target == "distributions":
         return {}
     found = most_forbidden_heads(task.contexts, task.labels)
     shown = found.contexts

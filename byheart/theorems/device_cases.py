@@ -69,7 +69,7 @@ def _skip_connection(replace: Callable[[Model], SkipConnectionHeads]) -> Built:
 def _unembedding(draw: Callable[[int, int], Unembedding]) -> Built:
     count, bigrams = 32, all_contexts(TOKENS, 2)
     drawn, distributions = draw(count, 64), _nearly_certain(len(bigrams), count)
-    task = array_task(bigrams, laws=distributions, vocabulary=TOKENS, answers=count, target="laws")
+    task = array_task(bigrams, distributions=distributions, vocabulary=TOKENS, answers=count, target="distributions")
     model = low_entropy_memory(task, drawn, d_head=8, seed=SEED)
     return _labelled_by_largest(model, bigrams, distributions, f"the likeliest of {count} tokens in 64 dimensions")
 

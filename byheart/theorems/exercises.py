@@ -414,7 +414,7 @@ def _weighted_floor(p: float) -> float:
 
 
 def _least_divergence() -> float:
-    """Return the divergence of the law (.8, .1, .1) from the best prediction with the logits (x, -x, 0)."""
+    """Return the divergence of the distribution (.8, .1, .1) from the best prediction with the logits (x, -x, 0)."""
     # The means of (1, -1, 0) are equal: .7 = (y - 1/y) / (y + 1/y + 1) with y = e^x, or .3 y^2 - .7 y - 1.7 = 0.
     y = (0.7 + math.sqrt(0.49 + 4 * 0.3 * 1.7)) / 0.6
     total = y + 1 / y + 1

@@ -174,9 +174,13 @@ def _or_none(bound: float | None) -> str:
 @findings.register
 def _(built: LowCoherenceMemory, proved: Proved[Answers], *, device: str = "cpu") -> tuple[Finding, ...]:
     unembedding, encoder, task = built.unembedding, built.encoder, built.task
-    assert task.laws is not None
+    assert task.distributions is not None
     judged = lookup_divergence(
-        unembedding.vectors, encoder.encoders, encoder.strengths, tokens=encoder.tokens, distributions=task.laws
+        unembedding.vectors,
+        encoder.encoders,
+        encoder.strengths,
+        tokens=encoder.tokens,
+        distributions=task.distributions,
     )
     least, largest = proved.answers.mean_loss()
     mean = _divergence("KL, mean of all rows", least, largest, total(judged.bound, 0) / task.n_contexts, None)

@@ -117,7 +117,7 @@ def _encoder_figures(network: Model, task: Task, logits: "Enclosure | None", pro
     """Return what no encoder of rank d avoids, between proved bounds, and what these weights have; nats, by the
     prior.
     """
-    if task.laws is None:
+    if task.distributions is None:
         return {}
     lower, upper = network_divergence(network, task, logits=logits, progress=progress)
     reached = upper if upper < math.inf else None
@@ -125,8 +125,12 @@ def _encoder_figures(network: Model, task: Task, logits: "Enclosure | None", pro
         return {"unavoidable_kl": [0.0, 0.0], "encoder_kl": [lower, reached]}  # Proposition 2
     spare = task.n_answers - 1 - network.d_model
     moves = spare * (spare * network.d_model + 1) if spare > 1 else 1
-    cones = min(_COVERED, _COVERED_WORK // (task.laws.size * moves**2)) if task.laws.size <= _COVERED_ENTRIES else 0
+    cones = (
+        min(_COVERED, _COVERED_WORK // (task.distributions.size * moves**2))
+        if task.distributions.size <= _COVERED_ENTRIES
+        else 0
+    )
     at_most = f", {cones} cones of directions at most" if cones else ""
     progress("lower bound", None, f"all encoders of rank {network.d_model}{at_most}")
-    floor = encoder_floor(task.laws, network.d_model, prior=task.prior, cones=cones).lower
+    floor = encoder_floor(task.distributions, network.d_model, prior=task.prior, cones=cones).lower
     return {"unavoidable_kl": [floor, reached], "encoder_kl": [max(lower, floor), reached]}

@@ -12,7 +12,7 @@ from flint import arb
 
 from constructions.errors import InputError, require_at_least
 
-Law = tuple[Fraction, ...]
+Distribution = tuple[Fraction, ...]
 Rows = list[list[arb]]
 
 
@@ -22,7 +22,7 @@ class ApproximatingSequence:
     $c \delta^\alpha \le |\log| \le \delta$.
 
     Args:
-        laws: The limit, one distribution per context.
+        distributions: The limit, one distribution per context.
         encoder: Makes $W$ `[N, d]` and $E$ `[T, d]` for a $\delta$, as balls of the working precision.
         constant: $c$.
         exponent: $\alpha$.
@@ -30,7 +30,7 @@ class ApproximatingSequence:
     Source: Dana, Pydi, Chevaleyre (2024), Definition 2.
     """
 
-    laws: tuple[Law, ...]
+    distributions: tuple[Distribution, ...]
     encoder: Callable[[Fraction], tuple[Rows, Rows]]
     constant: Fraction
     exponent: int
@@ -84,10 +84,10 @@ def certain_token() -> ApproximatingSequence:
     return ApproximatingSequence(((Fraction(1), Fraction(0), Fraction(0)),), encoder, Fraction(1, 4), 1)
 
 
-FIRST: Law = (Fraction(3, 4), Fraction(1, 4), Fraction(0))
+FIRST: Distribution = (Fraction(3, 4), Fraction(1, 4), Fraction(0))
 """The distribution after the first context of `bound_to_diverge`."""
 
-SECOND: Law = (Fraction(2, 5), Fraction(2, 5), Fraction(1, 5))
+SECOND: Distribution = (Fraction(2, 5), Fraction(2, 5), Fraction(1, 5))
 """The distribution after the second one."""
 
 

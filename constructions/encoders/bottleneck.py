@@ -5,7 +5,7 @@ Page: docs/claims/outer_product_memory.md
 
 import numpy as np
 
-from constructions.encoders.truncated_laws import nearly_planar_laws, truncated_laws
+from constructions.encoders.truncated_distributions import nearly_planar_distributions, truncated_distributions
 from constructions.errors import InputError
 from constructions.model.construction import Construction
 from constructions.model.model import Model
@@ -59,7 +59,7 @@ def bottleneck(values: Float64Array, output: Float64Array, unembedding: Float64A
     )
 
 
-def truncated_laws_memory(*, d_vocab: int, d_model: int, seed: int) -> Construction[Task]:
+def truncated_distributions_memory(*, d_vocab: int, d_model: int, seed: int) -> Construction[Task]:
     """One head of width d that holds one distribution for each token, truncated to rank d.
 
     Args:
@@ -73,13 +73,13 @@ def truncated_laws_memory(*, d_vocab: int, d_model: int, seed: int) -> Construct
     Source: slides of Dana (2024), "Almost rank d".
 
     Example:
-        >>> truncated_laws_memory(d_vocab=8, d_model=2, seed=0).summary
+        >>> truncated_distributions_memory(d_vocab=8, d_model=2, seed=0).summary
         '8 distributions over 8 tokens through one head of width 2'
     """
-    laws = nearly_planar_laws(d_vocab, noise=_NOISE, seed=seed)
-    found = truncated_laws(laws, d_model)
+    distributions = nearly_planar_distributions(d_vocab, noise=_NOISE, seed=seed)
+    found = truncated_distributions(distributions, d_model)
     return Construction(
-        enumerated_task(d_vocab, 1, target="laws", laws=laws),
+        enumerated_task(d_vocab, 1, target="distributions", distributions=distributions),
         bottleneck(found.E, np.eye(d_model), found.W),
         f"{d_vocab} distributions over {d_vocab} tokens through one head of width {d_model}",
     )

@@ -10,7 +10,7 @@ from constructions.encoders.sequence_encoder import Progress, best_encoder
 from constructions.errors import InputError
 from constructions.numeric.arrays import Float64Array
 from constructions.tasks.task import Task
-from constructions.unembeddings.unembedding import law_unembedding
+from constructions.unembeddings.unembedding import distribution_unembedding
 
 
 def targets(
@@ -23,7 +23,7 @@ def targets(
     $d < K - 1$ the logits are those of the best encoder of rank d that was found, weighted by the prior of the task.
 
     Args:
-        task: A task with the target ``laws``.
+        task: A task with the target ``distributions``.
         d_model: Embedding dimension d, at least 1.
         seed: Seed of the search for an encoder.
         progress: Called during that search, see `constructions.encoders.sequence_encoder.best_encoder`.
@@ -33,7 +33,7 @@ def targets(
         read by `W_U` and may hold anything.
 
     Raises:
-        InputError: The target of the task is not ``laws``.
+        InputError: The target of the task is not ``distributions``.
 
     Source: Dana, Pydi, Chevaleyre (2024), Lemma 1 and Proposition 2.
 
@@ -41,16 +41,16 @@ def targets(
         >>> from constructions.tasks.task import Counts, make_task
         >>> task = make_task(np.array([[0]]), Counts.from_rows([{0: 3}]), vocabulary=("a", "b"))
         >>> W_U, E = targets(task, 1)
-        >>> W_U.tolist(), bool(np.isclose(E[0, 0], np.log(task.laws[0, 0] / task.laws[0, 1])))
+        >>> W_U.tolist(), bool(np.isclose(E[0, 0], np.log(task.distributions[0, 0] / task.distributions[0, 1])))
         ([[1.0, 0.0]], True)
     """
-    if task.laws is None:
-        raise InputError("target", f"is {task.target!r}", "'laws' for a memory of distributions")
+    if task.distributions is None:
+        raise InputError("target", f"is {task.target!r}", "'distributions' for a memory of distributions")
     if d_model < task.n_answers - 1:
-        found = best_encoder(task.laws, d_model, prior=task.prior, seed=seed, progress=progress)
+        found = best_encoder(task.distributions, d_model, prior=task.prior, seed=seed, progress=progress)
         return np.ascontiguousarray(found.W.T), found.E
-    W_U = law_unembedding(d_model, task.n_answers)
-    logarithms = np.log(task.laws)
+    W_U = distribution_unembedding(d_model, task.n_answers)
+    logarithms = np.log(task.distributions)
     if d_model >= task.n_answers:
         return W_U, logarithms - logarithms.mean(axis=1, keepdims=True)
     return W_U, logarithms[:, :-1] - logarithms[:, -1:]

@@ -44,7 +44,7 @@ def exact_factors(d_vocab: int) -> tuple[fmpz_mat, fmpz_mat]:
     )
 
 
-def gap_laws(d_vocab: int, rank: int) -> Float64Array:
+def gap_distributions(d_vocab: int, rank: int) -> Float64Array:
     r"""Distributions that no encoder of rank d reaches: d + 1 of them, each with twice the mass at a token of its own.
 
     The centred logarithms are multiples of $e_t - \mathbf{1}/N$, independent for $t = 1, \dots, d + 1 \le N - 1$.
@@ -62,7 +62,7 @@ def gap_laws(d_vocab: int, rank: int) -> Float64Array:
     Source: Dana, Pydi, Chevaleyre (2024), Proposition 2.
 
     Example:
-        >>> gap_laws(3, 1).tolist()
+        >>> gap_distributions(3, 1).tolist()
         [[2.0, 1.0, 1.0], [1.0, 2.0, 1.0]]
     """
     if not 0 <= rank < d_vocab - 1:

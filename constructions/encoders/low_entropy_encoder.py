@@ -64,28 +64,30 @@ def lookup_encoder(unembedding: Unembedding, distributions: ArrayLike) -> Lookup
         >>> made.tokens.tolist(), made.stream.shape
         ([0, 1], (2, 2))
     """
-    laws = np.asarray(distributions, dtype=np.float64)
+    distributions = np.asarray(distributions, dtype=np.float64)
     count = len(unembedding.vectors)
-    if laws.ndim != 2 or laws.shape[1] != count:
-        raise InputError("distributions", f"has shape {laws.shape}", f"[T, {count}], one entry for each vector")
-    if not (np.isfinite(laws).all() and (laws >= 0).all() and laws.any(axis=1).all()):
+    if distributions.ndim != 2 or distributions.shape[1] != count:
+        raise InputError(
+            "distributions", f"has shape {distributions.shape}", f"[T, {count}], one entry for each vector"
+        )
+    if not (np.isfinite(distributions).all() and (distributions >= 0).all() and distributions.any(axis=1).all()):
         raise InputError("distributions", "has an entry that is negative or not finite, or a row of zeros")
-    require_sums_of_one(laws)
-    tokens = laws.argmax(axis=1)
+    require_sums_of_one(distributions)
+    tokens = distributions.argmax(axis=1)
     encoders = unembedding.encoders[tokens]
     products = encoders.astype(np.float64) @ unembedding.vectors.astype(np.float64).T
-    leads = products[np.arange(len(laws)), tokens][:, np.newaxis] - products
+    leads = products[np.arange(len(distributions)), tokens][:, np.newaxis] - products
     others = np.arange(count) != tokens[:, np.newaxis]
     least, largest = np.where(others, leads, np.inf).min(axis=1), np.where(others, leads, -np.inf).max(axis=1)
-    strengths = strength(missing_mass(laws, tokens), least=least, kappa=largest / least, d_vocab=count)
+    strengths = strength(missing_mass(distributions, tokens), least=least, kappa=largest / least, d_vocab=count)
     return LookupEncoder(tokens, encoders, strengths)
 
 
-def missing_mass(laws: Float64Array, tokens: Int64Array) -> Float64Array:
+def missing_mass(distributions: Float64Array, tokens: Int64Array) -> Float64Array:
     r"""$\varepsilon_t = 1 - p_t(g(t))$, summed from the masses of the other tokens, so that small ones are not lost.
 
     Args:
-        laws: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its sum.
+        distributions: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its sum.
         tokens: g(t), `[T]`.
 
     Returns:
@@ -95,8 +97,8 @@ def missing_mass(laws: Float64Array, tokens: Int64Array) -> Float64Array:
         >>> missing_mass(np.array([[1.0, 1e-30, 1e-30]]), np.array([0])).tolist()
         [2e-30]
     """
-    others = np.where(np.arange(laws.shape[1]) == tokens[:, np.newaxis], 0.0, laws).sum(axis=1)
-    return np.minimum(others / laws.sum(axis=1), 1.0)
+    others = np.where(np.arange(distributions.shape[1]) == tokens[:, np.newaxis], 0.0, distributions).sum(axis=1)
+    return np.minimum(others / distributions.sum(axis=1), 1.0)
 
 
 def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, d_vocab: int) -> Float64Array:

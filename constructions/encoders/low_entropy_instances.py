@@ -15,8 +15,8 @@ from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.unembeddings.coherence import Unembedding
 from constructions.unembeddings.unembedding import best
 
-LAWS = ("certain", "certain of another", "two masses", "one rival", "tied", "uniform", "generic")
-"""The kinds of distributions that `random_laws` draws from."""
+DISTRIBUTIONS = ("certain", "certain of another", "two masses", "one rival", "tied", "uniform", "generic")
+"""The kinds of distributions that `random_distributions` draws from."""
 
 _LEAST_LEAD = 1e-3
 _FAR = 0.49  # from the identity, entry by entry
@@ -34,7 +34,7 @@ class LowEntropyInstance:
         encoders: $\sqrt c \, e_t$, one for each context, `[T, d]`; likewise.
         scale: c.
         tokens: g(t), `[T]`.
-        laws: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its exact sum.
+        distributions: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its exact sum.
         prior: Positive weights of the contexts, `[T]`.
     """
 
@@ -42,7 +42,7 @@ class LowEntropyInstance:
     encoders: NDArray[Any]
     scale: float
     tokens: Int64Array
-    laws: Float64Array
+    distributions: Float64Array
     prior: Float64Array
 
     def float_leads(self) -> Float64Array:
@@ -51,7 +51,7 @@ class LowEntropyInstance:
         return products[np.arange(len(products)), self.tokens][:, np.newaxis] - products
 
 
-def random_laws(generator: np.random.Generator, tokens: Int64Array, leads: Float64Array) -> Float64Array:
+def random_distributions(generator: np.random.Generator, tokens: Int64Array, leads: Float64Array) -> Float64Array:
     r"""Distributions of all kinds around given tokens, with masses down to $10^{-30}$.
 
     Args:
@@ -63,34 +63,36 @@ def random_laws(generator: np.random.Generator, tokens: Int64Array, leads: Float
         Positive weights, `[T, N]`.
 
     Example:
-        >>> laws = random_laws(np.random.default_rng(0), np.array([0, 1, 2]), np.zeros((3, 4)))
-        >>> laws.shape, bool((laws > 0).all())
+        >>> distributions = random_distributions(np.random.default_rng(0), np.array([0, 1, 2]), np.zeros((3, 4)))
+        >>> distributions.shape, bool((distributions > 0).all())
         ((3, 4), True)
     """
     d_vocab = leads.shape[1]
-    laws = np.empty(leads.shape)
+    distributions = np.empty(leads.shape)
     for row, token in enumerate(tokens):
-        kind = LAWS[generator.integers(len(LAWS))]
-        law = generator.exponential(size=d_vocab) + 1e-9
+        kind = DISTRIBUTIONS[generator.integers(len(DISTRIBUTIONS))]
+        distribution = generator.exponential(size=d_vocab) + 1e-9
         if kind == "certain" or kind == "certain of another":
-            law *= 10.0 ** -generator.integers(1, 30, d_vocab)
-            law[token if kind == "certain" else generator.integers(d_vocab)] = 1.0
+            distribution *= 10.0 ** -generator.integers(1, 30, d_vocab)
+            distribution[token if kind == "certain" else generator.integers(d_vocab)] = 1.0
         elif kind == "two masses":
-            law[:] = 10.0 ** -generator.integers(0, 30)
-            law[token] = 1.0
+            distribution[:] = 10.0 ** -generator.integers(0, 30)
+            distribution[token] = 1.0
         elif kind == "one rival":
-            law[:] = 1e-30
-            law[token] = 1.0
-            law[leads[row].argmax()] = 10.0 ** -generator.uniform(0, 12)
+            distribution[:] = 1e-30
+            distribution[token] = 1.0
+            distribution[leads[row].argmax()] = 10.0 ** -generator.uniform(0, 12)
         elif kind == "tied":
-            law = generator.integers(1, 3, d_vocab).astype(np.float64)
+            distribution = generator.integers(1, 3, d_vocab).astype(np.float64)
         elif kind == "uniform":
-            law[:] = 1.0
-        laws[row] = law
-    return laws
+            distribution[:] = 1.0
+        distributions[row] = distribution
+    return distributions
 
 
-def with_random_laws(found: Unembedding, n_contexts: int, generator: np.random.Generator) -> LowEntropyInstance:
+def with_random_distributions(
+    found: Unembedding, n_contexts: int, generator: np.random.Generator
+) -> LowEntropyInstance:
     """Vectors of a family with proved margins, random tokens, and random distributions.
 
     Args:
@@ -102,7 +104,7 @@ def with_random_laws(found: Unembedding, n_contexts: int, generator: np.random.G
         The instance, of scale 1.
 
     Example:
-        >>> with_random_laws(best(6, 4), 3, np.random.default_rng(0)).laws.shape
+        >>> with_random_distributions(best(6, 4), 3, np.random.default_rng(0)).distributions.shape
         (3, 6)
     """
     tokens = generator.integers(0, len(found.vectors), n_contexts)
@@ -128,7 +130,7 @@ def random_instance(seed: int) -> LowEntropyInstance:
     if seed % 2 == 0:
         d_model = int(generator.integers(1, 17))
         most = d_model + 1 if d_model < 4 else min(24, d_model + 4)
-        return with_random_laws(best(int(generator.integers(2, most + 1)), d_model), 6, generator)
+        return with_random_distributions(best(int(generator.integers(2, most + 1)), d_model), 6, generator)
     while True:
         count, d_model = int(generator.integers(2, 13)), int(generator.integers(1, 13))
         vectors = generator.normal(size=(count, d_model)) + 2.0 * np.eye(count, d_model)
@@ -190,21 +192,23 @@ def uniform_noise(found: Unembedding, tokens: Int64Array, missing: float) -> Low
         InputError: $\varepsilon$ out of range.
 
     Example:
-        >>> uniform_noise(best(3, 2), np.array([2]), 0.5).laws.tolist()
+        >>> uniform_noise(best(3, 2), np.array([2]), 0.5).distributions.tolist()
         [[0.25, 0.25, 0.5]]
     """
     if not 0.0 < missing < 1.0:
         raise InputError("missing", f"= {missing}", "a probability strictly between 0 and 1")
-    laws = np.full((len(tokens), len(found.vectors)), missing / (len(found.vectors) - 1))
-    laws[np.arange(len(tokens)), tokens] = 1.0 - missing
-    return LowEntropyInstance(found.vectors, found.encoders[tokens], 1.0, tokens, laws, np.ones(len(tokens)))
+    distributions = np.full((len(tokens), len(found.vectors)), missing / (len(found.vectors) - 1))
+    distributions[np.arange(len(tokens)), tokens] = 1.0 - missing
+    return LowEntropyInstance(found.vectors, found.encoders[tokens], 1.0, tokens, distributions, np.ones(len(tokens)))
 
 
-def two_laws() -> LowEntropyInstance:
+def two_distributions() -> LowEntropyInstance:
     r"""Return the distributions (1/2, 1/2, 0) and (3/5, 1/5, 1/5) of weights 2/5 and 3/5, and W = I: g is the mode."""
     found = best(3, 3)
-    laws = np.array([[1.0, 1.0, 0.0], [3.0, 1.0, 1.0]])
-    return LowEntropyInstance(found.vectors, found.encoders[[0, 0]], 1.0, np.array([0, 0]), laws, np.array([2.0, 3.0]))
+    distributions = np.array([[1.0, 1.0, 0.0], [3.0, 1.0, 1.0]])
+    return LowEntropyInstance(
+        found.vectors, found.encoders[[0, 0]], 1.0, np.array([0, 0]), distributions, np.array([2.0, 3.0])
+    )
 
 
 def mistaken_token(d_vocab: int) -> LowEntropyInstance:
@@ -218,10 +222,12 @@ def mistaken_token(d_vocab: int) -> LowEntropyInstance:
         d_vocab: N, at least 3.
     """
     found = best(d_vocab, d_vocab)
-    laws = np.zeros((2, d_vocab))
-    laws[0, 1:3] = 1.0, 4.4373e-10
-    laws[1] = 1.0
-    return LowEntropyInstance(found.vectors, found.encoders[[0, 0]], 1.0, np.array([0, 0]), laws, np.array([1.0, 1.0]))
+    distributions = np.zeros((2, d_vocab))
+    distributions[0, 1:3] = 1.0, 4.4373e-10
+    distributions[1] = 1.0
+    return LowEntropyInstance(
+        found.vectors, found.encoders[[0, 0]], 1.0, np.array([0, 0]), distributions, np.array([1.0, 1.0])
+    )
 
 
 def _instance(
@@ -233,5 +239,5 @@ def _instance(
 ) -> LowEntropyInstance:
     prior = generator.integers(1, 10, len(tokens)).astype(np.float64)
     blank = LowEntropyInstance(vectors, encoders, scale, tokens, np.ones((len(tokens), len(vectors))), prior)
-    laws = random_laws(generator, tokens, blank.float_leads())
-    return LowEntropyInstance(vectors, encoders, scale, tokens, laws, prior)
+    distributions = random_distributions(generator, tokens, blank.float_leads())
+    return LowEntropyInstance(vectors, encoders, scale, tokens, distributions, prior)

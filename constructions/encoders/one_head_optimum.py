@@ -100,7 +100,7 @@ def line_contexts() -> Int64Array:
     return np.array([[0, 0], [1, 0], [2, 0]])
 
 
-def line_optimum(laws: ArrayLike) -> Model:
+def line_optimum(distributions: ArrayLike) -> Model:
     r"""One head of width 1 whose logits on `line_contexts` are the best three points on a line, found numerically.
 
     The stream is $(1, \sigma_n)$ after the context $(n, 0)$ and the unembedding has the rows $z_a$ and $z_c - z_a$, so
@@ -108,7 +108,7 @@ def line_optimum(laws: ArrayLike) -> Model:
     second coordinate.
 
     Args:
-        laws: The distributions after the three contexts, `[3, N]`, positive.
+        distributions: The distributions after the three contexts, `[3, N]`, positive.
 
     Returns:
         The network: $d = 2$, $d_h = 1$, one head, three tokens in, N out.
@@ -124,9 +124,9 @@ def line_optimum(laws: ArrayLike) -> Model:
         >>> np.linalg.matrix_rank(z[1:] - z[0])
         np.int64(1)
     """
-    table = np.asarray(laws, dtype=np.float64)
+    table = np.asarray(distributions, dtype=np.float64)
     if table.ndim != 2 or len(table) != 3 or not (table > 0).all():
-        raise InputError("laws", f"has the shape {table.shape}", "three rows of positive numbers")
+        raise InputError("distributions", f"has the shape {table.shape}", "three rows of positive numbers")
     table = table / table.sum(axis=1, keepdims=True)
     best = min((_best_line(table, middle) for middle in range(3)), key=lambda found: found[0])
     _, start, end, places = best
@@ -142,14 +142,14 @@ def line_optimum(laws: ArrayLike) -> Model:
     )
 
 
-def _best_line(laws: Float64Array, middle: int) -> tuple[float, Float64Array, Float64Array, Float64Array]:
+def _best_line(distributions: Float64Array, middle: int) -> tuple[float, Float64Array, Float64Array, Float64Array]:
     """Return the mean divergence, the two outer points, and the places of the three contexts, with one of them
     between.
     """
     import scipy.optimize
 
     ends = [t for t in range(3) if t != middle]
-    size = laws.shape[1]
+    size = distributions.shape[1]
 
     def placed(free: Float64Array) -> tuple[Float64Array, Float64Array]:
         places = np.empty(3)
@@ -162,9 +162,9 @@ def _best_line(laws: Float64Array, middle: int) -> tuple[float, Float64Array, Fl
         z = start + places[:, None] * (end - start)
         z = z - z.max(axis=1, keepdims=True)
         predicted = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
-        return float((laws * (np.log(laws) - predicted)).sum()) / 3.0
+        return float((distributions * (np.log(distributions) - predicted)).sum()) / 3.0
 
-    free = np.append(np.log(laws[ends]).ravel(), 0.0)
+    free = np.append(np.log(distributions[ends]).ravel(), 0.0)
     for _ in range(4):  # differences lose digits: started again, the search gets on
         free = scipy.optimize.minimize(loss, free, method="BFGS", options={"gtol": 1e-9}).x
     places, (start, end) = placed(free)

@@ -15,13 +15,13 @@ class BiasedEncoder:
     distributions are compared exactly.
 
     Args:
-        laws: The distributions that it has, exactly.
+        distributions: The distributions that it has, exactly.
         bias: $B_j$.
         W: $w_j$, integers.
         stream: $X_t$.
     """
 
-    laws: tuple[tuple[Fraction, ...], ...]
+    distributions: tuple[tuple[Fraction, ...], ...]
     bias: tuple[Fraction, ...]
     W: tuple[int, ...]
     stream: tuple[Fraction, ...]
@@ -38,12 +38,12 @@ def biased_encoder() -> BiasedEncoder:
 
     Example:
         >>> found = biased_encoder()
-        >>> found.squares() == tuple(tuple(mass**2 for mass in law) for law in found.laws)
+        >>> found.squares() == tuple(tuple(mass**2 for mass in distribution) for distribution in found.distributions)
         True
     """
     tenth = Fraction(1, 10)
     return BiasedEncoder(
-        laws=((6 * tenth, 3 * tenth, tenth), (6 * tenth, tenth, 3 * tenth)),
+        distributions=((6 * tenth, 3 * tenth, tenth), (6 * tenth, tenth, 3 * tenth)),
         bias=(Fraction(36, 100), Fraction(3, 100), Fraction(3, 100)),
         W=(0, 1, -1),
         stream=(Fraction(3), Fraction(1, 3)),

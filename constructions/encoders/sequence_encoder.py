@@ -51,7 +51,7 @@ class _Point(NamedTuple):
 
 
 def best_encoder(
-    laws: Float64Array,
+    distributions: Float64Array,
     d_model: int,
     *,
     prior: Float64Array | None = None,
@@ -72,8 +72,8 @@ def best_encoder(
     convex: what is found is an upper bound of the infimum, and different starts may end in different minima.
 
     Args:
-        laws: Weights that are at least 0, `[T, N]`; the distribution of a row is the row divided by its sum. With zeros
-            there may be no minimum, and the logits grow as long as the search goes on.
+        distributions: Weights that are at least 0, `[T, N]`; the distribution of a row is the row divided by its sum.
+            With zeros there may be no minimum, and the logits grow as long as the search goes on.
         d_model: The rank d, at least 0.
         prior: Weight of each context, at least 0, `[T]`; divided by their sum. Equal weights by default. Contexts of
             weight 0 are encoded as 0.
@@ -91,19 +91,23 @@ def best_encoder(
     Source: Dana, Pydi, Chevaleyre (2024), Definition 1, Lemma 1, Proposition 2.
 
     Example:
-        >>> laws = np.array([[0.6, 0.3, 0.1], [0.6, 0.1, 0.3]])
-        >>> found = best_encoder(laws, 1)
+        >>> distributions = np.array([[0.6, 0.3, 0.1], [0.6, 0.1, 0.3]])
+        >>> found = best_encoder(distributions, 1)
         >>> round(found.divergence, 6), found.W.shape, found.E.shape  # 0.3 log 1.5 + 0.1 log 0.5
         (0.052325, (3, 1), (2, 1))
-        >>> best_encoder(laws, 2).starts
+        >>> best_encoder(distributions, 2).starts
         0
     """
-    given = _Given.of(laws, prior, d_model)
+    given = _Given.of(distributions, prior, d_model)
     exact = given.exact()
     if exact is not None:
         return exact
     require_at_least(1, starts=starts, iterations=iterations)
-    count = _affordable(len(given.laws), given.laws.shape[1], d_model, iterations) if starts is None else starts
+    count = (
+        _affordable(len(given.distributions), given.distributions.shape[1], d_model, iterations)
+        if starts is None
+        else starts
+    )
     finals = math.ceil(count / _FINALISTS)
     total = count + finals + 1
     search = _Search(given)
@@ -124,25 +128,33 @@ def best_encoder(
 class _Given:
     """The distributions of the contexts of positive weight, with their logarithms; the others wait for their zeros."""
 
-    laws: Float64Array
+    distributions: Float64Array
     logarithms: Float64Array  # centred
     prior: Float64Array
     rank: int
     present: BoolArray
 
     @classmethod
-    def of(cls, laws: Float64Array, prior: Float64Array | None, d_model: int) -> "_Given":
-        laws = np.asarray(laws, dtype=np.float64)
-        if laws.ndim != 2 or 0 in laws.shape:
-            raise InputError("laws", f"has shape {laws.shape}", "[T, N] with at least one context and one token")
-        if not (np.isfinite(laws).all() and laws.min() >= 0.0 and laws.any(axis=1).all()):
-            raise InputError("laws", "has a negative or non-finite entry, or a row of zeros", "rows of distributions")
-        weights = np.ones(len(laws)) if prior is None else np.asarray(prior, dtype=np.float64)
-        if weights.shape != (len(laws),) or not (np.isfinite(weights).all() and weights.min() >= 0.0 < weights.max()):
-            raise InputError("prior", f"has shape {weights.shape}", f"{len(laws)} weights of at least 0, not all 0")
+    def of(cls, distributions: Float64Array, prior: Float64Array | None, d_model: int) -> "_Given":
+        distributions = np.asarray(distributions, dtype=np.float64)
+        if distributions.ndim != 2 or 0 in distributions.shape:
+            raise InputError(
+                "distributions", f"has shape {distributions.shape}", "[T, N] with at least one context and one token"
+            )
+        if not (np.isfinite(distributions).all() and distributions.min() >= 0.0 and distributions.any(axis=1).all()):
+            raise InputError(
+                "distributions", "has a negative or non-finite entry, or a row of zeros", "rows of distributions"
+            )
+        weights = np.ones(len(distributions)) if prior is None else np.asarray(prior, dtype=np.float64)
+        if weights.shape != (len(distributions),) or not (
+            np.isfinite(weights).all() and weights.min() >= 0.0 < weights.max()
+        ):
+            raise InputError(
+                "prior", f"has shape {weights.shape}", f"{len(distributions)} weights of at least 0, not all 0"
+            )
         require_at_least(0, d_model=d_model)
         present = weights > 0.0
-        masses = laws[present] / laws[present].max(axis=1, keepdims=True)  # a sum could overflow
+        masses = distributions[present] / distributions[present].max(axis=1, keepdims=True)  # a sum could overflow
         masses /= masses.sum(axis=1, keepdims=True)
         shares = weights[present] / weights.max()
         return cls(masses, _centred_logarithms(masses), shares / shares.sum(), d_model, present)
@@ -151,9 +163,9 @@ class _Given:
         """Return the encoder whose logits are the logarithms, if there is one of this rank; of rank 0 there is
         but one.
         """
-        d_vocab = self.laws.shape[1]
+        d_vocab = self.distributions.shape[1]
         if self.rank >= d_vocab - 1:
-            W, E = np.eye(d_vocab, self.rank), np.zeros((len(self.laws), self.rank))
+            W, E = np.eye(d_vocab, self.rank), np.zeros((len(self.distributions), self.rank))
             E[:, : d_vocab - 1] = self.logarithms[:, :-1] - self.logarithms[:, -1:]
         else:
             W, E = self.truncated(self.logarithms)
@@ -178,23 +190,23 @@ class _Given:
         yield self.truncated(self.logarithms)
         rng = np.random.default_rng(seed)
         for _ in range(1, count):
-            W = rng.standard_normal((self.laws.shape[1], self.rank))
+            W = rng.standard_normal((self.distributions.shape[1], self.rank))
             W -= W.mean(axis=0)
             yield W, np.linalg.lstsq(W, self.logarithms.T, rcond=None)[0].T
 
     def truncated(self, logits: Float64Array) -> tuple[Float64Array, Float64Array]:
         """Return the factors of the best approximation of this rank, each context weighted by the root of its prior."""
         _, _, right = np.linalg.svd(np.sqrt(self.prior)[:, None] * logits, full_matrices=False)
-        W = np.zeros((self.laws.shape[1], self.rank))
+        W = np.zeros((self.distributions.shape[1], self.rank))
         W[:, : len(right)] = right[: self.rank].T
         return W, logits @ W
 
     def loss(self, logits: Float64Array) -> float:
         """Return the mean divergence, from the differences of the logarithms, so that it is small where these are."""
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        gap = np.log(self.laws, where=self.laws > 0, out=np.zeros_like(self.laws)) - logits
+        gap = np.log(self.distributions, where=self.distributions > 0, out=np.zeros_like(self.distributions)) - logits
         gap += logits.max(axis=1, keepdims=True) + np.log(powers.sum(axis=1, keepdims=True))
-        return max(0.0, float(self.prior @ (self.laws * gap).sum(axis=1)))
+        return max(0.0, float(self.prior @ (self.distributions * gap).sum(axis=1)))
 
 
 class _Search:
@@ -202,10 +214,10 @@ class _Search:
 
     def __init__(self, given: _Given) -> None:
         self.given = given
-        self.shape = (given.laws.shape[1], given.rank)
+        self.shape = (given.distributions.shape[1], given.rank)
         # E_t is moved in a unit that gives every context about the same curvature.
         self.units = 1.0 / np.sqrt(np.maximum(given.prior * len(given.prior), 1e-6))[:, None]
-        self.entropy = -given.loss(np.zeros_like(given.laws)) + np.log(given.laws.shape[1])
+        self.entropy = -given.loss(np.zeros_like(given.distributions)) + np.log(given.distributions.shape[1])
         W, E = given.truncated(given.logarithms)
         self.best = _Point(given.loss(E @ W.T), W, E)
 
@@ -233,16 +245,16 @@ class _Search:
 
     def objective(self, point: Float64Array) -> tuple[float, Float64Array]:
         """Return the mean cross-entropy and its gradient."""
-        laws, prior = self.given.laws, self.given.prior
+        distributions, prior = self.given.distributions, self.given.prior
         W, E = self.parts(point)
         logits = E @ W.T
         logits -= logits.max(axis=1, keepdims=True)
-        crossed = np.einsum("tn,tn->t", laws, logits)
+        crossed = np.einsum("tn,tn->t", distributions, logits)
         powers = np.exp(logits, out=logits)
         sums = powers.sum(axis=1)
         value = float(prior @ (np.log(sums) - crossed))
         powers *= (prior / sums)[:, None]
-        powers -= prior[:, None] * laws
+        powers -= prior[:, None] * distributions
         gradient = [(powers.T @ E).ravel(), ((powers @ W) * self.units).ravel()]
         return value, np.concatenate(gradient)
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from constructions.encoders.approximating_sequences import FIRST, SECOND, Law, within_range
+from constructions.encoders.approximating_sequences import FIRST, SECOND, Distribution, within_range
 from constructions.errors import require_at_least
 from constructions.heads_of_theorem_1.left_out import PartialMemory, hold_exactly
 from constructions.model.construction import Construction
@@ -64,11 +64,11 @@ def bounded_transformer(largest: Fraction, *, occurrences: int) -> PartialMemory
     )
 
 
-def laws_of_contexts() -> list[Law]:
+def distributions_of_contexts() -> list[Distribution]:
     """Return the distribution after each of the nine contexts, in the order of `ordered_contexts`.
 
     Example:
-        >>> laws_of_contexts()[-1] == FIRST
+        >>> distributions_of_contexts()[-1] == FIRST
         True
     """
     return [(FIRST, SECOND)[int(row.sum()) % 2] for row in ordered_contexts()]
@@ -105,10 +105,18 @@ def bounded_range_memory(*, largest_range: int, occurrences: int) -> Constructio
     weights, embeddings = (np.array(part, dtype=float) for part in within_range(Fraction(largest_range)))
     logits = np.outer(embeddings[held.contexts.sum(axis=1) % 2], weights)
     powers = np.exp(logits)
-    laws = powers / powers.sum(axis=1, keepdims=True)
-    rows = [{int(law.argmax()): int(count)} for law, count in zip(laws, held.occurrences, strict=True)]
+    distributions = powers / powers.sum(axis=1, keepdims=True)
+    rows = [
+        {int(distribution.argmax()): int(count)}
+        for distribution, count in zip(distributions, held.occurrences, strict=True)
+    ]
     task = make_task(
-        held.contexts, Counts.from_rows(rows), vocabulary=("0", "1", "2"), facts=held.kept, laws=laws, target="laws"
+        held.contexts,
+        Counts.from_rows(rows),
+        vocabulary=("0", "1", "2"),
+        facts=held.kept,
+        distributions=distributions,
+        target="distributions",
     )
     summary = (
         f"{held.kept} of {len(held.contexts)} contexts held, those of probability {Fraction(1, 2 * occurrences + 1)} "

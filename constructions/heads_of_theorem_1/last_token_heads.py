@@ -92,7 +92,7 @@ def last_token_heads_memory(
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
-        >>> found = last_token_heads_memory(enumerated_task(4, 3, target="laws"))
+        >>> found = last_token_heads_memory(enumerated_task(4, 3, target="distributions"))
         >>> found.summary
         '64 contexts by 81 heads of dimension 1 for 4 last tokens, d = 7, 2345 parameters'
         >>> np.bincount(found.owner + 1).tolist()
@@ -102,7 +102,7 @@ def last_token_heads_memory(
     if task.n_ctx < 2:
         raise HypothesisError(_CLAIM, "contexts of two tokens or more", f"they have {task.n_ctx}")
     d_model, d_head = _dimensions(task, d_head)
-    find = distribution_memory.targets if task.target == "laws" else association_memory.targets
+    find = distribution_memory.targets if task.target == "distributions" else association_memory.targets
     W_U, targets = find(task, d_model, seed=seed)
     W_E = np.eye(task.d_vocab, d_model)
     W_pos = np.eye(task.n_ctx, d_model, task.d_vocab) / 2
@@ -142,7 +142,7 @@ def last_token_heads_memory(
 def _dimensions(task: Task, d_head: int | None) -> tuple[int, int]:
     """One coordinate for each token and position, and for distributions as many as they need (Proposition 2)."""
     d_model = task.d_vocab + task.n_ctx
-    if task.target == "laws":
+    if task.target == "distributions":
         d_model = max(d_model, task.n_answers - 1)
     d_head = max(1, d_model // 4) if d_head is None else d_head
     if not 1 <= d_head <= d_model:
@@ -163,7 +163,7 @@ def fewest_parameters_by_last_tokens(task: Task) -> int:
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
-        >>> fewest_parameters_by_last_tokens(enumerated_task(4, 3, target="laws"))
+        >>> fewest_parameters_by_last_tokens(enumerated_task(4, 3, target="distributions"))
         1897
     """
     d_model, d_head = _dimensions(task, None)

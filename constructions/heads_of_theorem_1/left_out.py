@@ -21,8 +21,8 @@ from constructions.model.front_end import FrontEnd
 from constructions.model.model import Model
 from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.arrays import all_contexts
-from constructions.tasks.task import Counts, Task, make_task, smoothed_laws
-from constructions.unembeddings.unembedding import law_unembedding
+from constructions.tasks.task import Counts, Task, make_task, smoothed_distributions
+from constructions.unembeddings.unembedding import distribution_unembedding
 
 _PLACE = "Dana et al. (2024), Theorem 1, epsilon > 0"
 _DRAWS = 200
@@ -44,8 +44,8 @@ class PartialMemory:
         stream: The vectors $E_t$ of the encoder on the others, in the coordinates that W_U reads, `[M - T, d]`;
             rational for a rational network.
         occurrences: How often each context occurs: its probability times a common factor, `[M]`.
-        laws: Distributions of the next token after the contexts that are left out, `[M - T, N]`, each divided by its
-            exact sum; `None` for those that the encoder itself predicts, so that it is optimal.
+        distributions: Distributions of the next token after the contexts that are left out, `[M - T, N]`, each divided
+            by its exact sum; `None` for those that the encoder itself predicts, so that it is optimal.
     """
 
     model: Model
@@ -53,7 +53,7 @@ class PartialMemory:
     kept: int
     stream: Float64Array | fmpq_mat
     occurrences: Int64Array
-    laws: Float64Array | None = None
+    distributions: Float64Array | None = None
 
 
 def match_encoder(
@@ -64,7 +64,7 @@ def match_encoder(
     stream: Float64Array,
     unembedding: Float64Array,
     occurrences: Int64Array,
-    laws: Float64Array | None = None,
+    distributions: Float64Array | None = None,
 ) -> PartialMemory:
     r"""Build the transformer of the theorem, in float64: it has the logits $E W$ on the kept contexts.
 
@@ -78,7 +78,7 @@ def match_encoder(
         stream: The encoder's E, `[M, d]`.
         unembedding: The encoder's W, `[d, N]`.
         occurrences: How often each context occurs, `[M]`.
-        laws: Distributions after the contexts that are left out; those of the encoder by default.
+        distributions: Distributions after the contexts that are left out; those of the encoder by default.
 
     Returns:
         The transformer beside the encoder.
@@ -98,7 +98,7 @@ def match_encoder(
         raise HypothesisError(_PLACE, "an invertible change of basis M", "M is singular")
     inverse = np.linalg.inv(change)
     network = front_end.network(heads @ inverse, change @ unembedding)
-    return PartialMemory(network, contexts, kept, stream[kept:] @ inverse, occurrences, laws)
+    return PartialMemory(network, contexts, kept, stream[kept:] @ inverse, occurrences, distributions)
 
 
 def hold_exactly(
@@ -109,7 +109,7 @@ def hold_exactly(
     stream: fmpq_mat,
     unembedding: fmpq_mat,
     occurrences: Int64Array,
-    laws: Float64Array | None = None,
+    distributions: Float64Array | None = None,
 ) -> PartialMemory:
     """Build the same transformer as `match_encoder` in rational numbers: nothing is rounded.
 
@@ -120,7 +120,7 @@ def hold_exactly(
         stream: The encoder's E, `[M, d]`.
         unembedding: The encoder's W, `[d, N]`.
         occurrences: How often each context occurs, `[M]`.
-        laws: Distributions after the contexts that are left out; those of the encoder by default.
+        distributions: Distributions after the contexts that are left out; those of the encoder by default.
 
     Returns:
         The transformer beside the encoder.
@@ -147,7 +147,7 @@ def hold_exactly(
     starts = range(d_model, len(solution), d_head)
     heads = [stacked(solution[start : start + d_head], d_model) * inverse for start in starts]
     network = exact_network(front_end, heads, change * unembedding)
-    return PartialMemory(network, contexts, kept, stacked(rows[kept:], d_model) * inverse, occurrences, laws)
+    return PartialMemory(network, contexts, kept, stacked(rows[kept:], d_model) * inverse, occurrences, distributions)
 
 
 def violating_front_end() -> FrontEnd:
@@ -333,7 +333,10 @@ def modules_instance(*, d_vocab: int, n_ctx: int, d_model: int, kept: int, seed:
             "N", f"= {d_vocab}, d = {d_model}, T = {kept}", f"N >= 2, N - 1 <= d <= N and T = 1 .. {len(contexts) - 1}"
         )
     generator = np.random.default_rng((11, seed))
-    stream, unembedding = 2.0 * generator.standard_normal((len(contexts), d_model)), law_unembedding(d_model, d_vocab)
+    stream, unembedding = (
+        2.0 * generator.standard_normal((len(contexts), d_model)),
+        distribution_unembedding(d_model, d_vocab),
+    )
     sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "n_heads": -(-kept // d_model), "d_head": d_model}
     occurrences = np.where(np.arange(len(contexts)) < kept, 3, 1)
     best = nearest_held(
@@ -416,7 +419,7 @@ def text_instance(task: Task, *, d_model: int, d_head: int) -> PartialMemory:
     tail, too. The encoder has, on the tail, the smoothed empirical distributions.
 
     Args:
-        task: A task with the target ``laws`` and a tail; $T - d$ must be a multiple of `d_head`.
+        task: A task with the target ``distributions`` and a tail; $T - d$ must be a multiple of `d_head`.
         d_model: Embedding dimension, at least $N - 1$ and less than T.
         d_head: Width of a head.
 
@@ -435,8 +438,8 @@ def text_instance(task: Task, *, d_model: int, d_head: int) -> PartialMemory:
             f"a tail and d_model = {d_model} more contexts than a multiple of d_head = {d_head}",
         )
     network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, front_end=random_attention).model
-    laws = smoothed_laws(task.tail_counts, task.n_answers)
-    logarithms = np.log(laws)
+    distributions = smoothed_distributions(task.tail_counts, task.n_answers)
+    logarithms = np.log(distributions)
     centred = logarithms - logarithms.mean(axis=1, keepdims=True)
     # Constants do not matter: the unembedding need not span them.
     reader = network.W_U - network.W_U.mean(axis=1, keepdims=True)
@@ -446,7 +449,7 @@ def text_instance(task: Task, *, d_model: int, d_head: int) -> PartialMemory:
         kept=task.n_contexts,
         stream=np.linalg.lstsq(reader.T, centred.T, rcond=None)[0].T,
         occurrences=np.concatenate([task.counts.totals(), task.tail_counts.totals()]),
-        laws=laws,
+        distributions=distributions,
     )
 
 
@@ -474,15 +477,18 @@ def as_construction(instance: PartialMemory, summary: str) -> Construction[Task]
     if network.is_rational or not isinstance(instance.stream, np.ndarray):
         raise InputError("instance", "has a rational network", "float64 weights")
     predicted = np.concatenate([logits(network, instance.contexts[: instance.kept]), instance.stream @ network.W_U])
-    laws = softmax(predicted)
-    rows = [{int(law.argmax()): int(count)} for law, count in zip(laws, instance.occurrences, strict=True)]
+    distributions = softmax(predicted)
+    rows = [
+        {int(distribution.argmax()): int(count)}
+        for distribution, count in zip(distributions, instance.occurrences, strict=True)
+    ]
     task = make_task(
         instance.contexts,
         Counts.from_rows(rows),
         vocabulary=tuple(map(str, range(network.d_vocab))),
         answers=tuple(map(str, range(network.d_vocab_out))),
         facts=instance.kept,
-        laws=laws,
+        distributions=distributions,
     )
     if (task.contexts != instance.contexts[: instance.kept]).any():
         raise InputError("instance", "keeps other contexts than the most frequent ones, in the order of a task")
@@ -565,16 +571,22 @@ def _drawn(generator: np.random.Generator, *, modules: bool) -> PartialMemory:
     contexts, kept = _independent_first(front_end, contexts, wanted)
     if modules and kept < wanted:
         raise HypothesisError(_PLACE, f"features of rank T = {wanted}", f"{kept}")
-    laws = None
+    distributions = None
     if generator.integers(2):
-        laws = generator.integers(1, 100, (len(contexts) - kept, d_vocab)).astype(np.float64)
+        distributions = generator.integers(1, 100, (len(contexts) - kept, d_vocab)).astype(np.float64)
     stream = as_rationals(generator.integers(-9, 10, (len(contexts), d_model)).tolist())
     reader = as_rationals((generator.integers(-9, 10, (d_model, d_vocab)) * int(generator.choice([1, 8, 64]))).tolist())
     if generator.integers(2):
         _aim(stream, reader, _outputs(front_end, contexts), kept)
     occurrences = np.sort(generator.integers(1, 1000, len(contexts)))[::-1].copy()
     return hold_exactly(
-        front_end, contexts, kept=kept, stream=stream, unembedding=reader, occurrences=occurrences, laws=laws
+        front_end,
+        contexts,
+        kept=kept,
+        stream=stream,
+        unembedding=reader,
+        occurrences=occurrences,
+        distributions=distributions,
     )
 
 

@@ -51,21 +51,22 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
         >>> from constructions.tasks.arrays import enumerated_task
         >>> from constructions.model.attention import logits
         >>> from constructions.unembeddings.axes import simplex
-        >>> laws = np.array([[0.98, 0.01, 0.01], [0.01, 0.98, 0.01], [0.01, 0.01, 0.98]])[[0, 1, 2, 1, 2, 0, 2, 0, 1]]
-        >>> task = enumerated_task(3, 2, target="laws", laws=laws)
+        >>> three = np.array([[0.98, 0.01, 0.01], [0.01, 0.98, 0.01], [0.01, 0.01, 0.98]])
+        >>> distributions = three[[0, 1, 2, 1, 2, 0, 2, 0, 1]]
+        >>> task = enumerated_task(3, 2, target="distributions", distributions=distributions)
         >>> network = low_entropy_memory(task, simplex(3, 2), d_head=1)
         >>> powers = np.exp(logits(network, task.contexts))
-        >>> bool(np.abs(powers / powers.sum(axis=1, keepdims=True) - task.laws).max() < 1e-9)
+        >>> bool(np.abs(powers / powers.sum(axis=1, keepdims=True) - task.distributions).max() < 1e-9)
         True
     """
-    if task.laws is None or task.n_answers != len(unembedding.vectors):
+    if task.distributions is None or task.n_answers != len(unembedding.vectors):
         raise InputError(
             "task",
             f"has the target {task.target!r} over {task.n_answers} tokens",
             f"distributions over {len(unembedding.vectors)}, the rows of the unembedding",
         )
     strengths = strength(
-        missing_mass(task.laws, task.labels),
+        missing_mass(task.distributions, task.labels),
         least=float(unembedding.least),
         kappa=float(unembedding.kappa),
         d_vocab=task.n_answers,
@@ -123,16 +124,20 @@ def noisy_lookup_memory(
     labels = generator.integers(0, d_vocab, contexts)
     others = generator.exponential(size=(contexts, d_vocab)) + 0.1
     others[np.arange(contexts), labels] = 0.0
-    laws = others / others.sum(axis=1, keepdims=True) / noise
-    laws[np.arange(contexts), labels] = 1.0 - 1.0 / noise
-    task = array_task(chosen, laws=laws, vocabulary=d_vocab)
+    distributions = others / others.sum(axis=1, keepdims=True) / noise
+    distributions[np.arange(contexts), labels] = 1.0 - 1.0 / noise
+    task = array_task(chosen, distributions=distributions, vocabulary=d_vocab)
     unembedding = best(d_vocab, d_model)
     network = low_entropy_memory(task, unembedding, d_head=d_head, seed=seed)
     summary = (
         f"{contexts} distributions over {d_vocab} tokens in d = {d_model} dimensions, 1/{noise} of each beside its "
         f"token: {unembedding.family}, kappa = {unembedding.kappa}"
     )
-    missing, kappa = missing_mass(laws, labels), float(unembedding.kappa)
+    missing, kappa = missing_mass(distributions, labels), float(unembedding.kappa)
     lead = strength(missing, least=1.0, kappa=kappa, d_vocab=d_vocab)
-    promised = np.log1p((d_vocab - 1) * np.exp(-lead)) + kappa * missing * lead + (laws * np.log(laws)).sum(axis=1)
+    promised = (
+        np.log1p((d_vocab - 1) * np.exp(-lead))
+        + kappa * missing * lead
+        + (distributions * np.log(distributions)).sum(axis=1)
+    )
     return Construction(task, network, summary, Criterion.at_most(float(promised.mean()) + _ROUNDING))

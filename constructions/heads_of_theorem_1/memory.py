@@ -135,7 +135,7 @@ def build_memory(
         >>> built.route, built.front_end, built.model.parameters
         ('heads', 'table', 530)
         >>> found = logits(built.model, task.contexts)
-        >>> wanted = np.log(task.laws)
+        >>> wanted = np.log(task.distributions)
         >>> bool(np.ptp(found - wanted, axis=1).max() < 1e-12)
         True
     """
@@ -211,7 +211,7 @@ class HeadsOfTheorem1(Construction[Task]):
             "T <= d + H d_h": facts <= self.promised,
             "features [x_S, Y] of rank T": reached,
         }
-        if self.task.target == "laws":
+        if self.task.target == "distributions":
             answers = "K" if self.task.apart else "N"
             checked[f"d >= {answers} - 1"] = self.model.d_model >= self.task.n_answers - 1
         return checked
@@ -333,7 +333,7 @@ def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[
     """
     if d_model is None:
         natural = task.d_vocab + task.n_ctx
-        if task.target == "laws":
+        if task.target == "distributions":
             d_model = max(natural, task.n_answers - 1)  # Proposition 2
         else:
             few = len(task.names()) + task.n_ctx <= 128
@@ -460,8 +460,8 @@ def estimate_bytes(
     coordinates = min(d_model, answers)
     columns = width if width >= n_contexts else 2 * (width + d_model)  # with the skip connection they are joined
     solving = n_contexts * columns + n_contexts**2 + (4 * n_contexts + 3 * columns) * coordinates
-    laws = 0 if task.laws is None else 2 * n_contexts * answers
-    total = 8 * (2 * weights + solving + laws)
+    distributions = 0 if task.distributions is None else 2 * n_contexts * answers
+    total = 8 * (2 * weights + solving + distributions)
     n_tail = len(task.tail_contexts)
     if tail == "fit" and n_tail:
         total += tail_bytes(n_tail, n_features=width, coordinates=coordinates)
@@ -592,7 +592,7 @@ def _targets(task: Task, d_model: int, seed: int, progress: Progress) -> tuple[F
     def report(done: int, starts: int, divergence: float) -> None:
         progress("targets", done / starts, f"best encoder of rank {d_model}: {divergence:.6g} nats")
 
-    if task.target == "laws":
+    if task.target == "distributions":
         return distribution_memory.targets(task, d_model, seed=seed, progress=report)
     return association_memory.targets(task, d_model, seed=seed)
 

@@ -16,7 +16,7 @@ from constructions.model.model import Model
 from constructions.numeric.arrays import Float64Array, ObjectArray
 from constructions.tasks.arrays import enumerated_task
 from constructions.tasks.task import Task
-from constructions.unembeddings.unembedding import law_unembedding
+from constructions.unembeddings.unembedding import distribution_unembedding
 
 _DRAWS = 24
 _LARGEST = 4  # of an embedding entry
@@ -209,7 +209,9 @@ def matched_memories(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, see
             "N >= 2, S >= 1, 1 <= d_h <= d and N - 1 <= d <= N",
         )
     positive = np.random.default_rng((10, seed)).standard_exponential((d_vocab**n_ctx, d_vocab)) + 2.0**-20
-    task = enumerated_task(d_vocab, n_ctx, target="laws", laws=positive / positive.sum(axis=1, keepdims=True))
+    task = enumerated_task(
+        d_vocab, n_ctx, target="distributions", distributions=positive / positive.sum(axis=1, keepdims=True)
+    )
     logarithms = np.log(positive)
     n_heads = paper_heads(task.n_contexts, d_model, d_head)
     generic, shared = (
@@ -263,7 +265,7 @@ def _held(
         task.contexts,
         kept=task.n_contexts,
         stream=stream,
-        unembedding=law_unembedding(d_model, task.n_answers),
+        unembedding=distribution_unembedding(d_model, task.n_answers),
         occurrences=task.counts.totals(),
     )
     if best is None:

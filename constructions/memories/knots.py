@@ -25,7 +25,10 @@ from constructions.tasks.random_facts import random_contexts, random_facts
 from constructions.tasks.task import Task
 
 _CLAIM = "The memory of knots"
-_ROOM = {"labels": 2.0**-2, "laws": 2.0**-3}  # what roundings may move an output by, as far as they are foreseen
+_ROOM = {
+    "labels": 2.0**-2,
+    "distributions": 2.0**-3,
+}  # what roundings may move an output by, as far as they are foreseen
 _STEEP, _MANY = 4.0, 2.0**-7  # measured: what the steepest slope, and what the jumps of T neurons do
 _MISS = 2.0**-3  # by which an output may miss its label where that saves a neuron
 _GUARD = 64  # bits of an output beyond those of a code
@@ -155,7 +158,7 @@ def most_parameters(task: Task, *, dtype: Precision = "float64", seed: int = 0) 
     raise _too_long(code, dtype)
 
 
-def random_law_knots(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
+def random_distribution_knots(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
     r"""Hold random distributions of random contexts by attention that numbers them and one layer of ReLU neurons.
 
     Args:
@@ -174,13 +177,13 @@ def random_law_knots(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Cons
     Source: Madden, Fox, Thrampoulidis (2024), with other neurons.
 
     Example:
-        >>> random_law_knots(d_vocab=4, n_ctx=3, facts=32, seed=0).task.target
-        'laws'
+        >>> random_distribution_knots(d_vocab=4, n_ctx=3, facts=32, seed=0).task.target
+        'distributions'
     """
     contexts = random_contexts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=seed)
-    laws = np.random.default_rng([seed, 1]).standard_exponential((facts, d_vocab)) + 2.0**-8
-    laws /= laws.sum(axis=1, keepdims=True)
-    return knots_memory(array_task(contexts, laws=laws, vocabulary=d_vocab), seed=seed)
+    distributions = np.random.default_rng([seed, 1]).standard_exponential((facts, d_vocab)) + 2.0**-8
+    distributions /= distributions.sum(axis=1, keepdims=True)
+    return knots_memory(array_task(contexts, distributions=distributions, vocabulary=d_vocab), seed=seed)
 
 
 def random_label_knots(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
@@ -232,14 +235,14 @@ def _wanted(
         moved = _moved(float(np.abs(slopes).max(initial=0.0)), typical, task.n_contexts)
         return moved * 2.0 ** (code.bits - precision) <= wanted.room
 
-    if task.laws is not None:
+    if task.distributions is not None:
         if digits is not None:
             raise InputError("digits", f"= {digits}", "none for a task of distributions")
-        logarithms = np.log(task.laws)
+        logarithms = np.log(task.distributions)
         size = task.n_answers
         outputs = logarithms[:, :-1] - logarithms[:, -1:] if size > 1 else np.zeros((len(logarithms), 1))
         W_U = np.eye(max(1, size - 1), size) if size > 1 else np.zeros((1, 1))
-        choices = [_Wanted(outputs, W_U, np.zeros(size), _ROOM["laws"], 0.0)]
+        choices = [_Wanted(outputs, W_U, np.zeros(size), _ROOM["distributions"], 0.0)]
     else:
         answers, labels = np.unique(task.labels, return_inverse=True)
         if digits is not None:

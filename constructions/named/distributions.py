@@ -48,7 +48,7 @@ def read_distributions(path: str | Path) -> Distributions:
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder) / "laws.csv"
+        ...     path = Path(folder) / "distributions.csv"
         ...     _ = path.write_text("0.5, 0.25, 0.25\n1/3, 1/3, 1/3\n")
         ...     read_distributions(path)[1]
         [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
@@ -73,10 +73,11 @@ def distributions(rows: Sequence[Sequence[Any]], *, where: str = "distributions"
         HypothesisError: A row with a negative entry, or whose exact sum is not 1 within $10^{-9}$.
 
     Example:
-        >>> distributions([[0.5, 0.25]], where="laws")
+        >>> distributions([[0.5, 0.25]], where="distributions")
         Traceback (most recent call last):
         ...
-        constructions.errors.HypothesisError: A distribution needs a sum of 1, but row 1 of laws adds up to 0.75
+        constructions.errors.HypothesisError: A distribution needs a sum of 1, but row 1 of distributions adds up to
+        0.75
     """
     if not isinstance(rows, Sequence | np.ndarray) or isinstance(rows, str) or len(rows) == 0:
         raise FileFormatError(f"{where} holds no distributions, expected one a row")
@@ -99,7 +100,7 @@ def distributions(rows: Sequence[Sequence[Any]], *, where: str = "distributions"
     return found
 
 
-def as_laws(given: Distributions) -> Float64Array:
+def as_distributions(given: Distributions) -> Float64Array:
     """Return the nearest float64 numbers, `[T, N]`; a distribution is such a row divided by its exact sum."""
     return np.array([[float(entry) for entry in row] for row in given])
 

@@ -14,7 +14,7 @@ from constructions.encoders.low_entropy_encoder import LookupEncoder, lookup_enc
 from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.model.construction import Construction
 from constructions.model.model import Model
-from constructions.named.distributions import Distributions, as_laws
+from constructions.named.distributions import Distributions, as_distributions
 from constructions.numeric.arrays import Float64Array
 from constructions.tasks.arrays import array_task
 from constructions.tasks.criterion import Criterion
@@ -121,20 +121,20 @@ def _memory(
     coherence: Fraction | float | None,
     seed: int,
 ) -> LowCoherenceMemory:
-    laws = as_laws(distributions)
-    count, size = laws.shape[1], len(laws)
+    distributions = as_distributions(distributions)
+    count, size = distributions.shape[1], len(distributions)
     if count < 2:
         raise InputError("distributions", f"are over {count} token", "at least two")
-    bad = np.argwhere(laws <= 0.0)
+    bad = np.argwhere(distributions <= 0.0)
     if len(bad):
         row, token = int(bad[0][0]) + 1, int(bad[0][1])
         hypothesis = "distributions of full support, as a softmax has"
         raise HypothesisError(THEOREM, hypothesis, f"row {row} gives token {token} the probability 0")
     unembedding = unembed(count, d_model, coherence=coherence or None, seed=seed)
-    encoder = lookup_encoder(unembedding, laws)
+    encoder = lookup_encoder(unembedding, distributions)
     task = array_task(
         np.arange(size)[:, np.newaxis],
-        laws=laws,
+        distributions=distributions,
         vocabulary=tuple(f"p{place}" for place in range(1, size + 1)),
         answers=tuple(map(str, range(count))),
     )
@@ -148,25 +148,25 @@ def _memory(
         f"{size} distributions over {count} tokens in d = {d_model} dimensions: {unembedding.family}, "
         f"kappa = {float(unembedding.kappa):.4g}"
     )
-    asked = Criterion.at_most(_promised(unembedding, encoder, laws) + _ROUNDING)
+    asked = Criterion.at_most(_promised(unembedding, encoder, distributions) + _ROUNDING)
     return LowCoherenceMemory(
         task=task, model=model, summary=summary, criterion=asked, unembedding=unembedding, encoder=encoder
     )
 
 
-def _promised(unembedding: Unembedding, encoder: LookupEncoder, laws: Float64Array) -> float:
+def _promised(unembedding: Unembedding, encoder: LookupEncoder, distributions: Float64Array) -> float:
     r"""Return the mean of (N1), $h(s) + s \log(N - 1) - \eta$ with $s = \kappa_t \varepsilon_t$, or $\log N - \eta$
     beyond.
 
     In floating point: the judge encloses the divergences and the bound.
     """
-    count = laws.shape[1]
-    rows = laws / laws.sum(axis=1, keepdims=True)
+    count = distributions.shape[1]
+    rows = distributions / distributions.sum(axis=1, keepdims=True)
     products = encoder.encoders.astype(np.float64) @ unembedding.vectors.astype(np.float64).T
-    leads = products[np.arange(len(laws)), encoder.tokens][:, np.newaxis] - products
+    leads = products[np.arange(len(distributions)), encoder.tokens][:, np.newaxis] - products
     others = np.arange(count) != encoder.tokens[:, np.newaxis]
     kappa = np.where(others, leads, -np.inf).max(axis=1) / np.where(others, leads, np.inf).min(axis=1)
-    share = np.minimum(kappa * missing_mass(laws, encoder.tokens), (count - 1) / count)
+    share = np.minimum(kappa * missing_mass(distributions, encoder.tokens), (count - 1) / count)
     entropy = -(rows * np.log(rows)).sum(axis=1)
     binary = -share * np.log(share) - (1 - share) * np.log1p(-share)
     return float(np.mean(binary + share * math.log(max(count - 1, 1)) - entropy))

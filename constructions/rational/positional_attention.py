@@ -45,7 +45,7 @@ def positional_attention(contexts: Int64Array, d_vocab: int, *, d_model: int, se
     return W_E, W_pos, head, [int(z) for z in code.codes]
 
 
-def exact_laws_model(contexts: Int64Array, log_odds: list[list[fmpq]], d_vocab: int) -> Model:
+def exact_distributions_model(contexts: Int64Array, log_odds: list[list[fmpq]], d_vocab: int) -> Model:
     r"""Return a rational model with exactly the given logits $\log \pi_j - \log \pi_N$, $j < N$, on the given contexts.
 
     Args:
@@ -59,7 +59,7 @@ def exact_laws_model(contexts: Int64Array, log_odds: list[list[fmpq]], d_vocab: 
     Source: Madden, Fox, Thrampoulidis (2024), with other neurons.
 
     Example:
-        >>> exact_laws_model(np.array([[0], [1]]), [[fmpq(1, 2)], [fmpq(3)]], 2).d_vocab_out
+        >>> exact_distributions_model(np.array([[0], [1]]), [[fmpq(1, 2)], [fmpq(3)]], 2).d_vocab_out
         2
     """
     W_E, W_pos, head, codes = positional_attention(contexts, d_vocab, d_model=1, seed=0)

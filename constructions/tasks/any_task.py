@@ -27,7 +27,7 @@ class Listing(Protocol):
 
     @property
     def target(self) -> str:
-        """What is wanted: ``"labels"``, ``"laws"`` or ``"values"``."""
+        """What is wanted: ``"labels"``, ``"distributions"`` or ``"values"``."""
         ...
 
     @property
@@ -51,8 +51,8 @@ class Listing(Protocol):
         ...
 
     @property
-    def laws(self) -> Float64Array | None:
-        """For ``laws`` these, `[T, K]`, up to their sums."""
+    def distributions(self) -> Float64Array | None:
+        """For ``distributions`` these, `[T, K]`, up to their sums."""
         ...
 
     @property
@@ -81,7 +81,7 @@ class AnyTask(Protocol):
 
     @property
     def target(self) -> str:
-        """What is wanted: ``"labels"``, ``"laws"`` or ``"values"``."""
+        """What is wanted: ``"labels"``, ``"distributions"`` or ``"values"``."""
         ...
 
     @property

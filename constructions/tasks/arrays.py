@@ -16,7 +16,7 @@ from constructions.errors import FileFormatError, HypothesisError, InputError, R
 from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.task import Counts, Target, Task, make_task, require_sums_of_one
 
-_PLAIN = ("contexts", "next_tokens", "weights", "laws")
+_PLAIN = ("contexts", "next_tokens", "weights", "distributions")
 _COUNTS = ("counts_indptr", "counts_indices", "counts_data")
 _NAMES = ("vocabulary", "answers")
 _MOST_CONTEXTS = 2**22
@@ -27,8 +27,8 @@ def read_arrays(path: str | Path) -> dict[str, Any]:
     """Read the arguments of `array_task` from an ``.npz`` file.
 
     Args:
-        path: A file with the array `contexts` and some of `next_tokens`, `weights`, `laws`, `vocabulary`, `answers` and
-            the three arrays `counts_indptr`, `counts_indices`, `counts_data`.
+        path: A file with the array `contexts` and some of `next_tokens`, `weights`, `distributions`, `vocabulary`,
+            `answers` and the three arrays `counts_indptr`, `counts_indices`, `counts_data`.
 
     Returns:
         The arguments by name.
@@ -91,31 +91,31 @@ def array_task(
     next_tokens: Int64Array | None = None,
     weights: Int64Array | None = None,
     counts: Counts | None = None,
-    laws: Float64Array | None = None,
+    distributions: Float64Array | None = None,
     vocabulary: tuple[str, ...] | int | None = None,
     answers: tuple[str, ...] | int | None = None,
-    target: Target = "laws",
+    target: Target = "distributions",
     facts: int | None = None,
     mass: Fraction | float | None = None,
 ) -> Task:
     r"""Build a task from arrays.
 
     What follows the contexts is given in one of three ways: `next_tokens`, one for each row of `contexts`, where equal
-    rows add up; `counts` of all next tokens, one row for each of pairwise distinct contexts; or `laws` of one's own
-    over pairwise distinct contexts, with or without `counts` (without, each context counts as one occurrence of the
-    first mode of its distribution, times its weight).
+    rows add up; `counts` of all next tokens, one row for each of pairwise distinct contexts; or `distributions` of
+    one's own over pairwise distinct contexts, with or without `counts` (without, each context counts as one occurrence
+    of the first mode of its distribution, times its weight).
 
     Args:
         contexts: Token numbers, `[M, S]`.
         next_tokens: The token after each context, `[M]`.
         weights: How often each row occurs, positive integers, `[M]`; once by default. Not beside `counts`.
         counts: Counts of the next tokens, M rows.
-        laws: Distributions to be memorized instead of smoothed counts, `[M, N]`, or `[M, K]` beside `answers`: of full
-            support for the target ``laws``; for ``labels`` only their modes matter.
+        distributions: Distributions to be memorized instead of smoothed counts, `[M, N]`, or `[M, K]` beside `answers`:
+            of full support for the target ``distributions``; for ``labels`` only their modes matter.
         vocabulary: The texts of the tokens or their number, $N$; by default the numbers up to the largest that occurs.
-        answers: The texts of the answers or their number, $K$: then `next_tokens`, `counts` and `laws` are numbered by
-            them; by default the tokens are the answers too.
-        target: ``"laws"`` or ``"labels"``.
+        answers: The texts of the answers or their number, $K$: then `next_tokens`, `counts` and `distributions` are
+            numbered by them; by default the tokens are the answers too.
+        target: ``"distributions"`` or ``"labels"``.
         facts: How many contexts to memorize, the most frequent ones; all by default.
         mass: Instead of `facts`, the share of all occurrences that the memorized contexts must hold.
 
@@ -125,21 +125,23 @@ def array_task(
     Raises:
         InputError: Arrays of wrong types, shapes or ranges, distributions that are no probabilities, contexts that
             occur twice.
-        HypothesisError: A distribution without full support for the target ``laws``; names the row.
+        HypothesisError: A distribution without full support for the target ``distributions``; names the row.
 
     Source: Dana, Pydi, Chevaleyre (2024), Section 2.
 
     Example:
-        >>> task = array_task(np.array([[0], [1]]), laws=np.array([[0.25, 0.75], [0.5, 0.5]]))
-        >>> task.vocabulary, task.labels.tolist(), task.laws.tolist()
+        >>> task = array_task(np.array([[0], [1]]), distributions=np.array([[0.25, 0.75], [0.5, 0.5]]))
+        >>> task.vocabulary, task.labels.tolist(), task.distributions.tolist()
         (('0', '1'), [1, 0], [[0.25, 0.75], [0.5, 0.5]])
     """
     contexts = _integers("contexts", contexts, 2)
     rows = len(contexts)
     if 0 in contexts.shape:
         raise InputError("contexts", f"has shape {contexts.shape}", "at least one context of one token")
-    if (next_tokens is None) == (counts is None and laws is None):
-        raise InputError("what follows the contexts", "must be given either by next_tokens or by counts or laws")
+    if (next_tokens is None) == (counts is None and distributions is None):
+        raise InputError(
+            "what follows the contexts", "must be given either by next_tokens or by counts or distributions"
+        )
     if counts is not None and weights is not None:
         raise InputError("weights", "are given beside counts, which already say how often each context occurs")
     weight = np.ones(rows, dtype=np.int64) if weights is None else _integers("weights", weights, 1)
@@ -151,24 +153,31 @@ def array_task(
         if following.shape != (rows,):
             raise InputError("next_tokens", f"has shape {following.shape}", f"[{rows}]")
         contexts, counts = _added_up(contexts, following, weight)
-    if laws is not None:
-        laws = _checked_laws(laws, rows, full_support=target == "laws")
+    if distributions is not None:
+        distributions = _checked_distributions(distributions, rows, full_support=target == "distributions")
         if counts is None or target == "labels":
-            counts = Counts(np.arange(rows + 1), laws.argmax(axis=1), weight if counts is None else counts.totals())
+            counts = Counts(
+                np.arange(rows + 1), distributions.argmax(axis=1), weight if counts is None else counts.totals()
+            )
     if counts is None or len(counts) != len(contexts):
         raise InputError(
             "contexts", f"has {len(contexts)} rows, but counts has {(0 if counts is None else len(counts))}"
         )
 
-    read, answered = contexts.max(), max(counts.indices.max(), -1 if laws is None else laws.shape[1] - 1)
+    read, answered = (
+        contexts.max(),
+        max(counts.indices.max(), -1 if distributions is None else distributions.shape[1] - 1),
+    )
     names = _named("vocabulary", "token", vocabulary, int(read if answers is not None else max(read, answered)))
     following = names if answers is None else _named("answers", "answer", answers, int(answered))
-    if laws is not None and laws.shape[1] != len(following):
+    if distributions is not None and distributions.shape[1] != len(following):
         kind = "tokens" if answers is None else "answers"
-        raise InputError("laws", f"has shape {laws.shape}", f"one column for each of the {len(following)} {kind}")
+        raise InputError(
+            "distributions", f"has shape {distributions.shape}", f"one column for each of the {len(following)} {kind}"
+        )
     if next_tokens is not None and target == "labels":
         _refuse_ties(contexts, counts, names, following)
-    own_labels = laws is not None and target == "labels"  # of distributions that nobody has counted
+    own_labels = distributions is not None and target == "labels"  # of distributions that nobody has counted
     return make_task(
         contexts,
         counts,
@@ -177,7 +186,7 @@ def array_task(
         target=target,
         facts=facts,
         mass=mass,
-        laws=None if own_labels else laws,
+        distributions=None if own_labels else distributions,
         origin="own" if own_labels else None,
     )
 
@@ -205,7 +214,7 @@ def enumerated_task(
     n_ctx: int,
     *,
     target: Target = "labels",
-    laws: Float64Array | None = None,
+    distributions: Float64Array | None = None,
     labels: Int64Array | None = None,
     seed: int = 0,
 ) -> Task:
@@ -214,9 +223,9 @@ def enumerated_task(
     Args:
         d_vocab: Size of the vocabulary, $N$.
         n_ctx: Tokens in a context, $S$.
-        target: ``"labels"`` or ``"laws"``.
-        laws: For ``laws``, the distributions in the lexicographic order of the contexts, `[N ** S, N]`; by default
-            drawn uniformly from the simplex.
+        target: ``"labels"`` or ``"distributions"``.
+        distributions: For ``distributions``, the distributions in the lexicographic order of the contexts, `[N ** S,
+            N]`; by default drawn uniformly from the simplex.
         labels: For ``labels``, the labels in that order, `[N ** S]`; by default drawn uniformly.
         seed: Seed of what is drawn.
 
@@ -238,16 +247,16 @@ def enumerated_task(
     contexts = all_contexts(d_vocab, n_ctx)
     rng = np.random.default_rng(seed)
     if target == "labels":
-        if laws is not None:
-            raise InputError("laws", "are given, but the target is 'labels'")
+        if distributions is not None:
+            raise InputError("distributions", "are given, but the target is 'labels'")
         chosen = rng.integers(0, d_vocab, len(contexts)) if labels is None else labels
         return array_task(contexts, next_tokens=chosen, vocabulary=d_vocab, target=target)
     if labels is not None:
-        raise InputError("labels", "are given, but the target is 'laws'")
-    if laws is None:
+        raise InputError("labels", "are given, but the target is 'distributions'")
+    if distributions is None:
         positive = rng.standard_exponential((len(contexts), d_vocab)) + 2.0**-60
-        laws = positive / positive.sum(axis=1, keepdims=True)
-    return array_task(contexts, laws=laws, vocabulary=d_vocab, target=target)
+        distributions = positive / positive.sum(axis=1, keepdims=True)
+    return array_task(contexts, distributions=distributions, vocabulary=d_vocab, target=target)
 
 
 def _named(name: str, kind: str, given: tuple[str, ...] | int | None, largest: int) -> tuple[str, ...]:
@@ -284,18 +293,18 @@ def _refuse_ties(contexts: Int64Array, counts: Counts, names: tuple[str, ...], a
             context = " ".join(repr(names[token]) for token in contexts[i])
             raise InputError(
                 f"contexts: {context} -> {answers[first]!r} and {answers[others[0]]!r}",
-                "contradict each other with equal weight; make one of them heavier, or take the target 'laws'",
+                "contradict each other with equal weight; make one of them heavier, or take the target 'distributions'",
             )
 
 
-def _checked_laws(laws: Float64Array, rows: int, *, full_support: bool) -> Float64Array:
-    array = np.asarray(laws)
+def _checked_distributions(distributions: Float64Array, rows: int, *, full_support: bool) -> Float64Array:
+    array = np.asarray(distributions)
     if array.ndim != 2 or array.dtype != np.float64 or len(array) != rows or array.shape[1] == 0:
-        raise InputError("laws", f"is {array.dtype} of shape {array.shape}", f"float64 [{rows}, N]")
+        raise InputError("distributions", f"is {array.dtype} of shape {array.shape}", f"float64 [{rows}, N]")
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)).all(axis=1))
     if len(bad):
         raise InputError(
-            f"laws: row {bad[0]}", f"has an entry that is negative or not finite: {array[bad[0]].tolist()}"
+            f"distributions: row {bad[0]}", f"has an entry that is negative or not finite: {array[bad[0]].tolist()}"
         )
     require_sums_of_one(array)
     bad = np.flatnonzero((array == 0).any(axis=1))
@@ -303,7 +312,7 @@ def _checked_laws(laws: Float64Array, rows: int, *, full_support: bool) -> Float
         raise HypothesisError(
             "Dana et al. (2024), Theorem 1",
             "distributions of full support (Assumption 2)",
-            f"row {bad[0]} of laws gives the token {int(array[bad[0]].argmin())} the probability 0",
+            f"row {bad[0]} of distributions gives the token {int(array[bad[0]].argmin())} the probability 0",
         )
     return array
 

@@ -26,9 +26,9 @@ class Criterion:
     r"""What is asked of a model and a task.
 
     A context is **held** if its target is met: for ``labels`` the logit of the label is strictly larger than every
-    other; for ``laws`` the logit of every mode of the distribution is strictly larger than that of every token that is
-    none, and $d_{KL}(\pi_t \Vert \mathrm{softmax}(z_t))$ is at most the tolerance; for ``values`` every output is
-    within the tolerance of its value.
+    other; for ``distributions`` the logit of every mode of the distribution is strictly larger than that of every token
+    that is none, and $d_{KL}(\pi_t \Vert \mathrm{softmax}(z_t))$ is at most the tolerance; for ``values`` every output
+    is within the tolerance of its value.
 
     - ``held``: every context is.
     - ``at-least``: at least `contexts` of them are, no matter which.
@@ -45,7 +45,7 @@ class Criterion:
         InputError: A number that is missing, superfluous or out of range; names it.
 
     Example:
-        >>> Criterion().describe("laws")
+        >>> Criterion().describe("distributions")
         'every argmax is right and every divergence is at most 0.001 nats'
         >>> Criterion("at-least", contexts=3).describe("labels")
         'at least 3 argmaxes are right'
@@ -90,14 +90,14 @@ class Criterion:
         """Return what is asked, in words.
 
         Args:
-            target: ``"labels"``, ``"laws"`` or ``"values"``.
+            target: ``"labels"``, ``"distributions"`` or ``"values"``.
             met: Whether a model does it: then a bound of many digits is rounded up to four, which follows from it.
 
         Example:
             >>> asked = Criterion.at_most(0.13812595015489187)
-            >>> asked.describe("laws", met=True)
+            >>> asked.describe("distributions", met=True)
             'the mean divergence is at most 0.1382 nats'
-            >>> asked.describe("laws")
+            >>> asked.describe("distributions")
             'the mean divergence is at most 0.13812595015489187 nats'
         """
         unit = "" if target == "values" else " nats"
@@ -112,7 +112,7 @@ class Criterion:
             return (
                 "at least 1 argmax is right" if self.contexts == 1 else f"at least {self.contexts} argmaxes are right"
             )
-        right = "the argmax is right and " if target == "laws" else ""
+        right = "the argmax is right and " if target == "distributions" else ""
         return f"in at least {counted(self.contexts or 0, 'context')} {right}the {near}"
 
     def data(self) -> dict[str, Any]:

@@ -403,8 +403,8 @@ def table_task(
         weights: Whether the last column holds weights (positive integers); by default it does not, and has to be said
             if the first row ends in ``weight``.
         delimiter: What separates the cells.
-        target: ``"labels"`` for the heaviest next token of each context; ``"laws"`` for the distribution of its next
-            tokens.
+        target: ``"labels"`` for the heaviest next token of each context; ``"distributions"`` for the distribution of
+            its next tokens.
         facts: How many contexts to memorize, the heaviest ones; all by default.
         mass: Instead of `facts`, the share of all weight that the memorized contexts must hold.
 
@@ -590,7 +590,7 @@ def _contradictions(
             InputError(
                 f"{kind}s {line_of[context, first]} and {line_of[context, other]}{rest}",
                 f"contradict each other: {_shown([read[token] for token in context])} -> {answers[first]!r} and "
-                f"{answers[other]!r} with equal weight; make one of them heavier, or take the target 'laws'",
+                f"{answers[other]!r} with equal weight; make one of them heavier, or take the target 'distributions'",
             )
             for other in others
         ]

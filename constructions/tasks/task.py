@@ -23,7 +23,7 @@ from constructions.tasks.stored import Reader, Stored, require_knows, require_re
 from constructions.tasks.vocabulary import echoed, numbers_of, tokens_of, typed, unread, visible
 from constructions.tasks.windows import END, Windows
 
-Target = Literal["laws", "labels"]
+Target = Literal["distributions", "labels"]
 Origin = Literal["smoothed counts", "most frequent", "table", "own"]
 """Where targets come from: the smoothed counts, the most frequent next tokens, the rows of a table, or elsewhere."""
 
@@ -36,7 +36,7 @@ _PRIMARY = (
 _FAR_FROM_ONE = Fraction(1, 10**9)  # what the exact sum of a distribution may be away from 1
 LARGEST_WINDOWS = 2**27
 """Tokens of all windows of whole texts: 1 GiB where these do not share their memory."""
-_LARGEST_LAWS = 2**28  # entries: distributions are dense, 2 GiB
+_LARGEST_DISTRIBUTIONS = 2**28  # entries: distributions are dense, 2 GiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,23 +181,24 @@ class TokenTask(Stored):
 class Task(TokenTask):
     r"""A memorization task: $T$ contexts of $S$ tokens to be held exactly, the tail beside them, and the target.
 
-    For the target ``laws`` the model must reach $\log \pi_t$ up to a constant, where $\pi_t$ is `laws[t]` divided by
-    its exact sum (a distribution of full support, the paper's Assumption 2); for ``labels`` the logit of `labels[t]`
-    must be the strict maximum (Assumption 1: $\pi_t$ is the point mass at the label).
+    For the target ``distributions`` the model must reach $\log \pi_t$ up to a constant, where $\pi_t$ is
+    `distributions[t]` divided by its exact sum (a distribution of full support, the paper's Assumption 2); for
+    ``labels`` the logit of `labels[t]` must be the strict maximum (Assumption 1: $\pi_t$ is the point mass at the
+    label).
 
     Args:
-        target: ``"laws"`` or ``"labels"``.
+        target: ``"distributions"`` or ``"labels"``.
         vocabulary: The texts of the $N$ tokens that are read.
         contexts: The memorized contexts, most frequent first, pairwise distinct, `[T, S]`.
         counts: Counts of the answers after each of them, $T$ rows.
-        labels: For ``labels`` the answer to be memorized, for ``laws`` the mode of the distribution, `[T]`.
-        laws: The distributions for the target ``laws``, `[T, K]`, positive; `None` for ``labels``.
+        labels: For ``labels`` the answer to be memorized, for ``distributions`` the mode of the distribution, `[T]`.
+        distributions: The distributions for the target ``distributions``, `[T, K]`, positive; `None` for ``labels``.
         prior: Frequency of each memorized context among all contexts of the text, `[T]`.
         tail_contexts: The contexts that are not memorized, `[M - T, S]`.
         tail_counts: Counts of the answers after each of those, $M - T$ rows.
         origin: Where the targets come from; empty: what the counts say of them. It is checked: ``smoothed counts`` are
-            `smoothed_laws`, ``most frequent`` the first maxima of the counts, a ``table`` has one next token for each
-            context.
+            `smoothed_distributions`, ``most frequent`` the first maxima of the counts, a ``table`` has one next token
+            for each context.
         answers: The texts of the $K$ answers, which counts, labels and distributions are numbered by; empty: the tokens
             that are read are the answers too, as in a text.
         windows: Where the contexts are all windows of whole texts: these texts. It is checked that they are.
@@ -211,8 +212,9 @@ class Task(TokenTask):
 
     Example:
         >>> counts = Counts.from_rows([{0: 3, 1: 1}, {1: 2}, {0: 1}])
-        >>> task = make_task(np.array([[0, 0], [0, 1], [1, 0]]), counts, vocabulary=("a", "b"), target="laws", facts=2)
-        >>> task.n_contexts, task.n_all, task.laws.tolist(), task.prior.round(3).tolist()
+        >>> contexts = np.array([[0, 0], [0, 1], [1, 0]])
+        >>> task = make_task(contexts, counts, vocabulary=("a", "b"), target="distributions", facts=2)
+        >>> task.n_contexts, task.n_all, task.distributions.tolist(), task.prior.round(3).tolist()
         (2, 3, [[0.7222222222222222, 0.2777777777777778], [0.1, 0.9]], [0.571, 0.286])
     """
 
@@ -222,7 +224,7 @@ class Task(TokenTask):
     contexts: Int64Array
     counts: Counts
     labels: Int64Array
-    laws: Float64Array | None
+    distributions: Float64Array | None
     prior: Float64Array
     tail_contexts: Int64Array
     tail_counts: Counts
@@ -231,14 +233,14 @@ class Task(TokenTask):
     windows: Windows | None = None
 
     def __post_init__(self) -> None:
-        if self.target not in ("laws", "labels"):
-            raise InputError("target", f"is {self.target!r}", "'laws' or 'labels'")
+        if self.target not in ("distributions", "labels"):
+            raise InputError("target", f"is {self.target!r}", "'distributions' or 'labels'")
         object.__setattr__(self, "vocabulary", _checked_names("vocabulary", self.vocabulary))
         answers = _checked_names("answers", self.answers) if len(self.answers) else self.vocabulary
         object.__setattr__(self, "answers", self.vocabulary if answers == self.vocabulary else answers)
         for name, dimensions in (("contexts", 2), ("labels", 1), ("tail_contexts", 2)):
             object.__setattr__(self, name, _frozen_integers(name, getattr(self, name), dimensions=dimensions))
-        for name, dimensions in (("prior", 1), ("laws", 2)):
+        for name, dimensions in (("prior", 1), ("distributions", 2)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _frozen_floats(name, getattr(self, name), dimensions=dimensions))
         self._check_contexts()
@@ -286,29 +288,29 @@ class Task(TokenTask):
         if self.labels.min() < 0 or self.labels.max() >= shape[1]:
             raise InputError("labels", f"in [{self.labels.min()}, {self.labels.max()}]", f"0 .. {shape[1] - 1}")
         if self.target == "labels":
-            if self.laws is not None:
-                raise InputError("laws", "are given, but the target is 'labels'")
+            if self.distributions is not None:
+                raise InputError("distributions", "are given, but the target is 'labels'")
             return
-        if self.laws is None or self.laws.shape != shape:
-            actual = None if self.laws is None else self.laws.shape
-            raise InputError("laws", f"has shape {actual}", f"{shape} for the target 'laws'")
-        bad = np.flatnonzero((self.laws <= 0).any(axis=1))
+        if self.distributions is None or self.distributions.shape != shape:
+            actual = None if self.distributions is None else self.distributions.shape
+            raise InputError("distributions", f"has shape {actual}", f"{shape} for the target 'distributions'")
+        bad = np.flatnonzero((self.distributions <= 0).any(axis=1))
         if len(bad):
             raise HypothesisError(
                 "Dana et al. (2024), Theorem 1",
                 "distributions of full support (Assumption 2)",
-                f"row {bad[0]} of laws has the entry {self.laws[bad[0]].min()}",
+                f"row {bad[0]} of distributions has the entry {self.distributions[bad[0]].min()}",
             )
-        require_sums_of_one(self.laws)
-        if (self.labels != self.laws.argmax(axis=1)).any():
-            raise InputError("labels", "must be the first mode of each distribution for the target 'laws'")
+        require_sums_of_one(self.distributions)
+        if (self.labels != self.distributions.argmax(axis=1)).any():
+            raise InputError("labels", "must be the first mode of each distribution for the target 'distributions'")
 
     def _check_origin(self) -> None:
         found: Origin = "own"
-        if self.laws is None:
+        if self.distributions is None:
             if (self.labels == self.counts.first_maxima()).all():
                 found = "most frequent"
-        elif _are_smoothed(self.laws, self.counts, self.n_answers):
+        elif _are_smoothed(self.distributions, self.counts, self.n_answers):
             found = "smoothed counts"
         one_each = found == "most frequent" and len(self.counts.indices) == len(self.counts)
         if self.origin not in ("", found, "own", *(["table"] if one_each else [])):
@@ -396,7 +398,7 @@ class Task(TokenTask):
             contexts=self.contexts[rows],
             counts=counts,
             labels=self.labels[rows],
-            laws=None if self.laws is None else self.laws[rows],
+            distributions=None if self.distributions is None else self.distributions[rows],
             prior=totals / int(totals.sum()),
             tail_contexts=self.tail_contexts[:0],
             tail_counts=Counts.empty(),
@@ -456,7 +458,7 @@ class Task(TokenTask):
     def rows(self, places: Int64Array) -> list[list[str]]:
         """Return these facts as rows of texts: the tokens of the context, and the label if there is one."""
         rows = [[self.vocabulary[token] for token in context] for context in self.contexts[places]]
-        if self.laws is not None:
+        if self.distributions is not None:
             return rows
         return [[*row, self.answers[label]] for row, label in zip(rows, self.labels[places], strict=True)]
 
@@ -475,7 +477,7 @@ class Task(TokenTask):
     def kinds(self) -> Int64Array:
         """Numbers that are equal where the same is asked of contexts: one label, which alone was observed, `[T]`."""
         every = np.arange(self.n_contexts) + self.n_answers
-        if self.laws is not None:
+        if self.distributions is not None:
             return every
         alone = (np.diff(self.counts.indptr) == 1) & (self.counts.indices[self.counts.indptr[:-1]] == self.labels)
         return np.where(alone, self.labels, every)
@@ -488,7 +490,7 @@ class Task(TokenTask):
     @property
     def information_bits(self) -> float | None:
         r"""T times the entropy of the labels, at most $T \log_2 K$; none for distributions, which are reals."""
-        if self.laws is not None:
+        if self.distributions is not None:
             return None
         share = np.unique(self.labels, return_counts=True)[1] / self.n_contexts
         return abs(float(share @ np.log2(share))) * self.n_contexts
@@ -502,11 +504,11 @@ class Task(TokenTask):
     def modes(self, rows: slice | Int64Array = slice(None)) -> BoolArray:
         """Where the target of these contexts, by default of all, is largest, `[contexts, K]`.
 
-        For ``laws`` every position of the largest value of the distribution (a distribution may have several modes),
-        for ``labels`` the label alone.
+        For ``distributions`` every position of the largest value of the distribution (a distribution may have several
+        modes), for ``labels`` the label alone.
         """
-        if self.laws is not None:
-            part = self.laws[rows]
+        if self.distributions is not None:
+            part = self.distributions[rows]
             return part == part.max(axis=1, keepdims=True)
         result = np.zeros((len(self.labels[rows]), self.n_answers), dtype=bool)
         result[np.arange(len(result)), self.labels[rows]] = True
@@ -537,7 +539,7 @@ class Task(TokenTask):
             "tail_counts_data": self.tail_counts.data,
         }
         if self.origin == "own":
-            arrays |= {"labels": self.labels} if self.laws is None else {"laws": self.laws}
+            arrays |= {"labels": self.labels} if self.distributions is None else {"distributions": self.distributions}
         return arrays
 
     def names(self) -> tuple[str, ...]:
@@ -566,19 +568,21 @@ class Task(TokenTask):
         """
         if not self.apart:
             return self
-        if self.laws is not None and self.origin != "smoothed counts":
-            raise InputError("laws", "are not smoothed counts", "such: others have no mass for tokens only read")
+        if self.distributions is not None and self.origin != "smoothed counts":
+            raise InputError(
+                "distributions", "are not smoothed counts", "such: others have no mass for tokens only read"
+            )
         number = {name: i for i, name in enumerate(self.names())}
         new = np.array([number[name] for name in self.answers], dtype=np.int64)
         counts, tail_counts = (each.renumbered(new) for each in (self.counts, self.tail_counts))
-        laws = None if self.laws is None else smoothed_laws(counts, len(number))
+        distributions = None if self.distributions is None else smoothed_distributions(counts, len(number))
         return replace(
             self,
             vocabulary=tuple(number),
             answers=(),
             counts=counts,
-            labels=new[self.labels] if laws is None else laws.argmax(axis=1).astype(np.int64),
-            laws=laws,
+            labels=new[self.labels] if distributions is None else distributions.argmax(axis=1).astype(np.int64),
+            distributions=distributions,
             tail_counts=tail_counts,
             # Of several most frequent answers another one may be the first now.
             origin="" if self.origin == "most frequent" else self.origin,
@@ -600,7 +604,7 @@ class Task(TokenTask):
         answers = words.get("answers", vocabulary)
         if not origin or ("answers" in words and answers in ([], vocabulary)):
             raise FileFormatError(f"{path} is not a task: origin or answers are empty, or the vocabulary once more")
-        own = [{"labels": "labels"}.get(target, "laws")] if origin == "own" else []
+        own = [{"labels": "labels"}.get(target, "distributions")] if origin == "own" else []
         if set(arrays) != set(_PRIMARY) | set(own):
             raise FileFormatError(f"{path} is not a task: it has the arrays {sorted(arrays)}, of {target} ({origin})")
         try:
@@ -608,10 +612,10 @@ class Task(TokenTask):
                 Counts(*(arrays[f"{which}_{part}"] for part in ("indptr", "indices", "data")))
                 for which in ("counts", "tail_counts")
             )
-            labels, laws = arrays.get("labels"), arrays.get("laws")
-            if target == "laws":
-                laws = smoothed_laws(counts, len(answers)) if laws is None else laws
-                labels = laws.argmax(axis=1).astype(np.int64)
+            labels, distributions = arrays.get("labels"), arrays.get("distributions")
+            if target == "distributions":
+                distributions = smoothed_distributions(counts, len(answers)) if distributions is None else distributions
+                labels = distributions.argmax(axis=1).astype(np.int64)
             totals = counts.totals()
             return cls(
                 target=target,
@@ -621,7 +625,7 @@ class Task(TokenTask):
                 contexts=arrays["contexts"],
                 counts=counts,
                 labels=counts.first_maxima() if labels is None else labels,
-                laws=laws,
+                distributions=distributions,
                 prior=totals / (int(totals.sum()) + int(tail_counts.totals().sum())),
                 tail_contexts=arrays["tail_contexts"],
                 tail_counts=tail_counts,
@@ -690,7 +694,7 @@ def windows_task(windows: Windows, *, vocabulary: tuple[str, ...]) -> Task:
         contexts=windows.contexts,
         counts=counts,
         labels=counts.first_maxima(),
-        laws=None,
+        distributions=None,
         prior=totals / int(totals.sum()),
         tail_contexts=np.zeros((0, windows.n_ctx), dtype=np.int64),
         tail_counts=Counts.empty(),
@@ -698,7 +702,7 @@ def windows_task(windows: Windows, *, vocabulary: tuple[str, ...]) -> Task:
     )
 
 
-def smoothed_laws(counts: Counts, n_answers: int) -> Float64Array:
+def smoothed_distributions(counts: Counts, n_answers: int) -> Float64Array:
     r"""Empirical distributions smoothed to full support, as probabilities, `[rows, K]`.
 
     Half an observation, spread evenly over the K answers, is added to each row:
@@ -720,7 +724,7 @@ def smoothed_laws(counts: Counts, n_answers: int) -> Float64Array:
         ResourceError: The dense distributions would have more than 2**28 entries.
 
     Example:
-        >>> smoothed_laws(Counts.from_rows([{0: 1}]), 2).tolist()
+        >>> smoothed_distributions(Counts.from_rows([{0: 1}]), 2).tolist()
         [[0.8333333333333334, 0.16666666666666666]]
     """
     totals = counts.totals()
@@ -728,39 +732,41 @@ def smoothed_laws(counts: Counts, n_answers: int) -> Float64Array:
         raise InputError("counts: a context", f"occurs {totals.max()} times, too often for exact shares of K answers")
     if len(counts) and counts.indices.max() >= n_answers:
         raise InputError("counts", f"have the answer {counts.indices.max()}", f"0 .. {n_answers - 1}")
-    if len(counts) * n_answers > _LARGEST_LAWS:
+    if len(counts) * n_answers > _LARGEST_DISTRIBUTIONS:
         raise ResourceError(
-            f"laws: {len(counts)} distributions over {n_answers} answers would need "
+            f"distributions: {len(counts)} distributions over {n_answers} answers would need "
             f"{len(counts) * n_answers * 8 / 2**30:.1f} GiB; memorize fewer facts or labels, or fewer tokens"
         )
-    laws = np.repeat(1.0 / (n_answers * (2 * totals + 1)), n_answers).reshape(len(counts), n_answers)
+    distributions = np.repeat(1.0 / (n_answers * (2 * totals + 1)), n_answers).reshape(len(counts), n_answers)
     lengths = np.diff(counts.indptr)
     observed = (2 * n_answers * counts.data + 1) / np.repeat(n_answers * (2 * totals + 1), lengths)
-    laws[np.repeat(np.arange(len(counts)), lengths), counts.indices] = observed
-    return laws
+    distributions[np.repeat(np.arange(len(counts)), lengths), counts.indices] = observed
+    return distributions
 
 
-def require_sums_of_one(laws: Float64Array) -> None:
+def require_sums_of_one(distributions: Float64Array) -> None:
     r"""Raise `InputError` unless the exact sum of each row is within $10^{-9}$ of 1; names the first that is not.
 
     The order of summation plays no part, so that every reader of a file accepts the same distributions. The sum less 1,
     rounded once (`math.fsum`), decides wherever it is clear of the limit; where it is not, rationals do.
 
     Args:
-        laws: Numbers of at least 0, `[rows, N]`.
+        distributions: Numbers of at least 0, `[rows, N]`.
 
     Example:
         >>> require_sums_of_one(np.array([[0.25, 0.75]]))
         >>> require_sums_of_one(np.array([[0.25, 0.75], [0.25, 0.5]]))
         Traceback (most recent call last):
-        constructions.errors.InputError: laws: row 1 sums to 0.75, expected 1 within 1e-9
+        constructions.errors.InputError: distributions: row 1 sums to 0.75, expected 1 within 1e-9
     """
-    for i, law in enumerate(laws):
-        entries = law.tolist()
+    for i, distribution in enumerate(distributions):
+        entries = distribution.tolist()
         within = max(entries) <= 2.0 and abs(math.fsum([*entries, -1.0])) < 0.9e-9
         if not (within or abs(sum(map(Fraction, entries)) - 1) <= _FAR_FROM_ONE):
             raise InputError(
-                f"laws: row {i}", f"sums to {_shown(sum(map(Fraction, entries), Fraction(0)))}", "1 within 1e-9"
+                f"distributions: row {i}",
+                f"sums to {_shown(sum(map(Fraction, entries), Fraction(0)))}",
+                "1 within 1e-9",
             )
 
 
@@ -768,9 +774,9 @@ def _shown(total: Fraction) -> float:
     return float(min(total, Fraction(sys.float_info.max)))
 
 
-def _are_smoothed(laws: Float64Array, counts: Counts, n_answers: int) -> bool:
+def _are_smoothed(distributions: Float64Array, counts: Counts, n_answers: int) -> bool:
     try:
-        return bool((laws == smoothed_laws(counts, n_answers)).all())
+        return bool((distributions == smoothed_distributions(counts, n_answers)).all())
     except InputError:  # counts too large for exact distributions
         return False
 
@@ -781,11 +787,11 @@ def make_task(
     *,
     vocabulary: tuple[str, ...],
     answers: tuple[str, ...] = (),
-    target: Target = "laws",
+    target: Target = "distributions",
     facts: int | None = None,
     mass: Fraction | float | None = None,
     at_most: int | None = None,
-    laws: Float64Array | None = None,
+    distributions: Float64Array | None = None,
     origin: Origin | None = None,
 ) -> Task:
     r"""Sort contexts by frequency, and cut the most frequent ones out to be memorized.
@@ -799,11 +805,11 @@ def make_task(
         counts: Counts of the next token after each, M rows.
         vocabulary: The texts of the tokens.
         answers: The texts of the answers, if not those of the tokens.
-        target: ``"laws"`` or ``"labels"``.
+        target: ``"distributions"`` or ``"labels"``.
         facts: How many to memorize; all by default.
         mass: Instead of `facts`, the share of the text that the memorized contexts must hold, in (0, 1].
         at_most: Memorize no more than this many, if neither `facts` nor `mass` says how many.
-        laws: Distributions to memorize instead of the smoothed empirical ones, `[M, K]`.
+        distributions: Distributions to memorize instead of the smoothed empirical ones, `[M, K]`.
         origin: Where the targets come from, as in `Task`; by default what the counts say.
 
     Returns:
@@ -830,13 +836,17 @@ def make_task(
     memorized = _memorized(totals, facts=facts, mass=mass)
     kept = counts.rows(0, memorized)
     if target == "labels":
-        if laws is not None:
-            raise InputError("laws", "are given, but the target is 'labels'")
+        if distributions is not None:
+            raise InputError("distributions", "are given, but the target is 'labels'")
         chosen = None
         labels = kept.first_maxima()
     else:
         width = len(answers or vocabulary)
-        chosen = smoothed_laws(kept, width) if laws is None else np.asarray(laws)[order][:memorized]
+        chosen = (
+            smoothed_distributions(kept, width)
+            if distributions is None
+            else np.asarray(distributions)[order][:memorized]
+        )
         labels = chosen.argmax(axis=1).astype(np.int64)
     return Task(
         target=target,
@@ -845,7 +855,7 @@ def make_task(
         contexts=contexts[:memorized],
         counts=kept,
         labels=labels,
-        laws=chosen,
+        distributions=chosen,
         prior=totals[:memorized] / totals.sum(),
         tail_contexts=contexts[memorized:],
         tail_counts=counts.rows(memorized, len(counts)),

@@ -127,7 +127,7 @@ def text_task(
     facts: int | None = None,
     mass: Fraction | float | None = None,
     at_most: int | None = None,
-    target: Target = "laws",
+    target: Target = "distributions",
 ) -> Task:
     r"""Cut a text into windows of $S$ tokens and count what follows each.
 
@@ -145,7 +145,7 @@ def text_task(
         facts: How many contexts to memorize, the most frequent ones; all by default.
         mass: Instead of `facts`, the share of the text that the memorized contexts must hold.
         at_most: Memorize no more than this many, if neither `facts` nor `mass` says how many.
-        target: ``"laws"`` for the distribution of the next token, ``"labels"`` for the most frequent one.
+        target: ``"distributions"`` for the distribution of the next token, ``"labels"`` for the most frequent one.
 
     Returns:
         The task.

@@ -172,7 +172,7 @@ class VectorTask(Vectors, Stored):
         return ()
 
     @property
-    def laws(self) -> None:
+    def distributions(self) -> None:
         """None: what is wanted are labels or values."""
 
     @property

@@ -35,7 +35,7 @@ class LabelUnembedding:
     margin: float
 
 
-def law_unembedding(d_model: int, d_vocab: int) -> Float64Array:
+def distribution_unembedding(d_model: int, d_vocab: int) -> Float64Array:
     r"""Return the unembedding that reaches every distribution exactly, `[d_model, N]`: Proposition 2 with d >= N - 1.
 
     Logits matter up to one constant per context, so N - 1 coordinates suffice: the first N (or N - 1) coordinates are
@@ -54,7 +54,7 @@ def law_unembedding(d_model: int, d_vocab: int) -> Float64Array:
     Source: Dana, Pydi, Chevaleyre (2024), Proposition 2.
 
     Example:
-        >>> law_unembedding(2, 3).tolist()
+        >>> distribution_unembedding(2, 3).tolist()
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     if d_model < d_vocab - 1:

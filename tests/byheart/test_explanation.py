@@ -106,9 +106,9 @@ def test_a_part_of_which_nothing_is_proved_leaves_the_question_open_with_its_exi
             assert (code == 0) == (fate == "held" and part != "undecided")
 
 
-def test_a_law_with_several_modes_is_said_to_have_all_of_them():
+def test_a_distribution_with_several_modes_is_said_to_have_all_of_them():
     rows = [("a", "b", "c"), ("a", "b", "d"), ("a", "e", "f"), ("b", "a", " ")]
-    memory = memorize(rows, target="laws", memory="one-hot-laws")
+    memory = memorize(rows, target="distributions", memory="one-hot-distributions")
     assert memory.ask(("a", "b")).token is None  # neither of the two is above the other
     assert memory.explain(("a", "b")).headline().startswith("FACT PROVED: a, b -> c or d; ")
     assert memory.explain(("a", "e")).token == "f" and memory.explain(("b", "a")).token == " "

@@ -50,7 +50,7 @@ def test_files_are_tables_texts_or_arrays_by_their_names(tmp_path: Path) -> None
     assert named(read_facts(tmp_path / "facts.csv").task) == named(read_facts(tmp_path / "facts.TSV").task) == PAIRS
     assert read_facts(tmp_path / "facts.txt").task.n_ctx == 4
     assert named(read_facts(tmp_path / "facts.txt", table=True).task) == PAIRS
-    assert read_facts(tmp_path / "facts.csv", table=False).task.target == "laws"
+    assert read_facts(tmp_path / "facts.csv", table=False).task.target == "distributions"
     np.savez(tmp_path / "facts.npz", contexts=np.array([[0], [1]]), next_tokens=np.array([1, 0]))
     assert read_facts(tmp_path / "facts.npz").task.n_contexts == 2
 
@@ -218,7 +218,7 @@ def test_rows_in_json_are_the_rows_that_python_gives(rows: list, byte_order_mark
     records = [dict(zip("sro", row, strict=True)) for row in rows]
     shuffled = [records[0], *({name: record[name] for name in "ors"} for record in records[1:])]
     full = [row for row in rows if all(cell not in (None, "") for cell in row)]
-    expected = named(read_facts(full, target="laws").task) if full else None
+    expected = named(read_facts(full, target="distributions").task) if full else None
     with tempfile.TemporaryDirectory() as folder:
         for name, written in (
             ("list.json", json.dumps(rows)),
@@ -233,7 +233,7 @@ def test_rows_in_json_are_the_rows_that_python_gives(rows: list, byte_order_mark
                 with pytest.raises(InputError, match="no rows but those with an empty cell"):
                     read_facts(path, skip_empty=True)
                 continue
-            read = read_facts(path, skip_empty=True, target="laws")
+            read = read_facts(path, skip_empty=True, target="distributions")
             assert named(read.task) == expected
             left = len(rows) - len(full)
             assert read.left_out == (f"{counted(left, 'row')} with an empty cell left out" if left else "")
@@ -248,14 +248,14 @@ WORDS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1, max_size
 @given(rows=st.lists(st.tuples(WORDS, WORDS, WORDS), min_size=2, max_size=5), indent=st.sampled_from([None, 2]))
 def test_json_under_another_name_is_a_text_that_says_so_and_a_table_if_it_is_called_one(rows: list, indent) -> None:
     records = [dict(zip("sro", row, strict=True)) for row in rows]
-    expected = named(read_facts(rows, target="laws").task)
+    expected = named(read_facts(rows, target="distributions").task)
     with tempfile.TemporaryDirectory() as folder:
         for written in (
             json.dumps(rows, indent=indent), json.dumps(records, indent=indent), "\n".join(map(json.dumps, records))
         ):  # fmt: skip
             path = Path(folder) / "facts.txt"
             path.write_text(written, encoding="utf-8")
-            assert named(read_facts(path, table=True, target="laws").task) == expected
+            assert named(read_facts(path, table=True, target="distributions").task) == expected
             assert learns_whole(path, {}) and not learns_whole(path, {"table": True})
             said = f"it is JSON: --table {path} reads it as a table of facts"
             assert said in read_facts(path, whole=True).reading and said in read_facts(path, context=1).reading

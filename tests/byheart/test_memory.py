@@ -93,7 +93,7 @@ def test_what_the_vocabulary_lacks_is_read_as_other_and_said_to_be() -> None:
             memory.ask(context)  # pyright: ignore[reportArgumentType]
 
 
-def test_a_law_of_two_modes_is_held_though_neither_leads() -> None:
+def test_a_distribution_of_two_modes_is_held_though_neither_leads() -> None:
     task = text_task("abacabac", vocabulary=3, context=1)
     memory = hold(task, memory="knots", dtype="float64")
     assert memory.certificate.verdict is Verdict.PROVED
@@ -105,8 +105,8 @@ def test_a_law_of_two_modes_is_held_though_neither_leads() -> None:
         assert answer.memorized and answer.held
 
 
-def test_a_law_is_held_by_its_divergence_and_what_a_guess_knows_is_not_held() -> None:
-    task = random_task(target="laws")
+def test_a_distribution_is_held_by_its_divergence_and_what_a_guess_knows_is_not_held() -> None:
+    task = random_task(target="distributions")
     model = memory_of(task)
     for factor, tolerance, held in ((1.0, 1e-3, True), (1.5, 1e-3, False), (1.5, 9.0, True), (2.0**-30, 9.0, False)):
         scaled = changed(model, W_U=factor * model.W_U)  # every argmax stays
@@ -154,7 +154,7 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-def test_laws_are_asked_for_by_characters() -> None:
+def test_distributions_are_asked_for_by_characters() -> None:
     memory = memorize("to be or not to be", context=2, memory="theorem-1")
     assert memory.ask("to").token == " " and memory.ask("xx to").token == " "
     assert isinstance(memory.certificate, Certificate)

@@ -117,27 +117,29 @@ def test_the_heads_of_theorem_1_hold_labels_in_any_dimension(answers, d_model, h
 
 
 @pytest.mark.parametrize("route", ["heads", "skip connection", "embedding"])
-@pytest.mark.parametrize("target", ["labels", "laws"])
+@pytest.mark.parametrize("target", ["labels", "distributions"])
 @pytest.mark.parametrize("answers", [2, 6])
 def test_every_route_of_theorem_1_holds_answers_of_their_own(route, target, answers, tmp_path):
     rows = np.arange(6)[:, None] if route == "embedding" else bigrams(4, 1).contexts
     counts = np.random.default_rng(2).integers(1, 5, (len(rows), answers))
-    laws = counts / counts.sum(axis=1, keepdims=True)
+    distributions = counts / counts.sum(axis=1, keepdims=True)
     names = tuple(f"answer {i}" for i in range(answers))
-    task = array_task(rows, laws=laws, vocabulary=6 if route == "embedding" else 4, answers=names, target=target)
+    task = array_task(
+        rows, distributions=distributions, vocabulary=6 if route == "embedding" else 4, answers=names, target=target
+    )
     heads = {"heads": 9, "skip connection": 7, "embedding": 1}[route]
     built = build_memory(task, d_model=6, d_head=2, n_heads=heads)
     assert built.route == route
     certified(tmp_path, built.model, task)
 
 
-@pytest.mark.parametrize("name", ["knots", "one-hot-laws"])
+@pytest.mark.parametrize("name", ["knots", "one-hot-distributions"])
 @pytest.mark.parametrize("answers", [2, 6])
-def test_laws_over_answers_of_their_own_are_held(name, answers, tmp_path):
+def test_distributions_over_answers_of_their_own_are_held(name, answers, tmp_path):
     counts = np.random.default_rng(1).integers(1, 5, (9, answers))
     names = tuple(f"answer {i}" for i in range(answers))
-    laws = counts / counts.sum(axis=1, keepdims=True)
-    task = array_task(bigrams(3, 1).contexts, laws=laws, vocabulary=3, answers=names)
+    distributions = counts / counts.sum(axis=1, keepdims=True)
+    task = array_task(bigrams(3, 1).contexts, distributions=distributions, vocabulary=3, answers=names)
     built = BY_NAME[name].build(task, Limits("float64"))
     certified(tmp_path, built.model, task)
 
@@ -148,10 +150,10 @@ def test_a_lookup_table_holds_answers_of_their_own(answers, tmp_path):
     assert certified(tmp_path, lookup_table(task), task) == 16
 
 
-def test_laws_that_are_nearly_a_table_are_held_over_answers_of_their_own(tmp_path):
-    laws = np.full((9, 4), 0.01) + 0.96 * np.eye(4)[np.arange(9) % 4]
+def test_distributions_that_are_nearly_a_table_are_held_over_answers_of_their_own(tmp_path):
+    distributions = np.full((9, 4), 0.01) + 0.96 * np.eye(4)[np.arange(9) % 4]
     names = tuple(f"answer {i}" for i in range(4))
-    task = array_task(bigrams(3, 1).contexts, laws=laws, vocabulary=3, answers=names)
+    task = array_task(bigrams(3, 1).contexts, distributions=distributions, vocabulary=3, answers=names)
     certified(tmp_path, low_entropy_memory(task, simplex(4, 3), d_head=1), task)
     with pytest.raises(InputError, match="over 4 tokens, expected distributions over 3"):
         low_entropy_memory(task, simplex(3, 3), d_head=1)
@@ -192,9 +194,9 @@ def test_a_model_of_one_vocabulary_does_not_hold_a_task_of_two():
         require_fit(knots_memory(task).model, together)
 
 
-def test_memories_of_bigrams_refuse_laws_over_answers_as_over_tokens():
+def test_memories_of_bigrams_refuse_distributions_over_answers_as_over_tokens():
     counts = np.full((4, 3), 1 / 3)
-    task = array_task(bigrams(2, 1).contexts, laws=counts, vocabulary=2, answers=("x", "y", "z"))
+    task = array_task(bigrams(2, 1).contexts, distributions=counts, vocabulary=2, answers=("x", "y", "z"))
     for name in HOLD_BIGRAMS & set(ATTENTION_ONLY) - {"theorem-1", "last-token-heads"}:
-        with pytest.raises((HypothesisError, InputError), match="laws"):
+        with pytest.raises((HypothesisError, InputError), match="distributions"):
             BY_NAME[name].build(task, Limits())

@@ -55,7 +55,7 @@ def spread_out(draw: st.DrawFn) -> Task:
 
 
 @st.composite
-def positive_laws(draw: st.DrawFn, *, peaked: bool = False) -> Task:
+def positive_distributions(draw: st.DrawFn, *, peaked: bool = False) -> Task:
     """Distributions after random contexts; some hundred of few coordinates where `peaked`."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     if peaked:
@@ -65,10 +65,10 @@ def positive_laws(draw: st.DrawFn, *, peaked: bool = False) -> Task:
         tokens, n_ctx = draw(st.integers(2, 6)), draw(st.integers(1, 3))
         contexts = all_contexts(tokens, n_ctx)[:20]  # of one distribution the guess would be right
         logits = rng.standard_normal((len(contexts), draw(st.integers(2, 6))))
-    laws = np.exp(logits)
-    laws /= laws.sum(axis=1, keepdims=True)
-    names = tuple(f"answer {i}" for i in range(laws.shape[1]))
-    return array_task(contexts, laws=laws, vocabulary=int(contexts.max()) + 1, answers=names)
+    distributions = np.exp(logits)
+    distributions /= distributions.sum(axis=1, keepdims=True)
+    names = tuple(f"answer {i}" for i in range(distributions.shape[1]))
+    return array_task(contexts, distributions=distributions, vocabulary=int(contexts.max()) + 1, answers=names)
 
 
 @st.composite
@@ -87,9 +87,9 @@ TAKES: dict[str, st.SearchStrategy[Task]] = {
     "object-words": labelled(least=2, most=2),
     "probes": labelled(),
     "bit-table": labelled(most=3),
-    "one-hot-laws": positive_laws(),
-    "low-rank-laws": positive_laws(peaked=True),
-    "knots": st.one_of(labelled(), positive_laws()),
+    "one-hot-distributions": positive_distributions(),
+    "low-rank-distributions": positive_distributions(peaked=True),
+    "knots": st.one_of(labelled(), positive_distributions()),
     "one-head": labelled(least=2, most=2),
     "rank-one-heads": st.one_of(spread_out(), labelled(least=2, most=2)),
     "newton": labelled(least=2, most=2),
@@ -114,13 +114,13 @@ def proved(built: Construction, task: Task) -> bool:
 def another_answer(task: Task, place: int) -> Task:
     """The task with another label, or another distribution, of one context."""
     names, options = task.answers or task.vocabulary, {"vocabulary": task.d_vocab, "target": task.target}
-    if task.laws is None:
+    if task.distributions is None:
         labels = task.labels.copy()
         labels[place] = (labels[place] + 1) % task.n_answers
         return array_task(task.contexts, next_tokens=labels, answers=names, **options)
-    laws = task.laws.copy()
-    laws[place] = np.roll(laws[place], 1)
-    return array_task(task.contexts, laws=laws, answers=names, **options)
+    distributions = task.distributions.copy()
+    distributions[place] = np.roll(distributions[place], 1)
+    return array_task(task.contexts, distributions=distributions, answers=names, **options)
 
 
 def test_every_memory_of_the_menu_names_tasks_that_it_must_hold() -> None:
@@ -142,7 +142,7 @@ def test_what_it_takes_is_held_as_counted_and_no_other_answers_are(name: str, da
     if task.n_answers > 1:
         place = data.draw(st.integers(0, task.n_contexts - 1))
         other = another_answer(task, place)
-        apart = task.laws is None or np.abs(task.laws[place] - other.laws[place]).max() > 0.1
+        apart = task.distributions is None or np.abs(task.distributions[place] - other.distributions[place]).max() > 0.1
         assert not (apart and proved(built, other))
 
 
@@ -177,8 +177,8 @@ def test_the_smallest_tables_are_held(name: str, case: str) -> None:
 @cache
 def any_that_it_takes(name: str) -> Task:
     """A task of some facts that a memory holds."""
-    if "laws" in name:
-        return enumerated_task(6, 3, target="laws", seed=3) if name == "one-hot-laws" else PEAKED
+    if "distributions" in name:
+        return enumerated_task(6, 3, target="distributions", seed=3) if name == "one-hot-distributions" else PEAKED
     contexts = all_contexts(4, 2)
     labels = contexts.sum(axis=1) % 4 if name == "affine" else np.random.default_rng(3).integers(0, 4, 16)
     return task_of(contexts, labels, 4)
@@ -187,8 +187,8 @@ def any_that_it_takes(name: str) -> Task:
 def _peaked() -> Task:
     rng = np.random.default_rng(3)
     contexts = np.unique(rng.integers(0, 20, (120, 3)), axis=0)
-    laws = np.exp(rng.standard_normal((len(contexts), 3)) @ rng.standard_normal((3, 20)))
-    return array_task(contexts, laws=laws / laws.sum(axis=1, keepdims=True), vocabulary=20)
+    distributions = np.exp(rng.standard_normal((len(contexts), 3)) @ rng.standard_normal((3, 20)))
+    return array_task(contexts, distributions=distributions / distributions.sum(axis=1, keepdims=True), vocabulary=20)
 
 
 PEAKED = _peaked()
@@ -201,20 +201,23 @@ def test_equal_seeds_give_equal_bits(name: str) -> None:
     assert first == second
 
 
-LAWS, LABELS = enumerated_task(3, 2, target="laws"), enumerated_task(3, 2)
+DISTRIBUTIONS, LABELS = enumerated_task(3, 2, target="distributions"), enumerated_task(3, 2)
 LONG, SHORT = enumerated_task(3, 3), enumerated_task(4, 1)
 REFUSED: list[tuple[str, Task, str]] = [
-    *((name, LAWS, "needs labels, but the target is 'laws'") for name in (
+    *((name, DISTRIBUTIONS, "needs labels, but the target is 'distributions'") for name in (
         "affine", "object-words", "one-head", "packed-words", "probes", "rank-one-heads",
     )),
-    *((name, LABELS, "needs distributions, but the target is 'labels'") for name in ("low-rank-laws", "one-hot-laws")),
+    *(
+        (name, LABELS, "needs distributions, but the target is 'labels'")
+        for name in ("low-rank-distributions", "one-hot-distributions")
+    ),
     *((name, LONG, "two tokens|2 tokens|bigrams|all contexts|one column each") for name in (
         "object-words", "one-head", "packed-words",
     )),
     *((name, SHORT, "two tokens|two or three tokens|2 tokens|2 to 8|bigrams|all contexts") for name in (
         "affine", "last-token-heads", "object-words", "one-head", "packed-words", "rank-one-heads",
     )),
-    ("newton", LAWS, "target is 'laws', expected 'labels'"),
+    ("newton", DISTRIBUTIONS, "target is 'distributions', expected 'labels'"),
     ("affine", LABELS, "at least 10 facts, which could show a rule, but 9"),
 ]  # fmt: skip
 
@@ -227,6 +230,6 @@ def test_what_it_does_not_take_is_refused_by_name(name: str, task: Any, said: st
 
 @pytest.mark.parametrize("name", BY_NAME)
 def test_a_precision_that_there_is_not_is_refused(name: str) -> None:
-    if name not in ("low-rank-laws", "newton"):  # they choose theirs
+    if name not in ("low-rank-distributions", "newton"):  # they choose theirs
         with pytest.raises(InputError, match="dtype = 'float8', expected one of"):
             BY_NAME[name].build(any_that_it_takes(name), Limits("float8"))  # pyright: ignore[reportArgumentType]

@@ -45,7 +45,9 @@ def memories(folder):
         **{name: byheart.memorize(folder / f"{name}.csv", header=name == "prompts", quick=True) for name in TABLES},
         "table": byheart.memorize(folder / "words.csv"),
         "Theorem 1": (build_memory(task, d_model=8, d_head=2, n_heads=12).model, task),
-        "laws": byheart.memorize(VERSE, whole=False, context=2, target="laws", memory="one-hot-laws"),
+        "distributions": byheart.memorize(
+            VERSE, whole=False, context=2, target="distributions", memory="one-hot-distributions"
+        ),
         "text": byheart.memorize(VERSE, memory="probes"),
         "texts": byheart.memorize(folder / "texts", memory="probes"),
         "vectors": (MODELS["layer of classes"], task_of("layer of classes")),
@@ -71,7 +73,7 @@ def said_by_card(folder):
     return run.stdout.rstrip("\n"), code
 
 
-@pytest.mark.parametrize("name", ["table", "Theorem 1", "laws", "text", "texts", "vectors", *TABLES])
+@pytest.mark.parametrize("name", ["table", "Theorem 1", "distributions", "text", "texts", "vectors", *TABLES])
 @pytest.mark.parametrize("to", HOSTS)
 def test_the_lines_of_the_card_run_and_say_the_answer(to, name, made, tmp_path):
     installed(to)
@@ -135,13 +137,13 @@ def test_a_beginning_of_a_text_is_answered_as_ask_answers_it(made, tmp_path):
 def test_a_context_that_is_too_short_is_refused_with_its_length(made, tmp_path):
     for to in ("onnx", "attention-layer"):
         installed(to)
-    for name in ("laws", "Theorem 1", "text"):
-        if name == "laws":
+    for name in ("distributions", "Theorem 1", "text"):
+        if name == "distributions":
             installed("huggingface")
             from transformers import AutoModelForCausalLM
 
-            exported(made[name], "huggingface", tmp_path / "laws")
-            host = AutoModelForCausalLM.from_pretrained(tmp_path / "laws", trust_remote_code=True)
+            exported(made[name], "huggingface", tmp_path / "distributions")
+            host = AutoModelForCausalLM.from_pretrained(tmp_path / "distributions", trust_remote_code=True)
             for call in (host, host.generate):
                 with pytest.raises(ValueError, match="a row of 1 tokens, expected at least 2"):
                     call(input_ids=host.dummy_inputs["input_ids"][:, :1].clamp(max=0))

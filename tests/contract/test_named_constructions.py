@@ -92,7 +92,7 @@ def test_gpt_2_takes_labels_of_tokens_and_refuses_the_others_by_name(name, folde
     if named(name).data.name == "contexts":
         assert code == 0
     else:
-        reason = "the target is 'laws'" if named(name).data.name == "distributions" else "reads vectors"
+        reason = "the target is 'distributions'" if named(name).data.name == "distributions" else "reads vectors"
         assert code == 2 and reason in error
 
 
@@ -188,10 +188,10 @@ def test_the_certified_ranks_are_those_of_rational_attention(drawn, d_model, d_h
 
 @given(st.lists(st.lists(st.integers(1, 200), min_size=5, max_size=5), min_size=1, max_size=4), st.integers(0, 3))
 def test_the_certified_coherence_and_divergences_are_those_of_rational_arithmetic(weights, seed):
-    laws = [[Fraction(weight, sum(row)) for weight in row] for row in weights]
+    distributions = [[Fraction(weight, sum(row)) for weight in row] for row in weights]
     with tempfile.TemporaryDirectory() as place:
-        file = Path(place) / "laws.csv"
-        file.write_text("\n".join(", ".join(map(str, law)) for law in laws))
+        file = Path(place) / "distributions.csv"
+        file.write_text("\n".join(", ".join(map(str, distribution)) for distribution in distributions))
         built, shown = judged("johnson-lindenstrauss-unembedding", file, {"d_model": 24, "seed": seed})
     model = built.model
     vectors = model.W_U.T.astype(int).tolist()
@@ -200,12 +200,12 @@ def test_the_certified_coherence_and_divergences_are_those_of_rational_arithmeti
     own = max(abs(Fraction(product, 24)) for product in products)
     assert own <= Fraction(found["coherence"]["coherence_upper"]) <= own * (1 + Fraction(1, 10**12))
     with ctx.workprec(200):
-        for row, law in enumerate(laws):
+        for row, distribution in enumerate(distributions):
             stream = [Fraction(x) for x in (model.W_E[row] + model.W_pos[0]).tolist()]
             logits = [sum(a * b for a, b in zip(stream, w, strict=True)) for w in vectors]
             scores = [arb(fmpq(z.numerator, z.denominator)) for z in logits]
             normalizer = sum((z.exp() for z in scores), arb(0)).log()
-            shares = [arb(fmpq(p.numerator, p.denominator)) for p in law]
+            shares = [arb(fmpq(p.numerator, p.denominator)) for p in distribution]
             divergence = sum((p * (p.log() - z + normalizer) for p, z in zip(shares, scores, strict=True)), arb(0))
             bounds = found[f"KL of row {row + 1}"]
             # The distribution that is held has float64 entries: each is off by a part in 2^53.

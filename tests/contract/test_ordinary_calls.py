@@ -38,7 +38,7 @@ def loaded(folder, **options):
 def of_a_table(name):
     """The bigrams of a memory as rows of a table, with answers that are never read; and its weights for these."""
     contexts = np.array([(i, j) for i in range(3) for j in range(3)])
-    if name in ("one-hot-laws", "low-rank-laws", "affine"):
+    if name in ("one-hot-distributions", "low-rank-distributions", "affine"):
         return memory_of_bigrams(name)
     labels = np.arange(9) % 4
     answers = tuple(f"answer {i}" for i in range(4))
@@ -46,7 +46,12 @@ def of_a_table(name):
     return task, BY_NAME[name].build(task, Limits()).model
 
 
-OWN = ("affine", "low-rank-laws", "one-hot-laws", "probes")  # distributions, and attention that sees all
+OWN = (
+    "affine",
+    "low-rank-distributions",
+    "one-hot-distributions",
+    "probes",
+)  # distributions, and attention that sees all
 
 
 @pytest.mark.parametrize("name", BY_NAME)

@@ -203,7 +203,7 @@ class Figures:
     """Return what is true of a model and a task.
 
     Args:
-        held: Which contexts, or facts, have their label strictly on top, or all modes of their law.
+        held: Which contexts, or facts, have their label strictly on top, or all modes of their distribution.
         margins: By how much the least mode is above all others, of each.
         losses: The divergence of each; of values, the largest distance.
         guess_lower: The least mean loss of a guess that does not look at the context.
@@ -227,11 +227,11 @@ def mean_over_occurrences(true: Figures) -> Any:
     return total / sum(true.occurrences)
 
 
-def divergence(law: Row, logits: Row) -> Any:
-    """Return the divergence from a law of any total to the softmax of the logits, in nats."""
-    top, total = max(logits), mpmath.fsum(law)
+def divergence(distribution: Row, logits: Row) -> Any:
+    """Return the divergence from a distribution of any total to the softmax of the logits, in nats."""
+    top, total = max(logits), mpmath.fsum(distribution)
     log_sum = top + mpmath.log(mpmath.fsum(mpmath.exp(z - top) for z in logits))
-    parts = [p / total * (mpmath.log(p / total) - z + log_sum) for p, z in zip(law, logits, strict=True) if p]
+    parts = [p / total * (mpmath.log(p / total) - z + log_sum) for p, z in zip(distribution, logits, strict=True) if p]
     return mpmath.fsum(parts)
 
 
@@ -241,14 +241,14 @@ def margin_of(modes: Sequence[bool], logits: Row) -> Any:
     return min(z for z, mode in zip(logits, modes, strict=True) if mode) - max(others, default=-mpmath.inf)
 
 
-def entropy(law: Row) -> Any:
-    """Return the entropy of a law of any total, in nats."""
-    total = mpmath.fsum(law)
-    return -mpmath.fsum(p / total * mpmath.log(p / total) for p in law if p)
+def entropy(distribution: Row) -> Any:
+    """Return the entropy of a distribution of any total, in nats."""
+    total = mpmath.fsum(distribution)
+    return -mpmath.fsum(p / total * mpmath.log(p / total) for p in distribution if p)
 
 
 def point(label: int, width: int) -> Row:
-    """Return the law that has a label alone."""
+    """Return the distribution that has a label alone."""
     return [mpmath.mpf(int(i == label)) for i in range(width)]
 
 
@@ -260,18 +260,22 @@ def figures(model: Model, task: Any, tolerance: float) -> Figures:
 
 
 def of_contexts(model: Model, task: Task, tolerance: Any) -> Figures:
-    """Return the figures of contexts of tokens, with labels or laws."""
+    """Return the figures of contexts of tokens, with labels or distributions."""
     width = task.n_answers
     logits = [logits_of(model, context) for context in task.contexts.tolist()]
-    laws = [point(label, width) for label in task.labels.tolist()] if task.laws is None else list(map(exact, task.laws))
+    distributions = (
+        [point(label, width) for label in task.labels.tolist()]
+        if task.distributions is None
+        else list(map(exact, task.distributions))
+    )
     margins = [margin_of(modes, z) for modes, z in zip(task.modes().tolist(), logits, strict=True)]
-    losses = [divergence(law, z) for law, z in zip(laws, logits, strict=True)]
-    shares = [[p / mpmath.fsum(law) for p in law] for law in laws]
-    mean = [mpmath.fsum(column) / len(laws) for column in zip(*shares, strict=True)]
-    guess = entropy(mean) - mpmath.fsum(map(entropy, laws)) / len(laws)
-    within = [True] * len(laws) if task.laws is None else [loss <= tolerance for loss in losses]
+    losses = [divergence(distribution, z) for distribution, z in zip(distributions, logits, strict=True)]
+    shares = [[p / mpmath.fsum(distribution) for p in distribution] for distribution in distributions]
+    mean = [mpmath.fsum(column) / len(distributions) for column in zip(*shares, strict=True)]
+    guess = entropy(mean) - mpmath.fsum(map(entropy, distributions)) / len(distributions)
+    within = [True] * len(distributions) if task.distributions is None else [loss <= tolerance for loss in losses]
     held = [bool(margin > 0) and near for margin, near in zip(margins, within, strict=True)]
-    most = 0 if task.laws is not None else int(np.bincount(task.labels).max())
+    most = 0 if task.distributions is not None else int(np.bincount(task.labels).max())
     tail = [logits_of(model, context) for context in task.tail_contexts.tolist()]
     counts = [*task.counts.dense(0, len(task.counts), width), *task.tail_counts.dense(0, len(tail), width)]
     weighed = [int(row.sum()) * divergence(exact(row), z) for row, z in zip(counts, [*logits, *tail], strict=True)]

@@ -141,12 +141,13 @@ def shifted(id: str, **by: int) -> Forge:
     return forge
 
 
-MARGINS = ("labels-lookup", "labels-near-tie", "labels-most-frequent", "labels-huge", "laws-own", "prompts-held",
+MARGINS = ("labels-lookup", "labels-near-tie", "labels-most-frequent", "labels-huge", "distributions-own",
+    "prompts-held",
            "blocks-shifts", "blocks-layer-norms", "blocks-rotary-halves", "blocks-norms-of-keys",
            "vectors-classification", "labels-at-least")  # fmt: skip
-LARGEST = ("labels-lookup", "laws-smoothed", "values-regression", "blocks-slopes", "prompts-held")
-MEANS = ("labels-answers-apart", "laws-own", "values-regression", "blocks-norms-of-all-heads")
-GUESSES = ("labels-own", "laws-smoothed", "values-regression", "prompts-held")
+LARGEST = ("labels-lookup", "distributions-smoothed", "values-regression", "blocks-slopes", "prompts-held")
+MEANS = ("labels-answers-apart", "distributions-own", "values-regression", "blocks-norms-of-all-heads")
+GUESSES = ("labels-own", "distributions-smoothed", "values-regression", "prompts-held")
 
 
 def units() -> list[Bad]:
@@ -169,7 +170,7 @@ def units() -> list[Bad]:
         what = f"the mean divergence over the text is stated with the {name} end one unit of float64 too strong"
         rows += [
             Bad(base, f"text-{name}-one-unit", "text-divergence", what, text_bound(name))
-            for base in ("labels-most-frequent", "laws-smoothed")
+            for base in ("labels-most-frequent", "distributions-smoothed")
         ]
     return rows
 
@@ -277,13 +278,15 @@ def counts() -> list[Bad]:
             asking(bound=(2.0**-20).hex())),
         Bad("values-at-most", "below-the-mean", "answers", "a mean one unit below the true one is asked for and stated",
             bounded_below_the_mean),
-        Bad("laws-at-most", "below-the-mean", "answers", "a mean one unit below the true one is asked for and stated",
+        Bad("distributions-at-most", "below-the-mean", "answers",
+            "a mean one unit below the true one is asked for and stated",
             bounded_below_the_mean),
-        Bad("laws-own", "tolerance", "answers", "the tolerance is one unit below the largest divergence",
+        Bad("distributions-own", "tolerance", "answers", "the tolerance is one unit below the largest divergence",
             tolerance_below_the_largest),
         Bad("values-regression", "tolerance", "answers", "the tolerance is one unit below the largest distance",
             tolerance_below_the_largest),
-        Bad("laws-beyond-tolerance", "all-held", "answers", "all laws are said to be held, though beyond the tolerance",
+        Bad("distributions-beyond-tolerance", "all-held", "answers",
+            "all distributions are said to be held, though beyond the tolerance",
             claim("answers", "", held=4, wrong=0)),
         Bad("labels-tie", "held", "answers", "a tie is called a strict maximum, without bounds",
             silent_of_bounds(held=4, wrong=0)),
@@ -302,9 +305,9 @@ def counts() -> list[Bad]:
             lambda folder: [zero_but_one(folder), asking_for(Criterion.at_least(1))(folder)]),
         Bad("labels-at-most", "vacuous-mean", "answers", "logits of 0 and a mean of at most 2^900 nats",
             vacuous(Criterion.at_most(2.0**900), held=0)),
-        Bad("laws-own", "vacuous-mean", "answers", "logits of 0 and a mean of at most 2^900 nats",
+        Bad("distributions-own", "vacuous-mean", "answers", "logits of 0 and a mean of at most 2^900 nats",
             vacuous(Criterion.at_most(2.0**900), held=0)),
-        Bad("laws-at-most", "vacuous-guess", "answers",
+        Bad("distributions-at-most", "vacuous-guess", "answers",
             "logits of 0, whose mean is met, and no loss of a guess is stated",
             vacuous(Criterion.at_most(2.0**9), held=0, guess_lower=None)),
         Bad("values-regression", "vacuous-tolerance", "answers", "outputs of 0 and a tolerance of 2^900",
@@ -554,11 +557,11 @@ def tasks() -> list[Bad]:
             with_arrays(lambda a: a.update(contexts=np.roll(a["contexts"], 1, axis=0)))),
         Bad("labels-most-frequent", "tail-counts", "text-divergence", "other counts of the tail, of the same sum",
             with_arrays(lambda a: a.update(tail_counts_data=a["tail_counts_data"][::-1].copy()))),
-        Bad("laws-smoothed", "counts-doubled", "text-divergence",
+        Bad("distributions-smoothed", "counts-doubled", "text-divergence",
             "all counts are twice as large, the occurrences are not",
             with_arrays(lambda a: a.update(counts_data=2 * a["counts_data"]))),
-        Bad("laws-own", "laws-turned", "answers", "the laws are exchanged in turn",
-            with_arrays(lambda a: a.update(laws=np.roll(a["laws"], 1, axis=0)))),
+        Bad("distributions-own", "distributions-turned", "answers", "the distributions are exchanged in turn",
+            with_arrays(lambda a: a.update(distributions=np.roll(a["distributions"], 1, axis=0)))),
         Bad("values-regression", "value-changed", "answers", "one value is larger by 1/64",
             with_task(lambda t: replace(t, labels=t.labels + np.eye(5, 2) / 64.0))),
         Bad("values-regression", "query-changed", "answers", "one query is another",

@@ -48,17 +48,18 @@ def false_ranks() -> list[Bad]:
     ends = [
         Bad(base, f"{name.replace('_', '-')}-one-unit", DIVERGENCE,
             f"{name} is one unit of float64 on the wrong side of the truth", one_unit_beyond(name))
-        for base in ("divergence-of-laws", "divergence-smoothed")
+        for base in ("divergence-of-distributions", "divergence-smoothed")
         for name in ENDS
     ]  # fmt: skip
     return [
         *ends,
-        Bad("divergence-of-laws", "occurrences", DIVERGENCE, "one occurrence more than there is",
+        Bad("divergence-of-distributions", "occurrences", DIVERGENCE, "one occurrence more than there is",
             shifted(DIVERGENCE, occurrences=1)),
         Bad("divergence-smoothed", "counts-doubled",
             DIVERGENCE, "all counts are twice as large, the occurrences are not",
             with_arrays(lambda a: a.update(counts_data=2 * a["counts_data"]))),
-        Bad("divergence-of-laws", "other-model", DIVERGENCE, "the statement is that of a model with other logits",
+        Bad("divergence-of-distributions", "other-model", DIVERGENCE,
+            "the statement is that of a model with other logits",
             of_another_model(lambda m: replace(m, W_U=m.W_U[:, ::-1].copy()))),
         Bad("ranks-deficient", "one-more", RANK_HEADS, "a rank of 3 where it is 2",
             claim(RANK_HEADS, lower=3, upper=3)),
@@ -79,7 +80,7 @@ def false_ranks() -> list[Bad]:
             added(RANK_HEADS, rows=8, columns=4, lower=0, upper=4, all_weights_upper=4)),
         Bad("ranks-of-vectors", "with-skip", RANK_WITH_SKIP, "a model that reads vectors has no skip connection",
             added(RANK_WITH_SKIP, rows=5, columns=9, lower=0, upper=5, all_weights_upper=5)),
-        Bad("labels-lookup", "divergence", DIVERGENCE, "a divergence from laws where there are labels",
+        Bad("labels-lookup", "divergence", DIVERGENCE, "a divergence from distributions where there are labels",
             divergence_of_labels, "refused"),
     ]  # fmt: skip
 

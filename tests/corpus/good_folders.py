@@ -189,7 +189,7 @@ def lookup(logits: np.ndarray) -> Model:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Answers: labels, laws, values.
+# Answers: labels, distributions, values.
 
 PERMUTATION = np.array([2, 0, 3, 1])
 SINGLE = np.arange(TOKENS)[:, None]
@@ -304,39 +304,52 @@ def _labels_huge() -> dict[str, Any]:
 COUNTS = Counts.from_rows([{0: 5, 1: 1}, {1: 3, 2: 2, 3: 1}, {2: 7}, {0: 1, 3: 6}])
 
 
-def law_logits() -> np.ndarray:
-    """Return the logarithms of the smoothed laws of `COUNTS`, to 40 bits."""
+def distribution_logits() -> np.ndarray:
+    """Return the logarithms of the smoothed distributions of `COUNTS`, to 40 bits."""
     counts = COUNTS.dense(0, TOKENS, TOKENS)
-    laws = (2 * TOKENS * counts + 1) / (TOKENS * (2 * counts.sum(1, keepdims=True) + 1))
-    return np.round(np.log(laws) * 2.0**40) / 2.0**40
+    distributions = (2 * TOKENS * counts + 1) / (TOKENS * (2 * counts.sum(1, keepdims=True) + 1))
+    return np.round(np.log(distributions) * 2.0**40) / 2.0**40
 
 
-@good("laws-smoothed", "text-divergence", "smoothed counts of three tokens, within .001 nats, and of one in the tail")
-def _laws_smoothed() -> dict[str, Any]:
+@good(
+    "distributions-smoothed",
+    "text-divergence",
+    "smoothed counts of three tokens, within .001 nats, and of one in the tail",
+)
+def _distributions_smoothed() -> dict[str, Any]:
     task = make_task(SINGLE, COUNTS, vocabulary=names(TOKENS), facts=3)
-    return {"model": lookup(law_logits()), "task": task}
+    return {"model": lookup(distribution_logits()), "task": task}
 
 
-OWN_LAWS = np.array([[8, 4, 2, 2], [1, 1, 13, 1], [3, 5, 3, 5], [2, 2, 2, 10]]) / 16.0
+OWN_DISTRIBUTIONS = np.array([[8, 4, 2, 2], [1, 1, 13, 1], [3, 5, 3, 5], [2, 2, 2, 10]]) / 16.0
 
 
-@good("laws-own", "answers", "laws of one's own, two modes in one of them, within 1/64 nats")
-def _laws_own() -> dict[str, Any]:
-    task = make_task(SINGLE, COUNTS, vocabulary=names(TOKENS), laws=OWN_LAWS)
-    logits = np.round(np.log(OWN_LAWS) * 2.0**20) / 2.0**20
+@good("distributions-own", "answers", "distributions of one's own, two modes in one of them, within 1/64 nats")
+def _distributions_own() -> dict[str, Any]:
+    task = make_task(SINGLE, COUNTS, vocabulary=names(TOKENS), distributions=OWN_DISTRIBUTIONS)
+    logits = np.round(np.log(OWN_DISTRIBUTIONS) * 2.0**20) / 2.0**20
     return {"model": lookup(logits), "task": task, "criterion": Criterion(tolerance=2.0**-6)}
 
 
-@good("laws-at-most", "answers", "the mean divergence of laws that are far off is asked to be at most 1/2")
-def _laws_at_most() -> dict[str, Any]:
-    task = make_task(SINGLE, COUNTS, vocabulary=names(TOKENS), laws=OWN_LAWS)
-    return {"model": lookup(OWN_LAWS * 2.0), "task": task, "criterion": Criterion.at_most(0.25)}
+@good(
+    "distributions-at-most",
+    "answers",
+    "the mean divergence of distributions that are far off is asked to be at most 1/2",
+)
+def _distributions_at_most() -> dict[str, Any]:
+    task = make_task(SINGLE, COUNTS, vocabulary=names(TOKENS), distributions=OWN_DISTRIBUTIONS)
+    return {"model": lookup(OWN_DISTRIBUTIONS * 2.0), "task": task, "criterion": Criterion.at_most(0.25)}
 
 
-@good("laws-beyond-tolerance", "answers", "the modes are right, the laws are off by more than is allowed", "refuted")
-def _laws_beyond() -> dict[str, Any]:
-    task = make_task(SINGLE, COUNTS, vocabulary=names(TOKENS), laws=OWN_LAWS)
-    return {"model": lookup(OWN_LAWS * 2.0), "task": task}
+@good(
+    "distributions-beyond-tolerance",
+    "answers",
+    "the modes are right, the distributions are off by more than is allowed",
+    "refuted",
+)
+def _distributions_beyond() -> dict[str, Any]:
+    task = make_task(SINGLE, COUNTS, vocabulary=names(TOKENS), distributions=OWN_DISTRIBUTIONS)
+    return {"model": lookup(OWN_DISTRIBUTIONS * 2.0), "task": task}
 
 
 def layer(seed: int, *, n_heads: int, d_out: int) -> Model:
@@ -433,17 +446,19 @@ def _ranks_of_vectors() -> dict[str, Any]:
     return {**regression(), "rank_of_heads": True}
 
 
-@good("divergence-of-laws", "divergence", "the largest and the mean divergence of laws, from both sides")
-def _divergence_of_laws() -> dict[str, Any]:
-    return {**_laws_at_most(), "divergence": True}
+@good(
+    "divergence-of-distributions", "divergence", "the largest and the mean divergence of distributions, from both sides"
+)
+def _divergence_of_distributions() -> dict[str, Any]:
+    return {**_distributions_at_most(), "divergence": True}
 
 
 @good("divergence-smoothed", "divergence", "the same from smoothed counts")
 def _divergence_smoothed() -> dict[str, Any]:
-    made = _laws_smoothed()
+    made = _distributions_smoothed()
     return {
         **made,
-        "model": lookup(np.round(law_logits() * 16.0) / 16.0),
+        "model": lookup(np.round(distribution_logits() * 16.0) / 16.0),
         "criterion": Criterion(tolerance=0.0625),
         "divergence": True,
     }
@@ -731,9 +746,9 @@ def _runs_near_tie() -> dict[str, Any]:
     return {"model": lookup(logits), "task": table_task(SINGLE, PERMUTATION), "runs": ["float64"]}
 
 
-@good("runs-of-laws", "runs", "laws are held in every float32 run, within 1/64 nats")
-def _runs_of_laws() -> dict[str, Any]:
-    return {**_laws_own(), "runs": ["float32"]}
+@good("runs-of-distributions", "runs", "distributions are held in every float32 run, within 1/64 nats")
+def _runs_of_distributions() -> dict[str, Any]:
+    return {**_distributions_own(), "runs": ["float32"]}
 
 
 @good("runs-in-part", "runs", "six of eight contexts are held in every float32 run, the others in none")

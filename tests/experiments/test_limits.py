@@ -25,9 +25,9 @@ def test_limits_are_those_of_the_theorems() -> None:
     assert [ceiling(Point(**parity, heads=heads)) for heads in range(5)] == [4, 6, 7, 8, 8]
     assert ceiling(Point(**parity, heads=1, neurons=3)) is None
     assert ceiling(Point(**BASE)) is None
-    positive = floor(Point(**{**BASE, "d_model": 1}, targets="laws"))
+    positive = floor(Point(**{**BASE, "d_model": 1}, targets="distributions"))
     assert positive is not None and positive > 0
-    assert floor(Point(**BASE, targets="laws")) is None
+    assert floor(Point(**BASE, targets="distributions")) is None
     assert floor(Point(**BASE)) is None
 
 

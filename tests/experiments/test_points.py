@@ -15,7 +15,7 @@ def test_every_setting_changes_the_key() -> None:
     point = Point(**BASE)
     others: dict[str, Any] = {
         "tokens": 5, "d_model": 4, "d_head": 1, "heads": 3, "length": 3, "maps": "shared", "neurons": 1, "layers": 2,
-        "targets": "laws", "data_seed": 1, "seed": 1, "protocol": "fixed sample", "steps": 1, "rate": 0.02,
+        "targets": "distributions", "data_seed": 1, "seed": 1, "protocol": "fixed sample", "steps": 1, "rate": 0.02,
         "last_rate": 0.01,
     }  # fmt: skip
     assert others.keys() == vars(point).keys()
@@ -55,8 +55,8 @@ def test_a_head_wider_than_its_input_reads_no_more_than_that() -> None:
     assert Point(tokens=10, d_model=2, d_head=5, heads=20).rank() == 42
 
 
-def test_laws_sum_to_one_exactly() -> None:
-    for row in Point(**BASE, targets="laws").laws().tolist():
+def test_distributions_sum_to_one_exactly() -> None:
+    for row in Point(**BASE, targets="distributions").distributions().tolist():
         assert sum(map(Fraction, row)) == 1
 
 

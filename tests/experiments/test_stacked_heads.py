@@ -14,7 +14,7 @@ SHAPES = {
     "no heads": Point(tokens=5, d_model=4, d_head=2, heads=0, steps=12),
     "three layers": Point(tokens=5, d_model=4, d_head=2, heads=2, layers=3, steps=12),
     "three tokens": Point(tokens=3, d_model=4, d_head=2, heads=2, length=3, steps=12),
-    "laws": Point(tokens=4, d_model=2, d_head=2, heads=2, targets="laws", steps=12),
+    "distributions": Point(tokens=4, d_model=2, d_head=2, heads=2, targets="distributions", steps=12),
     "parity": Point(tokens=2, d_model=4, d_head=2, heads=2, length=4, targets="parity", steps=12),
     "fixed sample": Point(tokens=5, d_model=4, d_head=2, heads=2, protocol="fixed sample", steps=12),
 }

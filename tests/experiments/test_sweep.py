@@ -77,10 +77,10 @@ def test_a_point_beyond_a_limit_stops_the_sweep(copied, monkeypatch) -> None:
     assert last.violation is not None and "no weights of the shape hold 1" in last.violation
     assert len(results) < len(POINTS)
     assert (copied / "points" / last.point.key / "certificate.json").is_file()
-    law = next(each for each in POINTS if each.targets == "laws")
+    distribution = next(each for each in POINTS if each.targets == "distributions")
     monkeypatch.setattr(module, "ceiling", lambda point: None)
     monkeypatch.setattr(module, "floor", lambda point: 99.0)
-    assert "at least 99.0" in str(sweep([law], copied)[0][0].violation)
+    assert "at least 99.0" in str(sweep([distribution], copied)[0][0].violation)
 
 
 def test_layers_that_read_vectors_are_points_too(tmp_path) -> None:

@@ -11,7 +11,7 @@ from experiments.training import trained
 
 SHAPES = {
     "own maps": Point(tokens=5, d_model=4, d_head=3, heads=2, steps=12),
-    "laws": Point(tokens=4, d_model=2, d_head=2, heads=2, targets="laws", steps=12),
+    "distributions": Point(tokens=4, d_model=2, d_head=2, heads=2, targets="distributions", steps=12),
     "fixed sample": Point(tokens=5, d_model=4, d_head=2, heads=2, protocol="fixed sample", steps=12),
     "one context": LayerPoint(examples=6, n_ctx=3, d_model=4, d_head=2, heads=2, steps=12),
     "contexts and numbers": LayerPoint(

@@ -27,7 +27,7 @@ def library(tmp_path_factory):
         ("sums-average", "PROVED"),
         ("labels-not-held", "UNDECIDED"),
         ("labels-tie", "UNDECIDED"),
-        ("divergence-of-laws", NOT_READ),
+        ("divergence-of-distributions", NOT_READ),
     ],
 )
 def test_a_folder_is_proved_if_every_run_knows_it(library, name, said):

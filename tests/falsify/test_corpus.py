@@ -97,7 +97,7 @@ def test_every_kind_of_block_and_target_and_statement_is_among_the_good(cases) -
     tensors = {name.rpartition(".")[2] for model in models for name in model.tensors()}
     assert {"slopes", "frequencies", "W_gate", "b_gate", "b_Q", "b_K", "b_V", "b_O", "b_in", "b_out", "b_U"} <= tensors
     certificates = [Certificate.load(GOOD_FOLDERS / name) for name in GOOD if name != "edit"]
-    assert {each.subject.target for each in certificates} == {"labels", "laws", "values"}
+    assert {each.subject.target for each in certificates} == {"labels", "distributions", "values"}
     assert {each.criterion.asked for each in certificates} == {"held", "at-least", "at-most"}
     stated = {statement.id for each in certificates for statement in each.statements}
     files = {path.stem.replace("_", "-") for path in Path("verify/kernel").glob("*.py")}

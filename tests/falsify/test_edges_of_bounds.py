@@ -50,13 +50,16 @@ def exact_numbers(network: Model, task: Task) -> dict[tuple[str, str], mpmath.mp
             (TEXT_DIVERGENCE, "lower"): found.mean_over_all,
             (TEXT_DIVERGENCE, "upper"): found.mean_over_all,
         }
-        if task.laws is None:
+        if task.distributions is None:
             numbers[ANSWERS, "margin_lower"] = min(found.margins)
             numbers[ANSWERS, "guess_lower"] = entropy(np.bincount(task.labels).tolist())
         else:
-            laws = [[mpmath.mpf(x) / sum(map(mpmath.mpf, law)) for x in law] for law in task.laws.tolist()]
-            mean = [sum(column) / len(laws) for column in zip(*laws, strict=True)]
-            numbers[ANSWERS, "guess_lower"] = entropy(mean) - sum(map(entropy, laws)) / len(laws)
+            distributions = [
+                [mpmath.mpf(x) / sum(map(mpmath.mpf, distribution)) for x in distribution]
+                for distribution in task.distributions.tolist()
+            ]
+            mean = [sum(column) / len(distributions) for column in zip(*distributions, strict=True)]
+            numbers[ANSWERS, "guess_lower"] = entropy(mean) - sum(map(entropy, distributions)) / len(distributions)
             weights = task.counts.totals().tolist()
             weighted = mpmath.fsum(n * each for n, each in zip(weights, found.divergences, strict=True)) / sum(weights)
             for end in ("lower", "upper"):
@@ -79,10 +82,10 @@ def verdict(check: Any, folder: Path, id: str, **values: float) -> Verdict:
 
 
 @pytest.mark.parametrize("check", [check_memorization, check_by_kernel])
-@pytest.mark.parametrize("target", ["labels", "laws"])
+@pytest.mark.parametrize("target", ["labels", "distributions"])
 def test_no_number_is_proved_that_is_better_than_the_truth(tmp_path: Path, check: Any, target: str) -> None:
     network, task = weak_memory(target)
-    write_memory(tmp_path, network, task, divergence=target == "laws")
+    write_memory(tmp_path, network, task, divergence=target == "distributions")
     stored = {each.id: dict(each.values) for each in Certificate.load(tmp_path).statements}
     numbers = exact_numbers(network, task)
     for (id, name), exact in numbers.items():
@@ -100,10 +103,10 @@ def test_no_number_is_proved_that_is_better_than_the_truth(tmp_path: Path, check
         assert verdict(check, tmp_path, id, **{**honest, name: stored[id][name]}) is Verdict.PROVED, (id, name)
 
 
-@pytest.mark.parametrize("target", ["labels", "laws"])
+@pytest.mark.parametrize("target", ["labels", "distributions"])
 def test_what_is_certified_is_on_the_right_side_of_the_truth_and_near_it(target: str) -> None:
     network, task = weak_memory(target)
-    certified = certify_memorization(network, task, rank=True, divergence=target == "laws").certificate
+    certified = certify_memorization(network, task, rank=True, divergence=target == "distributions").certificate
     for (id, name), exact in exact_numbers(network, task).items():
         value = certified.statement(id).values[name]  # type: ignore[union-attr]
         is_upper = name.endswith("upper") or name == "upper"

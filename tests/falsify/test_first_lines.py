@@ -108,13 +108,15 @@ def test_rules_and_samples_of_them(tmp_path, capsys, seed):
 
 def test_what_every_other_command_says_first_goes_with_its_exit_code(tmp_path, capsys):
     tables = {
-        "labels": b"a,x\nb,x\nc,y\n", "laws": b"a,x\na,y\nb,x\nc,y\n", "equal": b"a,x\na,y\nb,x\nb,y\n",
+        "labels": b"a,x\nb,x\nc,y\n", "distributions": b"a,x\na,y\nb,x\nc,y\n", "equal": b"a,x\na,y\nb,x\nb,y\n",
         "one": b"a,x\n", "same": b"a,x\nb,x\n",
     }  # fmt: skip
     seen = {}
     for name, rows in tables.items():
         table, out = written(tmp_path / f"{name}.csv", rows), tmp_path / name
-        for target in ("labels", "laws") if name != "laws" and name != "equal" else ("laws",):
+        for target in (
+            ("labels", "distributions") if name != "distributions" and name != "equal" else ("distributions",)
+        ):
             build = ["memorize", table, "--no-header", "--quick", "--target", target, "--out", out, "--overwrite"]
             seen[name, target] = answered(build, capsys)[0]
             assert answered(["check", out, "--fast"], capsys)[0] == seen[name, target]
@@ -123,8 +125,10 @@ def test_what_every_other_command_says_first_goes_with_its_exit_code(tmp_path, c
                 export = ["export", out, "--to", "safetensors", "--out", exported, "--overwrite", *loss]
                 assert answered(export, capsys)[0] == seen[name, target]
     assert seen == {
-        ("labels", "labels"): "yes", ("labels", "laws"): "yes", ("laws", "laws"): "yes", ("equal", "laws"): "open",
-        ("one", "labels"): "yes", ("one", "laws"): "no", ("same", "labels"): "yes", ("same", "laws"): "open",
+        ("labels", "labels"): "yes", ("labels", "distributions"): "yes", ("distributions", "distributions"): "yes",
+        ("equal", "distributions"): "open",
+        ("one", "labels"): "yes", ("one", "distributions"): "no", ("same", "labels"): "yes",
+        ("same", "distributions"): "open",
     }  # fmt: skip
     text = written(tmp_path / "text.txt", b"to be or not to be")
     assert answered(["memorize", text, "--quick", "--out", tmp_path / "text"], capsys)[0] == "yes"

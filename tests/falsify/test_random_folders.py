@@ -47,7 +47,7 @@ def test_every_kind_is_drawn_true_and_forged_and_most_is_decided(tmp_path: Path)
             continue
         kinds.add((kind, bool(claim)))
         kernel.append(codes["kernel"])
-    drawn = {"labels", "laws", "values", "classes", "prompts", "domain", "sample", "text", "edit"}
+    drawn = {"labels", "distributions", "values", "classes", "prompts", "domain", "sample", "text", "edit"}
     assert {kind for kind, _ in kinds} == drawn and len({kind for kind, forged in kinds if forged}) >= 7
     assert min(kernel.count(PROVED), kernel.count(REFUTED)) >= 15 and kernel.count(UNDECIDED) < len(kernel) / 2
 

@@ -80,13 +80,13 @@ def test_a_table_that_is_written_somehow_is_read_as_its_rows_or_the_doubt_is_nam
     table = written(rows, way)
     told = data.draw(st.fixed_dictionaries({}, optional={"header": st.just(False), "weights": st.just(False)}))
     try:
-        task, form = table_facts(table, target="laws", **told)
+        task, form = table_facts(table, target="distributions", **told)
     except InputError as error:
         if not in_quotes(rows, way):
             return
         assert asks(error)
         with_all = {"delimiter": way["delimiter"], "header": False}
-        assert facts_of(table_facts(table, target="laws", **with_all)[0]) == set(map(tuple, rows))
+        assert facts_of(table_facts(table, target="distributions", **with_all)[0]) == set(map(tuple, rows))
         return
     expected = rows[1:] if form.header else rows
     assert form.delimiter == way["delimiter"] and facts_of(task) == set(map(tuple, expected))
@@ -110,7 +110,7 @@ def test_the_library_and_certify_read_a_file_as_the_command_does(tmp_path_factor
     size = len(cells)
     model = Model((), W_U=np.eye(size), W_E=np.eye(size), W_pos=np.zeros((len(rows[0]) - 1, size)))
     try:
-        here = read_facts(path, target="laws", header=False).task
+        here = read_facts(path, target="distributions", header=False).task
     except InputError as error:
         assert asks(error) or not in_quotes(rows, way)
         with pytest.raises(InputError) as caught:
@@ -134,7 +134,7 @@ def test_the_library_and_certify_read_a_file_as_the_command_does(tmp_path_factor
 def test_every_context_of_a_table_can_be_asked(data) -> None:
     """As a row of CSV, with any separator, whatever is in its cells."""
     rows = [[re.sub(r"[\r\n]", "", cell).strip() or "x" for cell in row] for row in data.draw(ROWS.filter(bool))]
-    task, _ = table_facts(written(rows, {}), delimiter=",", header=False, weights=False, target="laws")
+    task, _ = table_facts(written(rows, {}), delimiter=",", header=False, weights=False, target="distributions")
     row = data.draw(st.sampled_from(rows))
     way = {"delimiter": data.draw(st.sampled_from(",;\t|")), "lineterminator": ""}
     line = written([row[:-1]], way)

@@ -55,7 +55,7 @@ both = pytest.mark.parametrize("check", CHECKERS)
 def originals(tmp_path_factory):
     """Two honest memories, by target."""
     top = tmp_path_factory.mktemp("honest")
-    for seed, target in enumerate(("laws", "labels")):
+    for seed, target in enumerate(("distributions", "labels")):
         task = random_task(target=target)
         write_memory(top / target, memory(task, seed=seed), task)
     return top
@@ -65,7 +65,7 @@ def originals(tmp_path_factory):
 def small(tmp_path_factory):
     """Two honest memories of six contexts, by target: thousands of forgeries of them are read in minutes."""
     top = tmp_path_factory.mktemp("small")
-    for target in ("laws", "labels"):
+    for target in ("distributions", "labels"):
         task = small_task(target)
         write_memory(top / target, memory(task, n_heads=3), task)
     return top
@@ -77,7 +77,7 @@ def small_task(target, seed=0):
 
 @pytest.fixture
 def folder(originals, tmp_path):
-    return Path(shutil.copytree(originals / "laws", tmp_path / "laws"))
+    return Path(shutil.copytree(originals / "distributions", tmp_path / "distributions"))
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def verdicts(report):
 
 @both
 def test_the_honest_folders_are_proved(originals, check):
-    for target in ("laws", "labels"):
+    for target in ("distributions", "labels"):
         assert check(originals / target).verdict is PROVED
 
 
@@ -144,7 +144,7 @@ def test_a_certificate_with_its_witness_replayed_for_another_network_is_tamperin
 @example("task.safetensors", 0.3, 3)
 def test_a_flipped_bit_is_refused_or_changes_nothing_that_is_certified(originals, name, place, bit):
     with TemporaryDirectory() as top:
-        folder = Path(shutil.copytree(originals / "laws", Path(top) / "laws"))
+        folder = Path(shutil.copytree(originals / "distributions", Path(top) / "distributions"))
         content = bytearray((folder / name).read_bytes())
         content[int(place * len(content))] ^= 1 << bit
         (folder / name).write_bytes(bytes(content))
@@ -157,7 +157,7 @@ def test_a_flipped_bit_is_refused_or_changes_nothing_that_is_certified(originals
             assert name in ("model.safetensors", "task.safetensors")
             assert report.verdict is PROVED
             if check is check_memorization:
-                honest = originals / "laws"
+                honest = originals / "distributions"
                 assert Model.load(folder / FILES[0]).sha256() == Model.load(honest / FILES[0]).sha256()
                 assert Task.load(folder / FILES[1]).sha256() == Task.load(honest / FILES[1]).sha256()
 
@@ -334,9 +334,9 @@ def test_re_hashed_with_changed_labels_the_answers_are_refuted(labels, check):
 
 
 @both
-def test_re_hashed_with_changed_laws_the_answers_are_refuted(folder, check):
+def test_re_hashed_with_changed_distributions_the_answers_are_refuted(folder, check):
     arrays = task_files.own(Task.load(folder / "task.safetensors"))
-    arrays["laws"] = 0.999 * arrays["laws"] + 0.001 / 5
+    arrays["distributions"] = 0.999 * arrays["distributions"] + 0.001 / 5
     rehash(folder, task=task_of(arrays))
     found = verdicts(check(folder))
     assert found[ANSWERS] is REFUTED
@@ -370,7 +370,7 @@ def test_re_hashed_with_permuted_contexts_nothing_is_proved(folder, check):
 def test_dropped_contexts_make_another_certificate_or_none(folder, check):
     arrays = task_files.own(Task.load(folder / "task.safetensors"))
     cut = int(arrays["counts_indptr"][-2])
-    for name in ("contexts", "laws", "counts_indptr"):
+    for name in ("contexts", "distributions", "counts_indptr"):
         arrays[name] = arrays[name][:-1]
     for name in ("counts_indices", "counts_data"):
         arrays[name] = arrays[name][:cut]
@@ -411,12 +411,12 @@ def test_a_context_that_occurs_twice_is_refused(folder, check, part):
 @pytest.mark.parametrize(
     ("name", "spoil"),
     [
-        ("laws", lambda a: np.where(a == a.max(), np.nan, a)),
-        ("laws", lambda a: np.where(a == a.max(), np.inf, a)),
-        ("laws", lambda a: np.where(a == a.min(), 0.0, a)),
-        ("laws", lambda a: -a),
-        ("laws", lambda a: a[:, :-1]),
-        ("laws", lambda a: a.astype(np.float32)),
+        ("distributions", lambda a: np.where(a == a.max(), np.nan, a)),
+        ("distributions", lambda a: np.where(a == a.max(), np.inf, a)),
+        ("distributions", lambda a: np.where(a == a.min(), 0.0, a)),
+        ("distributions", lambda a: -a),
+        ("distributions", lambda a: a[:, :-1]),
+        ("distributions", lambda a: a.astype(np.float32)),
         ("contexts", lambda a: a + 1),
         ("contexts", lambda a: a - 1),
         ("contexts", lambda a: a[:, :-1]),
@@ -688,7 +688,7 @@ def forged_folder(top, rng, honest_folders):
     Returns:
         The folder, and the network and the task that it holds.
     """
-    target = str(rng.choice(["laws", "labels"]))
+    target = str(rng.choice(["distributions", "labels"]))
     folder = Path(shutil.copytree(honest_folders / target, Path(top) / "forged"))
     network, task, honest = Model.load(folder / FILES[0]), Task.load(folder / FILES[1]), Certificate.load(folder)
     attack = int(rng.integers(5))
@@ -889,7 +889,7 @@ def test_a_forged_guess_is_refuted(labels, check, guess):
 @both
 def test_a_task_of_no_contexts_is_no_task(folder, check):
     arrays = task_files.own(Task.load(folder / "task.safetensors"))
-    for name in ("contexts", "laws", "counts_indices", "counts_data"):
+    for name in ("contexts", "distributions", "counts_indices", "counts_data"):
         arrays[name] = arrays[name][:0]
     arrays["counts_indptr"] = arrays["counts_indptr"][:1]
     spoil_task(folder, arrays)

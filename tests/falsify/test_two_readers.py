@@ -37,11 +37,11 @@ def network_hashes(path):
     return hash_or_none(lambda: Model.load(path).sha256()), hash_or_none(lambda: read_model_file(path).sha256)
 
 
-LAWS, LABELS = random_task(), random_task(target="labels")
+DISTRIBUTIONS, LABELS = random_task(), random_task(target="labels")
 APART = random_task(answers=3)  # of the five tokens that are read none is an answer
 
 
-@pytest.mark.parametrize("task", [LAWS, LABELS, APART, random_task(tail=0), random_task(facts=1, tail=0)])
+@pytest.mark.parametrize("task", [DISTRIBUTIONS, LABELS, APART, random_task(tail=0), random_task(facts=1, tail=0)])
 def test_what_task_saves_both_read_alike(tmp_path, task):
     path = tmp_path / "task.safetensors"
     task.save(path)
@@ -93,13 +93,13 @@ def scaled_counts(factor):
     return mutate
 
 
-def a_law_with_a_zero(laws):
+def a_distribution_with_a_zero(distributions):
     """The least mass of the first distribution joins the largest: the sum and the mode stay."""
-    laws = laws.copy()
-    least = laws[0].argmin()
-    laws[0, laws[0].argmax()] += laws[0, least]
-    laws[0, least] = 0.0
-    return laws
+    distributions = distributions.copy()
+    least = distributions[0].argmin()
+    distributions[0, distributions[0].argmax()] += distributions[0, least]
+    distributions[0, least] = 0.0
+    return distributions
 
 
 def a_count_of_zero(arrays):
@@ -110,7 +110,7 @@ def a_count_of_zero(arrays):
     return {**arrays, "counts_data": data}
 
 
-ONE_TAIL = (2**53 - int(LAWS.counts.totals().sum())) // len(LAWS.tail_counts.indices)
+ONE_TAIL = (2**53 - int(DISTRIBUTIONS.counts.totals().sum())) // len(DISTRIBUTIONS.tail_counts.indices)
 
 ARRAYS = {
     "contexts as int32": put("contexts", lambda a: a.astype(np.int32)),
@@ -119,26 +119,26 @@ ARRAYS = {
     "contexts in three dimensions": put("contexts", lambda a: a[None]),
     "contexts twice": put("contexts", lambda a: a[[0, 0, *range(2, len(a))]]),
     "contexts of another order": put("contexts", lambda a: a[::-1].copy()),
-    "a context of the tail": put("tail_contexts", lambda a: LAWS.contexts[: len(a)]),
+    "a context of the tail": put("tail_contexts", lambda a: DISTRIBUTIONS.contexts[: len(a)]),
     "contexts without tokens": put("contexts", lambda a: a[:, :0]),
     "a tail of another length": put("tail_contexts", lambda a: a[:, :2]),
     "a tail of no rows": put("tail_contexts", lambda a: a[:0]),
     "a token too large": put("contexts", at((0, 0), 5)),
     "a token below 0": put("contexts", at((0, 0), -1)),
     "a token of the tail too large": put("tail_contexts", at((0, 0), 5)),
-    "distributions with a zero": put("laws", at((0, 0), 0.0)),
-    "a distribution with a zero and its old sum": put("laws", a_law_with_a_zero),
-    "distributions with a negative": put("laws", at((0, 0), -1.0)),
-    "distributions with NaN": put("laws", at((0, 0), np.nan)),
-    "distributions that are infinite": put("laws", at((0, 0), np.inf)),
-    "distributions that overflow": put("laws", lambda a: np.full_like(a, 1e308)),
-    "distributions that sum to 2": put("laws", lambda a: 2 * a),
-    "distributions that sum to 1 + 1e-8": put("laws", lambda a: a * (1 + 1e-8)),
-    "distributions that sum to 1 + 1e-10": put("laws", lambda a: a * (1 + 1e-10)),
-    "uniform distributions": put("laws", lambda a: np.full_like(a, 0.2)),
-    "labels beside distributions": lambda a: {**a, "labels": LAWS.labels},
-    "a prior": lambda a: {**a, "prior": LAWS.prior},
-    "distributions of one token less": put("laws", lambda a: a[:, :-1]),
+    "distributions with a zero": put("distributions", at((0, 0), 0.0)),
+    "a distribution with a zero and its old sum": put("distributions", a_distribution_with_a_zero),
+    "distributions with a negative": put("distributions", at((0, 0), -1.0)),
+    "distributions with NaN": put("distributions", at((0, 0), np.nan)),
+    "distributions that are infinite": put("distributions", at((0, 0), np.inf)),
+    "distributions that overflow": put("distributions", lambda a: np.full_like(a, 1e308)),
+    "distributions that sum to 2": put("distributions", lambda a: 2 * a),
+    "distributions that sum to 1 + 1e-8": put("distributions", lambda a: a * (1 + 1e-8)),
+    "distributions that sum to 1 + 1e-10": put("distributions", lambda a: a * (1 + 1e-10)),
+    "uniform distributions": put("distributions", lambda a: np.full_like(a, 0.2)),
+    "labels beside distributions": lambda a: {**a, "labels": DISTRIBUTIONS.labels},
+    "a prior": lambda a: {**a, "prior": DISTRIBUTIONS.prior},
+    "distributions of one token less": put("distributions", lambda a: a[:, :-1]),
     "distributions for labels": put("target", lambda a: "labels"),
     "counts with a zero": put("counts_data", at(0, 0)),
     "a count of 0 and its frequencies": a_count_of_zero,
@@ -155,21 +155,21 @@ ARRAYS = {
     "no rows of counts": put("counts_indptr", lambda a: a[:0]),
     "target as a list": put("target", lambda a: [a]),
     "target as a number": put("target", lambda a: 1),
-    "target of another case": put("target", lambda a: "Laws"),
+    "target of another case": put("target", lambda a: "Distributions"),
     "target empty": put("target", lambda a: ""),
     "origin smoothed counts beside distributions": put("origin", lambda a: "smoothed counts"),
-    "origin smoothed counts": lambda a: {**without(a, "laws"), "origin": "smoothed counts"},
-    "no distributions of one's own": lambda a: without(a, "laws"),
+    "origin smoothed counts": lambda a: {**without(a, "distributions"), "origin": "smoothed counts"},
+    "no distributions of one's own": lambda a: without(a, "distributions"),
     "origin table": put("origin", lambda a: "table"),
-    "origin table without distributions": lambda a: {**without(a, "laws"), "origin": "table"},
-    "origin most frequent": lambda a: {**without(a, "laws"), "origin": "most frequent"},
+    "origin table without distributions": lambda a: {**without(a, "distributions"), "origin": "table"},
+    "origin most frequent": lambda a: {**without(a, "distributions"), "origin": "most frequent"},
     "origin empty": put("origin", lambda a: ""),
     "origin unknown": put("origin", lambda a: "counts"),
-    "origin unknown without distributions": lambda a: {**without(a, "laws"), "origin": "counts"},
+    "origin unknown without distributions": lambda a: {**without(a, "distributions"), "origin": "counts"},
     "origin as a list": put("origin", lambda a: [a]),
     "origin as a number": put("origin", lambda a: 1),
     "counts too large for smoothed distributions": lambda a: {
-        **scaled_counts(2**48)(without(a, "laws")),
+        **scaled_counts(2**48)(without(a, "distributions")),
         "origin": "smoothed counts",
     },
     "vocabulary twice the same": put("vocabulary", entry(1, "token 0")),
@@ -209,7 +209,7 @@ HARMLESS = {
 @pytest.mark.filterwarnings("ignore:overflow encountered")
 @pytest.mark.parametrize("name", ARRAYS)
 def test_arrays_of_other_values_mean_the_same_to_both(tmp_path, name):
-    write(tmp_path / "task.safetensors", ARRAYS[name](own(LAWS)))
+    write(tmp_path / "task.safetensors", ARRAYS[name](own(DISTRIBUTIONS)))
     numpy_hash, plain_hash = task_hashes(tmp_path / "task.safetensors")
     assert numpy_hash == plain_hash and (numpy_hash is not None) == (name in HARMLESS)
 
@@ -222,8 +222,8 @@ LABELLED = {
     "labels of two dimensions": put("labels", lambda a: a[:, None]),
     "labels of one context less": put("labels", lambda a: a[:-1]),
     "no labels": lambda a: without(a, "labels"),
-    "distributions beside labels": lambda a: {**a, "laws": LAWS.laws},
-    "distributions for labels": lambda a: {**without(a, "labels"), "laws": LAWS.laws},
+    "distributions beside labels": lambda a: {**a, "distributions": DISTRIBUTIONS.distributions},
+    "distributions for labels": lambda a: {**without(a, "labels"), "distributions": DISTRIBUTIONS.distributions},
     "other labels": put("labels", lambda a: (a + 1) % 5),
 }
 
@@ -249,7 +249,7 @@ HEADERS = {
 
 @pytest.mark.parametrize("name", HEADERS)
 def test_another_header_is_refused_by_both(tmp_path, name):
-    write(tmp_path / "task.safetensors", parts(LAWS), **HEADERS[name])
+    write(tmp_path / "task.safetensors", parts(DISTRIBUTIONS), **HEADERS[name])
     assert task_hashes(tmp_path / "task.safetensors") == (None, None)
 
 
@@ -295,7 +295,7 @@ VOCABULARIES = {
     "a label that is a token and no answer": lambda a: {**a, "labels": at(0, 3)(APART.labels)},
     "a counted answer that is a token and no answer": put("counts_indices", at(-1, 4)),
     "a counted answer of the tail that is none": put("tail_counts_indices", at(-1, 3)),
-    "distributions as wide as the vocabulary": put("laws", lambda a: np.full((len(a), 5), 0.2)),
+    "distributions as wide as the vocabulary": put("distributions", lambda a: np.full((len(a), 5), 0.2)),
     "a token that is not an answer is read": put("contexts", at((0, 0), 5)),
     "answers stored twice": lambda a: {**a, "answer": a["answers"]},
 }
@@ -324,7 +324,7 @@ def test_without_answers_it_is_the_task_of_the_tokens_to_both(tmp_path):
 
 def test_the_vocabulary_once_more_or_nothing_as_answers_is_refused_by_both(tmp_path):
     """One task has one file: the same names twice would be another hash of the same task."""
-    for task in (LAWS, LABELS):
+    for task in (DISTRIBUTIONS, LABELS):
         for names in (list(task.vocabulary), []):
             write(tmp_path / "task.safetensors", {**parts(task), "answers": names})
             assert task_hashes(tmp_path / "task.safetensors") == (None, None)
@@ -347,7 +347,7 @@ def test_fewer_tokens_than_answers_are_read_by_both(tmp_path):
 
 @pytest.mark.parametrize("side", [-1, 1])
 @pytest.mark.parametrize("factor", [1.0, 1e-3])
-def test_both_take_exactly_the_laws_whose_exact_sum_is_near_one(tmp_path, side, factor):
+def test_both_take_exactly_the_distributions_whose_exact_sum_is_near_one(tmp_path, side, factor):
     """Sums that float64 sees on the limit, a few units of the last entry to either side of it."""
     rng = np.random.default_rng(3)
     limit = Fraction(1) + side * Fraction(1, 10**9)
@@ -355,11 +355,11 @@ def test_both_take_exactly_the_laws_whose_exact_sum_is_near_one(tmp_path, side, 
     last = float(limit - sum(map(Fraction, rest)))
     found = set()
     for step in range(-6, 7):
-        law = [*rest, last + step * math.ulp(last)]
-        near = abs(sum(map(Fraction, law)) - 1) <= Fraction(1, 10**9)
-        laws = LAWS.laws.copy()
-        laws[7] = law
-        write(tmp_path / "task.safetensors", {**own(LAWS), "laws": laws})
+        distribution = [*rest, last + step * math.ulp(last)]
+        near = abs(sum(map(Fraction, distribution)) - 1) <= Fraction(1, 10**9)
+        distributions = DISTRIBUTIONS.distributions.copy()
+        distributions[7] = distribution
+        write(tmp_path / "task.safetensors", {**own(DISTRIBUTIONS), "distributions": distributions})
         hashes = task_hashes(tmp_path / "task.safetensors")
         assert hashes[0] == hashes[1] and (hashes[0] is not None) == near
         found.add(near)
@@ -385,21 +385,25 @@ def test_origins_of_labels_are_taken_or_refused_by_both(tmp_path, name, kind, st
         assert list(plain.labels) == Task.load(tmp_path / "task.safetensors").labels.tolist() == task.labels.tolist()
 
 
-@pytest.mark.parametrize("name", own(LAWS))
+@pytest.mark.parametrize("name", own(DISTRIBUTIONS))
 def test_a_missing_part_is_refused_by_both(tmp_path, name):
-    write(tmp_path / "task.safetensors", without(own(LAWS), name))
+    write(tmp_path / "task.safetensors", without(own(DISTRIBUTIONS), name))
     assert task_hashes(tmp_path / "task.safetensors") == (None, None)
 
 
-@pytest.mark.parametrize("task", [LAWS, LABELS, APART])
+@pytest.mark.parametrize("task", [DISTRIBUTIONS, LABELS, APART])
 def test_what_follows_from_the_counts_is_the_same_to_both(tmp_path, task):
     task.save(tmp_path / "task.safetensors")
     plain, again = read_task_file(tmp_path / "task.safetensors"), Task.load(tmp_path / "task.safetensors")
     assert list(plain.labels) == again.labels.tolist() == task.labels.tolist()
     assert again.prior.tolist() == task.prior.tolist()
-    if task.laws is not None:
-        assert plain.laws is not None and again.laws is not None
-        assert [list(law) for law in plain.laws] == again.laws.tolist() == task.laws.tolist()
+    if task.distributions is not None:
+        assert plain.distributions is not None and again.distributions is not None
+        assert (
+            [list(distribution) for distribution in plain.distributions]
+            == again.distributions.tolist()
+            == task.distributions.tolist()
+        )
 
 
 @pytest.mark.parametrize("read", [Task.load, read_task_file, Model.load, read_model_file])
@@ -418,7 +422,7 @@ def test_what_is_no_regular_file_is_refused_at_once(tmp_path, read):
 
 # Networks.
 
-NETWORK = memory(LAWS, n_heads=3)
+NETWORK = memory(DISTRIBUTIONS, n_heads=3)
 METADATA = canonical_json({"format": "byheart-model", "version": 2, **NETWORK.options()})
 
 
@@ -668,7 +672,7 @@ OPTION_VALUES = (
 
 def originals(rng):
     """A file of each kind, small enough that most bytes mean something."""
-    kind = rng.choice(["laws", "labels"])
+    kind = rng.choice(["distributions", "labels"])
     yield "tokens", random_task(target=kind, facts=3, tail=int(rng.integers(0, 2)), seed=int(rng.integers(99)))
     yield "vectors", random_layer_task(examples=2, tokens=2, d_model=2, shared=bool(rng.integers(2)),
                                        kind=str(rng.choice(["regression", "classification"])))  # fmt: skip

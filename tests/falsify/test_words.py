@@ -52,8 +52,8 @@ def says_held(text):
 
 
 @given(
-    st.integers(0, 10**6), st.sampled_from(["laws", "labels"]), st.sampled_from(CRITERIA), st.sampled_from(COMMANDS),
-    st.sampled_from([1.0, 1.0, 0.0, 2.0**-30, 0.01, 3.0, "rolled", "noise", "own"]),
+    st.integers(0, 10**6), st.sampled_from(["distributions", "labels"]), st.sampled_from(CRITERIA),
+    st.sampled_from(COMMANDS), st.sampled_from([1.0, 1.0, 0.0, 2.0**-30, 0.01, 3.0, "rolled", "noise", "own"]),
 )  # fmt: skip
 def test_no_command_says_held_unless_certify_does(seed, target, criterion, command, change):
     if command[0] == "run":
@@ -83,7 +83,7 @@ def test_no_command_says_held_unless_certify_does(seed, target, criterion, comma
 
 def forged(top, name):
     """Folders that the two former rounds made to look as if they held their facts."""
-    task = random_task(target="laws", tail=0)
+    task = random_task(target="distributions", tail=0)
     model, criterion = memory(task), Criterion()
     if name == "weights scaled to nothing":
         model, criterion = changed(model, W_U=2.0**-40 * model.W_U), Criterion(tolerance=10.0)
@@ -96,12 +96,12 @@ def forged(top, name):
 
         made = np.exp(logits(model, task.contexts) * 0.1)
         made /= made.sum(axis=1, keepdims=True)
-        task = Task(**{**vars(task), "laws": made, "labels": made.argmax(axis=1), "origin": ""})
+        task = Task(**{**vars(task), "distributions": made, "labels": made.argmax(axis=1), "origin": ""})
         criterion = Criterion(tolerance=50.0)
     folder = top / "forged"
     write_memory(folder, model, task, criterion=criterion, rank=False)
     if name == "mixed":
-        other = random_task(target="laws", tail=0, seed=5)
+        other = random_task(target="distributions", tail=0, seed=5)
         certificate = write_memory(top / "other", memory(other, seed=5), other, rank=False).certificate
         shutil.copy(top / "other" / "model.safetensors", folder)
         subject = subject_of(Model.load(folder / "model.safetensors"), task)

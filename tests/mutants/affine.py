@@ -1,4 +1,4 @@
-"""Mutants of sums modulo M, of laws of low rank, and of the bound within a distance."""
+"""Mutants of sums modulo M, of distributions of low rank, and of the bound within a distance."""
 
 from tests.mutants import Mutant, of
 
@@ -32,8 +32,9 @@ MUTANTS = [
     memory("affine_memory", "neurons.append((0, 1.0, 1.0 - apart * high, width + g, 1.0))",
            "neurons.append((0, 1.0, -float(apart * high), width + g, 1.0))", "a head reads one position too many"),
     memory("affine_memory", "4.0 * x.T, -2.0", "4.0 * x.T, -1.0", "exceptions are on elsewhere"),
-    memory("low_rank_laws", "importance *= np.sqrt", "importance += 0.0 * np.sqrt", "the worst laws count no more"),
-    memory("low_rank_laws", "off * np.sqrt(2.0 * divergence) + off * off / 2.0", "-divergence / 2.0",
+    memory("low_rank_distributions", "importance *= np.sqrt", "importance += 0.0 * np.sqrt",
+           "the worst distributions count no more"),
+    memory("low_rank_distributions", "off * np.sqrt(2.0 * divergence) + off * off / 2.0", "-divergence / 2.0",
            "half of the divergence is taken for all"),
     divergence("off * np.sqrt(2.0 * least) + 0.5 * off * off", "off * np.sqrt(least)", "Pinsker without its factor"),
     divergence("np.isfinite(off + least)", "np.isfinite(off)", "no distance from nothing is not a number"),

@@ -18,8 +18,9 @@ kajitsuka_sato_2025_next_token = of_claim("kajitsuka_sato_2025_next_token")
 interpolating_network = of("constructions/rational/interpolating_network.py", confirmed("zhang_2017_theorem"))
 neurons_as_heads = of("constructions/rational/neurons_as_heads.py", confirmed("huben_2023_head_is_neuron"))
 two_layers = of("constructions/rational/two_layers.py", confirmed("huben_2023_two_layers"))
-interpolated_laws = of(
-    "verify/theorems/capacity/interpolated_laws.py", "tests/verify/theorems/capacity/test_interpolated_laws.py"
+interpolated_distributions = of(
+    "verify/theorems/capacity/interpolated_distributions.py",
+    "tests/verify/theorems/capacity/test_interpolated_distributions.py",
 )
 words = of("verify/theorems/evidence/words.py", "tests/verify/theorems/evidence/test_words.py")
 cabannes_2024_scaling_by_cabannes_2024_scaling = of(
@@ -58,7 +59,7 @@ MUTANTS = [
     # Numbers in the statements.
     zhang_2017_theorem("[[printed: 2 n + d]]", "[[printed: 2 n + d + 1]]", "one weight more is printed"),
     zhang_2017_theorem("[[fewer: 2 n + d - 1]]", "[[fewer: 2 n + d - 2]]", "one weight fewer is enough"),
-    madden_2024_upper("floor(k / (N - 1))", "floor(k / N)", "a law has N log-odds"),
+    madden_2024_upper("floor(k / (N - 1))", "floor(k / N)", "a distribution has N log-odds"),
     madden_2024_upper("m (d + 1) + 1", "m (d + 2) + 1", "neurons lose no number"),
     madden_2024_lower("T (N - 1) + T - 1 + N + S", "T (N - 1) + N + S", "the places are not counted"),
     huben_2023_head_is_neuron("[[leak: (S - 1) 2^(-M)", "[[leak: (S - 1) 2^(-M - 1)", "half of the leak"),
@@ -98,7 +99,7 @@ MUTANTS = [
         "the last token is counted like the one before it",
     ),
     # Judges.
-    interpolated_laws("// (model.d_vocab_out - 1)", "// model.d_vocab_out", "a count that is too small"),
+    interpolated_distributions("// (model.d_vocab_out - 1)", "// model.d_vocab_out", "a count that is too small"),
     words(
         "held += all(row[label] > other for",
         "held += all(row[label] >= other for",

@@ -13,7 +13,7 @@ left_out_bound = of("verify/theorems/memories/left_out_bound.py", confirmed("sli
 left_out = of("constructions/heads_of_theorem_1/left_out.py", confirmed("slides_theorem"))
 low_entropy_bound = of("verify/theorems/encoders/low_entropy_bound.py", confirmed("slides_low_entropy"))
 outer_product_memory = of("constructions/encoders/outer_product_memory.py", confirmed("slides_associative_memory"))
-truncated_laws = of("constructions/encoders/truncated_laws.py", confirmed("slides_least_squares"))
+truncated_distributions = of("constructions/encoders/truncated_distributions.py", confirmed("slides_least_squares"))
 
 MUTANTS = [
     slides_theorem('judgement="not-judged"', 'judgement="open"', "what is not judged is called open"),
@@ -59,7 +59,7 @@ MUTANTS = [
         "    return Associations(outputs, inputs, labels, outputs.T @ inputs)",
         "the sum forgets the labels",
     ),
-    truncated_laws(
+    truncated_distributions(
         "    W = right[:rank].T\n    return",
         "    W = right[-rank:].T\n    return",
         "the truncation keeps the last directions",

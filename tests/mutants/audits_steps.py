@@ -36,7 +36,7 @@ MUTANTS = [
     dana_value_rank("[[columns: H d_h + d]]", "[[columns: H d_h]]", "the skip connection does not count"),
     dana_lemma_2_determinant("min(d, S - 1)", "min(d, S)", "the columns are independent"),
     dana_corollary_1_step("log 2 + a log a", "log 3 + a log a", "another gap"),
-    dana_corollary_1_step("(1 + delta) / (1", "1 / (1", "another law"),
+    dana_corollary_1_step("(1 + delta) / (1", "1 / (1", "another distribution"),
     dana_appendix_b("min(d_h, d) + d]]", "min(d_h, d)]]", "the skip connection does not count"),
     dana_comparisons("H + d - 1]]", "H + d]]", "another gain"),
     dana_corollary_1_count("8 T_0]]", "4 T_0]]", "half of the parameters"),

@@ -142,7 +142,7 @@ MUTANTS = [
     answers(
         'return right if target == "labels" else right & (losses[1] <= tolerance)',
         "return right",
-        "a law is held by its mode",
+        "a distribution is held by its mode",
     ),
     answers("wrong = margins[1] <= 0.0", "wrong = margins[0] <= 0.0", "what may be wrong is"),
     answers("wrong = margins[1] <= 0.0", "wrong = margins[1] < 0.0", "a proved tie is not wrong"),

@@ -9,7 +9,7 @@ library = of("byheart/coq/library.py", "tests/byheart/coq/test_library.py")
 
 MUTANTS: list[Mutant] = [
     claim("if found.sha256 != stated:", "if False:", "a model that the certificate is not about"),
-    claim('if task.target != "labels":', "if False:", "laws are claimed as if they were labels"),
+    claim('if task.target != "labels":', "if False:", "distributions are claimed as if they were labels"),
     claim('return "a norm before it"', "return None", "a normalization is left out of the claim"),
     claim('block.options["score_root"] == 1', "True", "scores are claimed without their root"),
     claim('block.options["activation"] == "relu"', "True", "other neurons are claimed as ReLU"),

@@ -106,7 +106,9 @@ MUTANTS = [
     kullback_leibler("(gap - error).min(axis=1)", "gap.min(axis=1)", "the smallest gap is exact"),
     kullback_leibler("(gap - error).min(axis=1)", "(gap + error).min(axis=1)", "both ends are upper ends"),
     kullback_leibler(
-        "            if not weights.min() > 0.0:\n", "            if False:\n", "zeros of a law are let through"
+        "            if not weights.min() > 0.0:\n",
+        "            if False:\n",
+        "zeros of a distribution are let through",
     ),
     # Labels.
     kullback_leibler(
@@ -144,7 +146,7 @@ MUTANTS = [
         "            margins[rows] = np.where(chosen.all(axis=1), np.inf, least - largest)\n",
         "margins are not rounded down",
     ),
-    # Divergences of laws and counts.
+    # Divergences of distributions and counts.
     kullback_leibler("* LOG_ERROR + powers.mean_error(weights)", "* LOG_ERROR", "logits are exact under the mean"),
     kullback_leibler("np.abs(_weighted(weights, sizes)) * LOG_ERROR + ", "", "logarithms are exact under the mean"),
     kullback_leibler("terms if weights.max() <= 1.0 else np.abs(terms)", "terms", "logarithms of large weights cancel"),
@@ -152,7 +154,7 @@ MUTANTS = [
         ".upper() * (gamma(depth) + 2.0 * UNIT)", ".upper() * (2.0 * UNIT)", "the sum of a mean does not round"
     ),
     kullback_leibler("return *parts, self.spread(self.mass)", "return *parts, 0.0", "logits are exact in the sum"),
-    kullback_leibler("TINY), _mass(weights))", "TINY), Enclosure(np.ones(len(weights))))", "laws sum to 1"),
+    kullback_leibler("TINY), _mass(weights))", "TINY), Enclosure(np.ones(len(weights))))", "distributions sum to 1"),
     kullback_leibler("+ powers.error(at)\n", "+ 0.0 * powers.error(at)\n", "logits are exact under the mean of counts"),
     kullback_leibler("mass.midpoint * EXP_ERROR + cut", "cut", "exponentials are exact"),
     kullback_leibler(
@@ -203,8 +205,8 @@ MUTANTS = [
         "float(up(upper_sum(bounds) / len(bounds)))", "float(bounds.mean())", "a mean that is not rounded up"
     ),
     kullback_leibler(
-        "return log(mass) - _row_sums(log(weights) * weights, laws.indptr[:-1]) / mass",
-        "return log(mass) - _row_sums(log(weights) * weights, laws.indptr[:-1])",
+        "return log(mass) - _row_sums(log(weights) * weights, distributions.indptr[:-1]) / mass",
+        "return log(mass) - _row_sums(log(weights) * weights, distributions.indptr[:-1])",
         "entropy of unnormalised counts",
     ),
     kullback_leibler("least >= 0.0", "True", "negative weights are let through"),

@@ -31,7 +31,7 @@ MUTANTS = [
         "point.d_model >= point.tokens - 1", "point.d_model >= point.tokens + 1", "d = N - 1 has a floor, N has one"
     ),
     limits("table.max(axis=1)", "table.max(axis=0)", "the best token for each label"),
-    points("rounded[likeliest] += 1 - rounded.sum(axis=1)", "pass", "laws that do not sum to one"),
+    points("rounded[likeliest] += 1 - rounded.sum(axis=1)", "pass", "distributions that do not sum to one"),
     points_by_stacked_heads("score_root=self.d_head", "score_root=1", "scores of another temperature"),
     points_by_stacked_heads(
         'attends = "last" if i == self.layers - 1 else "causal"',

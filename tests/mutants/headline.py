@@ -69,7 +69,7 @@ MUTANTS = [
     given("if not handshake and (left :=", "if False and (left :=", "a buffer that nobody asks about is left out"),
     reading("if np.ma.isMaskedArray(tensor):", "if False:", "hidden entries count"),
     export("if refuse and found.verdict is not Verdict.PROVED:", "if False:", "what loses is written"),
-    computed('right if task.target == "labels" else right & near', "right", "an argmax is a law"),
+    computed('right if task.target == "labels" else right & near', "right", "an argmax is a distribution"),
     running(
         "if found.verdict is Verdict.PROVED and judged.outcome.verdict is not Verdict.PROVED:",
         "if False:",

@@ -78,7 +78,7 @@ MUTANTS = [
     sweep("answers.margin_upper <= 0", "answers.margin_upper < 0", "a tie is not wrong"),
     hardly_fires_by_judge("inside.upper(), writes)", "inside.midpoint, writes)", "a neuron may fire"),
     nearby("logits.midpoint.shape).max(axis=1)", "logits.midpoint.shape).min(axis=1)", "one logit is known badly"),
-    nearby("0.5 * off * off, 2.0 * off)", "0.5 * off * off, 1.0 * off)", "a law far from the prediction"),
+    nearby("0.5 * off * off, 2.0 * off)", "0.5 * off * off, 1.0 * off)", "a distribution far from the prediction"),
     nearby("off * np.sqrt(2.0 * least)", "off * np.sqrt(least)", "a fair coin"),
     nearby("+ 0.5 * off * off,", "+ 0.25 * off * off,", "a fair coin"),
     leak("np.maximum(exponent.upper(), _LOWEST)", "np.maximum(exponent.midpoint, _LOWEST)", "exponents are rounded"),

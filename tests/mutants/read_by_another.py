@@ -90,7 +90,9 @@ MUTANTS = [
         "decided(found.count == count)",
         "labels may be lost",
     ),
-    claimed("madden_2024_upper", "decided(found.outside)", "decided(True)", "laws within reach are out of reach"),
+    claimed(
+        "madden_2024_upper", "decided(found.outside)", "decided(True)", "distributions within reach are out of reach"
+    ),
     claimed(
         "kajitsuka_sato_2024_separation",
         "decided(complete and unrepeated and",

@@ -143,7 +143,11 @@ MUTANTS = [
     computed_by_run(
         "result = np.full(len(logits), math.inf)", "result = np.zeros(len(logits))", "a NaN has divergence 0"
     ),
-    computed_by_run("laws = laws / laws.sum(axis=1, keepdims=True)", "laws = laws * 1.0", "laws are not normalized"),
+    computed_by_run(
+        "distributions = distributions / distributions.sum(axis=1, keepdims=True)",
+        "distributions = distributions * 1.0",
+        "distributions are not normalized",
+    ),
     computed_by_run(
         "return np.where(np.abs(x) < 0.01, series, np.expm1(x) - x)",
         "return np.expm1(x) - x",
@@ -159,9 +163,9 @@ MUTANTS = [
     run("    if expected != count:", "    if expected > count:", "contexts may be left out"),
     run("            require_arithmetic(device, JUDGED[dtype])\n", "", "a judged device is not probed"),
     computed_by_run(
-        "gap -= (laws * gap).sum(axis=1, keepdims=True)",
+        "gap -= (distributions * gap).sum(axis=1, keepdims=True)",
         "gap -= gap.mean(axis=1, keepdims=True)",
-        "the mean is not the one under the law",
+        "the mean is not the one under the distribution",
     ),
     device('and override != "0"', 'and override == "on"', "products in TF32 are taken for those of float32"),
     device(
@@ -230,9 +234,10 @@ MUTANTS = [
     page("if 0.0 < probability < 5e-5:", "if False:", "a small probability is shown as none"),
     page('    if run.within_bound is None:\n        return "not judged"\n', "", "what was not judged failed"),
     page(
-        "law = None if task.laws is None else task.laws[row] / task.laws[row].sum()",
-        "law = None if task.laws is None else task.laws[0] / task.laws[0].sum()",
-        "every context is shown the law of the first",
+        "distribution = None if task.distributions is None else "
+        "task.distributions[row] / task.distributions[row].sum()",
+        "distribution = None if task.distributions is None else task.distributions[0] / task.distributions[0].sum()",
+        "every context is shown the distribution of the first",
     ),
     page("if character.isprintable():", "if True:", "control characters are written as they are"),
     run(

@@ -5,7 +5,10 @@ from tests.mutants import Mutant
 READERS = "tests/falsify/test_two_readers.py::"
 TASKS = "tests/constructions/tasks/test_task.py"
 ONE_HEAD = "tests/contract/test_answers.py::test_one_head_keeps_its_margin_for_any_number_of_answers"
-JOB = "tests/byheart/theorems/test_memorized.py::test_what_laws_leave_unavoidable_depends_on_the_number_of_answers"
+JOB = (
+    "tests/byheart/theorems/test_memorized.py::"
+    "test_what_distributions_leave_unavoidable_depends_on_the_number_of_answers"
+)
 
 
 def of_task(original: str, mutated: str, why: str, tests: str = TASKS) -> Mutant:
@@ -45,6 +48,6 @@ MUTANTS = [
         "network.d_model >= task.n_answers - 1",
         "network.d_model >= task.d_vocab - 1",
         JOB,
-        "laws over more answers than tokens are said to fit",
+        "distributions over more answers than tokens are said to fit",
     ),
 ]

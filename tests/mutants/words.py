@@ -19,7 +19,7 @@ def judge(original: str, mutated: str, why: str) -> Mutant:
 
 
 def probes(file: str, original: str, mutated: str, why: str) -> Mutant:
-    room = {"exact_steps": "model", "one_hot_laws": "memories"}.get(file, "memories/probes")
+    room = {"exact_steps": "model", "one_hot_distributions": "memories"}.get(file, "memories/probes")
     return Mutant(
         f"constructions/{room}/{file}.py", original, mutated, f"tests/constructions/{room}/test_{file}.py", why
     )
@@ -47,11 +47,11 @@ MUTANTS = [
     probes("probe_memory", "np.full(outputs, -1.0)", "np.full(outputs, 1.0)", "what is never a label is not behind"),
     probes("probe_memory", "plan.segment * (numbers[:, -1:] % plan.segments", "plan.segment * (numbers[:, -1:] % 2",
            "the table is solved for other segments"),
-    probes("one_hot_laws", "= 2.0 * positions, -1.0", "= 2.0 * positions + 1.0, -1.0",
+    probes("one_hot_distributions", "= 2.0 * positions, -1.0", "= 2.0 * positions + 1.0, -1.0",
            "a head reads two positions"),
-    probes("one_hot_laws", "b_in=1.0 - 2.0", "b_in=3.0 - 2.0", "neurons of neighbours are on"),
-    probes("one_hot_laws", "2 * n_ctx * count * base**2 + 1 <= 1", "base <= 1", "sums of digits are too long"),
-    probes("one_hot_laws", "- logarithms[:, -1:]", "", "the last answer has another logit"),
+    probes("one_hot_distributions", "b_in=1.0 - 2.0", "b_in=3.0 - 2.0", "neurons of neighbours are on"),
+    probes("one_hot_distributions", "2 * n_ctx * count * base**2 + 1 <= 1", "base <= 1", "sums of digits are too long"),
+    probes("one_hot_distributions", "- logarithms[:, -1:]", "", "the last answer has another logit"),
     probes("sparse_sums", "<< i\n", "<< 0\n", "the lifting adds at the lowest bit"),
     probes("sparse_sums", "if degrees[cell] != 1:", "if False:", "an equation waits for a cell that it has no more"),
     probes("window_hash", "grown[stride:] += weights @ map_", "grown[stride:] += weights", "the maps are left out"),

@@ -68,7 +68,7 @@ REALS = "real arithmetic"
 DOMAIN, SAMPLE = "domain", "sample"
 """The kinds of statement of a certificate about a rule on a whole domain; the second where inputs were drawn."""
 
-TARGETS = ("labels", "laws", "values")
+TARGETS = ("labels", "distributions", "values")
 SIZES = ("contexts", "context_length", "outputs", "all_contexts", "parameters")
 
 ASIDES = ("handshake", "left out", "made for")
@@ -93,7 +93,7 @@ class Subject:
     Args:
         model: `Model.sha256()`.
         task: `Task.sha256()` or `VectorTask.sha256()`.
-        target: ``"labels"``, ``"laws"`` or ``"values"``.
+        target: ``"labels"``, ``"distributions"`` or ``"values"``.
         origin: Where the targets come from, `Task.origin` or `RuleTask.origin`; ``"own"`` for vectors.
         sizes: The integers named by `SIZES`.
 
@@ -260,9 +260,10 @@ class Certificate:
     Example:
         >>> sizes = {"contexts": 3, "context_length": 1, "outputs": 2, "all_contexts": 3, "parameters": 8}
         >>> answers = Statement(ANSWERS, "", {"contexts": 3, "held": 3, "wrong": 0, "margin_lower": 0.5})
-        >>> made = Certificate(Subject("a" * 64, "b" * 64, "laws", "table", sizes), Criterion(), (answers,), {})
+        >>> subject = Subject("a" * 64, "b" * 64, "distributions", "table", sizes)
+        >>> made = Certificate(subject, Criterion(), (answers,), {})
         >>> print(made.words(answers))
-        Of 3 contexts 3 are held; the logit of every mode of the law exceeds every other by at least 0.5.
+        Of 3 contexts 3 are held; the logit of every mode of the distribution exceeds every other by at least 0.5.
     """
 
     subject: Subject

@@ -98,7 +98,7 @@ def outcome(
         values: `contexts`, `held` and `wrong`, and the bounds that there are, by the names of an ``answers`` statement,
             with those of a ``sample`` statement where inputs were drawn.
         criterion: The question.
-        target: ``"labels"``, ``"laws"`` or ``"values"``.
+        target: ``"labels"``, ``"distributions"`` or ``"values"``.
         origin: Where the targets come from (`Subject.origin`).
         by: How the numbers were obtained: ``"PROVED"``, ``"MEASURED"`` or ``"SAMPLED"``.
 
@@ -205,10 +205,10 @@ def beats_a_guess(criterion: Criterion, values: Mapping[str, Number], target: st
     Args:
         criterion: The question.
         values: `contexts` and `held`, with `guess_held`; or `mean_upper`, with `guess_lower`.
-        target: ``"labels"``, ``"laws"`` or ``"values"``.
+        target: ``"labels"``, ``"distributions"`` or ``"values"``.
 
     Example:
-        >>> beats_a_guess(Criterion(), {"contexts": 9, "mean_upper": 2.0, "guess_lower": 1.5}, "laws")
+        >>> beats_a_guess(Criterion(), {"contexts": 9, "mean_upper": 2.0, "guess_lower": 1.5}, "distributions")
         False
     """
     if _compares_means(criterion, target):
@@ -228,7 +228,7 @@ def loses_to_a_guess(criterion: Criterion, values: Mapping[str, Number], target:
     Args:
         criterion: The question.
         values: `contexts` and `wrong`, with `guess_held`; or `mean_lower`, with `guess_upper`.
-        target: ``"labels"``, ``"laws"`` or ``"values"``.
+        target: ``"labels"``, ``"distributions"`` or ``"values"``.
 
     Example:
         >>> loses_to_a_guess(Criterion.at_least(1), {"contexts": 9, "held": 3, "wrong": 0, "guess_held": 4}, "labels")

@@ -46,7 +46,7 @@ def computed_held(logits: Float64Array, task: Listing, rows: slice, tolerance: f
 
     Example:
         >>> from constructions.tasks.table import table_task
-        >>> task = table_task("a,b\nb,a\n", target="laws")
+        >>> task = table_task("a,b\nb,a\n", target="distributions")
         >>> computed_held(np.array([[0.0, 1.0], [1.0, 2.0]]), task, slice(2), tolerance=1.0).tolist()
         [True, False]
     """
@@ -111,16 +111,17 @@ def _losses(logits: Float64Array, task: Listing, rows: slice) -> Float64Array:
     with np.errstate(all="ignore"):
         if task.values is not None:
             return np.abs(logits - task.values[rows]).max(axis=1)
-        if task.laws is None:
+        if task.distributions is None:
             return _surprise(logits, task.classes[rows])
-        laws = task.laws[rows]
-        laws = laws / laws.sum(axis=1, keepdims=True)
-        gap = logits - np.log(laws)
-        gap -= (laws * gap).sum(axis=1, keepdims=True)
-        # KL = log sum_i law_i e^{gap_i} for a gap of mean zero; e^g - 1 - g is what is left of it, all of one sign.
-        small = np.log1p((laws * _exponential_remainder(gap)).sum(axis=1))
+        distributions = task.distributions[rows]
+        distributions = distributions / distributions.sum(axis=1, keepdims=True)
+        gap = logits - np.log(distributions)
+        gap -= (distributions * gap).sum(axis=1, keepdims=True)
+        # KL = log sum_i distribution_i e^{gap_i} for a gap of mean zero; e^g - 1 - g is what is left of it, all of one
+        # sign.
+        small = np.log1p((distributions * _exponential_remainder(gap)).sum(axis=1))
         top = gap.max(axis=1, keepdims=True)
-        large = np.log((laws * np.exp(gap - top)).sum(axis=1)) + top[:, 0]
+        large = np.log((distributions * np.exp(gap - top)).sum(axis=1)) + top[:, 0]
         return np.where(np.abs(gap).max(axis=1) < 1.0, small, large)
 
 

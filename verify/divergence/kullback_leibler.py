@@ -42,7 +42,7 @@ _SLACK = 1.0 + 2.0**-40  # outweighs 4096 roundings of non-negative numbers (Lem
 _CACHED_ENTRIES = 2**17  # entries of an array that is worked on while it stays in the cache
 
 
-def quadratic_divergence_bound(logits: Enclosure, laws: Float64Array) -> Float64Array:
+def quadratic_divergence_bound(logits: Enclosure, distributions: Float64Array) -> Float64Array:
     r"""Upper bound, in nats, of the divergence of each distribution from the predicted one; quadratic in errors of the
     logits.
 
@@ -55,7 +55,7 @@ def quadratic_divergence_bound(logits: Enclosure, laws: Float64Array) -> Float64
 
     Args:
         logits: Logits, `[T, N]`.
-        laws: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
+        distributions: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
 
     Returns:
         Upper bounds, `[T]`; infinite where nothing is known.
@@ -71,11 +71,11 @@ def quadratic_divergence_bound(logits: Enclosure, laws: Float64Array) -> Float64
         >>> bool(bound[0] < 1e-17)
         True
     """
-    _check_laws(logits, laws)
+    _check_distributions(logits, distributions)
     bounds = np.empty(len(logits))
     with np.errstate(all="ignore"):
         for rows in _row_blocks(*logits.shape):
-            weights = _checked_weights(laws, rows)
+            weights = _checked_weights(distributions, rows)
             if not weights.min() > 0.0:
                 row, token = (int(i) for i in np.argwhere(weights == 0.0)[0])
                 value = f"the distribution of row {rows.start + row} is 0 at token {token}"
@@ -180,7 +180,7 @@ def argmax_margin(logits: Enclosure, modes: BoolArray) -> Float64Array:
     return margins
 
 
-def divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
+def divergence(logits: Enclosure, distributions: Float64Array) -> Enclosure:
     r"""Enclose the divergence of each distribution from the predicted one, in nats.
 
     $$ d_{KL}(\pi \,\|\, \mathrm{softmax}(z)) = \sum_i \pi_i (\log \pi_i - z_i) + \log \sum_i e^{z_i},
@@ -191,7 +191,7 @@ def divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
 
     Args:
         logits: Logits, `[T, N]`.
-        laws: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its exact sum.
+        distributions: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its exact sum.
 
     Returns:
         Enclosure `[T]`.
@@ -204,10 +204,10 @@ def divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
         >>> bool(enclosure.lower()[0] < np.log(2.0) < enclosure.upper()[0]), bool(enclosure.radius[0] < 1e-14)
         (True, True)
     """
-    _check_laws(logits, laws)
+    _check_distributions(logits, distributions)
 
     def of(rows: slice) -> _Columns:
-        weights = _checked_weights(laws, rows)
+        weights = _checked_weights(distributions, rows)
         powers = _Powers.of(*_parts(logits, rows))
         terms = log_floats(weights)  # some finite number for 0, which its weight removes
         # What is unknown of the logarithms, which are all at most 0 where the weights are at most 1; of the exponents.
@@ -223,7 +223,7 @@ def divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
     return _divergence(_by_rows(logits, of, 7))
 
 
-def divergence_within(logits: Enclosure, laws: Float64Array) -> Float64Array:
+def divergence_within(logits: Enclosure, distributions: Float64Array) -> Float64Array:
     r"""Upper bound, in nats, of the divergence of each distribution from that of any logits in an enclosure.
 
     $$ d_{KL}(\pi \,\|\, \mathrm{softmax}(z + e)) \le
@@ -235,7 +235,7 @@ def divergence_within(logits: Enclosure, laws: Float64Array) -> Float64Array:
 
     Args:
         logits: Logits, `[T, N]`.
-        laws: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its exact sum.
+        distributions: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its exact sum.
 
     Returns:
         Upper bounds, `[T]`; infinite where nothing is known.
@@ -248,7 +248,7 @@ def divergence_within(logits: Enclosure, laws: Float64Array) -> Float64Array:
         >>> bool(1.5e-5 < bound[0] < 1.9e-5)  # the upper end of `divergence` is .002
         True
     """
-    least = np.maximum(divergence(Enclosure(logits.midpoint), laws).upper(), 0.0)
+    least = np.maximum(divergence(Enclosure(logits.midpoint), distributions).upper(), 0.0)
     off = np.broadcast_to(logits.radius, logits.midpoint.shape).max(axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
         more = np.minimum(off * np.sqrt(2.0 * least) + 0.5 * off * off, 2.0 * off)
@@ -325,14 +325,14 @@ def mean_upper_bound(bounds: Float64Array) -> float:
         return float(up(upper_sum(bounds) / len(bounds)))
 
 
-def entropy(laws: Float64Array | Counts) -> Enclosure:
+def entropy(distributions: Float64Array | Counts) -> Enclosure:
     r"""Enclose the entropy of each distribution, in nats (Lemma D8).
 
     $$ H = \log n - \frac1n \sum_i c_i \log c_i, \qquad n = \sum_i c_i, \qquad 0 \log 0 = 0. $$
 
     Args:
-        laws: Weights that are at least 0, `[T, N]`, or T rows of counts; the distribution is the row divided by its
-            exact sum.
+        distributions: Weights that are at least 0, `[T, N]`, or T rows of counts; the distribution is the row divided
+            by its exact sum.
 
     Returns:
         Enclosure `[T]`.
@@ -346,15 +346,15 @@ def entropy(laws: Float64Array | Counts) -> Enclosure:
         (True, True)
     """
     with np.errstate(all="ignore"):
-        if isinstance(laws, Counts):
-            weights, mass = laws.data.astype(np.float64), laws.totals().astype(np.float64)
-            return log(mass) - _row_sums(log(weights) * weights, laws.indptr[:-1]) / mass
-        laws = as_float64(laws, "laws")
-        if laws.ndim != 2 or laws.shape[1] == 0:
-            raise InputError("laws", f"has shape {laws.shape}", "[T, N] with N at least 1")
-        midpoint, radius = np.empty(len(laws)), np.empty(len(laws))
-        for rows in _row_blocks(*laws.shape):
-            weights = _checked_weights(laws, rows)
+        if isinstance(distributions, Counts):
+            weights, mass = distributions.data.astype(np.float64), distributions.totals().astype(np.float64)
+            return log(mass) - _row_sums(log(weights) * weights, distributions.indptr[:-1]) / mass
+        distributions = as_float64(distributions, "distributions")
+        if distributions.ndim != 2 or distributions.shape[1] == 0:
+            raise InputError("distributions", f"has shape {distributions.shape}", "[T, N] with N at least 1")
+        midpoint, radius = np.empty(len(distributions)), np.empty(len(distributions))
+        for rows in _row_blocks(*distributions.shape):
+            weights = _checked_weights(distributions, rows)
             mass = total(weights, 1)
             part = log(mass) - total(log(np.where(weights > 0.0, weights, 1.0)) * weights, 1) / mass
             midpoint[rows], radius[rows] = part.midpoint, part.radius
@@ -469,24 +469,24 @@ def _check_logits(logits: Enclosure) -> None:
         raise InputError("logits", f"has shape {logits.shape}", "[T, N] with N at least 1")
 
 
-def _check_laws(logits: Enclosure, laws: Float64Array) -> None:
+def _check_distributions(logits: Enclosure, distributions: Float64Array) -> None:
     _check_logits(logits)
-    if np.shape(laws) != logits.shape:
-        raise InputError("laws", f"has shape {np.shape(laws)}", f"{logits.shape}, that of logits")
+    if np.shape(distributions) != logits.shape:
+        raise InputError("distributions", f"has shape {np.shape(distributions)}", f"{logits.shape}, that of logits")
 
 
-def _checked_weights(laws: Float64Array, rows: slice) -> Float64Array:
+def _checked_weights(distributions: Float64Array, rows: slice) -> Float64Array:
     """Return a block of the distributions: each distribution is these weights, divided by their exact sum."""
-    weights = as_float64(laws[rows], "laws")
+    weights = as_float64(distributions[rows], "distributions")
     least = weights.min()
     if not (least >= 0.0 and weights.max() < np.inf):
         bad = ~(np.isfinite(weights) & (weights >= 0.0))
         if bad.any():
             row, token = (int(i) for i in np.argwhere(bad)[0])
             entry = f"{weights[row, token]} at row {rows.start + row}, token {token}"
-            raise InputError("laws", f"has the entry {entry}", "finite numbers >= 0")
+            raise InputError("distributions", f"has the entry {entry}", "finite numbers >= 0")
     if least == 0.0 and not weights.any(axis=1).all():
-        raise InputError(f"laws: row {rows.start + int(weights.any(axis=1).argmin())}", "is 0 throughout")
+        raise InputError(f"distributions: row {rows.start + int(weights.any(axis=1).argmin())}", "is 0 throughout")
     return weights
 
 

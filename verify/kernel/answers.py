@@ -75,7 +75,7 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
     parts = [text + (f" and {statement.wrong} are not" if statement.wrong else "")]
     if statement.margin_lower is not None:
         where = "" if held == count else ", where it is held,"
-        mode = "the label" if certificate.target == "labels" else "every mode of the law"
+        mode = "the label" if certificate.target == "labels" else "every mode of the distribution"
         lower = decimal_below(statement.margin_lower)
         parts.append(f"the logit of {mode}{where} exceeds every other by at least {lower}")
     if statement.max_upper is not None and statement.mean_upper is not None:

@@ -37,7 +37,7 @@ class Criterion:
         where = "in every context" if self.contexts is None else f"in at least {counted(self.contexts, 'context')}"
         if target == "labels":
             return f"{where} the label has the largest logit"
-        modes = "the modes of the distribution have the largest logits and " if target == "laws" else ""
+        modes = "the modes of the distribution have the largest logits and " if target == "distributions" else ""
         return f"{where} {modes}the {loss} is at most {self.tolerance!r}{unit}"
 
 
@@ -48,7 +48,7 @@ class Certificate:
     Args:
         model: The hash of the model.
         task: That of the task.
-        target: `labels`, `laws` or `values`.
+        target: `labels`, `distributions` or `values`.
         origin: Where the targets come from.
         sizes: Of model and task, by name.
         criterion: The question.
@@ -98,7 +98,7 @@ def _sizes(subject: Any) -> dict[str, int]:
     require_fields(FILE, "subject", subject, ["model", "task", "target", "origin", "sizes"])
     for name in ("model", "task"):
         require_hash(f"subject.{name}", subject[name])
-    if subject["target"] not in ("labels", "laws", "values"):
+    if subject["target"] not in ("labels", "distributions", "values"):
         raise BadInputError(FILE, "subject.target", f"is {str(subject['target'])[:20]!r}")
     _require_text("subject.origin", subject["origin"])
     require_fields(FILE, "subject.sizes", subject["sizes"], _SIZES)

@@ -42,7 +42,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
     ends = ("max_lower", "max_upper", "mean_lower", "mean_upper")
     values = read_values(field, record, ("contexts", "occurrences"), ends)
     most_lower, most_upper, mean_lower, mean_upper = (values[name] for name in ends)
-    if certificate.target != "laws" or values["contexts"] != certificate.sizes["contexts"]:
+    if certificate.target != "distributions" or values["contexts"] != certificate.sizes["contexts"]:
         raise BadInputError(FILE, field, "is about distributions, and about all contexts of the subject")
     if not (most_lower <= most_upper and mean_lower <= min(mean_upper, most_upper)):
         raise BadInputError(FILE, f"{field}.values", "have a lower end above an upper one")
@@ -56,7 +56,7 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
         for lower, upper in (statement.largest, statement.mean)
     )
     return (
-        f"Of {counted(statement.contexts, 'context')} the largest divergence KL(law || softmax(logits)) is "
+        f"Of {counted(statement.contexts, 'context')} the largest divergence KL(distribution || softmax(logits)) is "
         f"{worst}; the mean, weighted by their {counted(statement.occurrences, 'occurrence')}, is {mean}."
     )
 

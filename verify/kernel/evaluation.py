@@ -133,7 +133,7 @@ class Evaluation:
         with ctx.workprec(_BITS):
             errors = [arb((r, -RADIUS)) for r in off]
             for i, place in zip(numbers, places, strict=True):
-                key = place, self.task.labels[i] if self.task.laws is None else i
+                key = place, self.task.labels[i] if self.task.distributions is None else i
                 if key not in known:
                     row = logits.of(place)
                     in_runs = [judged(self.task, i, row, error, is_run=True) for error in errors[1:]]
@@ -212,9 +212,9 @@ def judged(task: Task, i: int, logits: list[arb], error: arb, *, is_run: bool = 
     modes = task.modes(i)
     others = [z for j, z in enumerate(logits) if j not in modes]
     gap = reduce(_least, [logits[j] for j in modes]) - reduce(_largest, others) + arb(0, 2 * error) if others else None
-    if task.laws is None and is_run:
+    if task.distributions is None and is_run:
         return Found(gap, arb(0))
-    masses = {modes[0]: 1} if task.laws is None else dict(enumerate(task.laws[i]))
+    masses = {modes[0]: 1} if task.distributions is None else dict(enumerate(task.distributions[i]))
     return Found(gap, divergence(masses, logits, error))
 
 
@@ -240,10 +240,12 @@ def divergence(masses: Mapping[int, float], logits: list[arb], error: arb) -> ar
         others = sum(((z - logits[label]).exp() for j, z in enumerate(logits) if j != label), arb(0))
         return (others * arb(0, 2 * error).exp()).log1p()
     top = reduce(_largest, logits).mid()
-    law = {place: arb(mass) for place, mass in masses.items()}
+    distribution = {place: arb(mass) for place, mass in masses.items()}
     log_sum = sum(((z - top).exp() for z in logits), arb(0)).log()
-    cross = sum((mass * (logits[place] - top) for place, mass in law.items()), arb(0)) / sum(law.values(), arb(0))
-    return log_sum - cross - entropy(list(law.values())) + arb(0, 2 * error)
+    cross = sum((mass * (logits[place] - top) for place, mass in distribution.items()), arb(0)) / sum(
+        distribution.values(), arb(0)
+    )
+    return log_sum - cross - entropy(list(distribution.values())) + arb(0, 2 * error)
 
 
 def _least(a: arb, b: arb) -> arb:
@@ -281,7 +283,7 @@ def guess(task: Task) -> tuple[arb, int | None]:
         columns = [[arb(y) for y in sorted(column)] for column in zip(*rows, strict=True)]
         sums = [sum(c[len(c) - half :], arb(0)) - sum(c[:half], arb(0)) for c in columns]
         return reduce(_largest, sums) / len(rows), None
-    if task.laws is None:
+    if task.distributions is None:
         said = Counter(tuple([task.labels[i] for i in fact]) for fact in task.facts)
         following: dict[tuple[int, ...], Counter[int]] = {}
         for answer, times in said.items():
@@ -291,9 +293,9 @@ def guess(task: Task) -> tuple[arb, int | None]:
         loss = sum((sum(each) * entropy([arb(count) for count in each]) for each in counts), arb(0)) / len(task.facts)
         return loss, max(sum(said[answer[: i + 1]] for i in range(len(answer))) for answer in said)
     mean, own = [arb(0)] * task.width, arb(0)
-    for law in task.laws:
-        masses = [arb(mass) for mass in law]
+    for distribution in task.distributions:
+        masses = [arb(mass) for mass in distribution]
         total = sum(masses, arb(0))
         mean = [m + mass / total for m, mass in zip(mean, masses, strict=True)]
         own += entropy(masses)
-    return entropy(mean) - own / len(task.laws), None
+    return entropy(mean) - own / len(task.distributions), None

@@ -19,7 +19,7 @@ from verify.kernel.verdicts import BadInputError, UndecidedError
 FILE = "task.safetensors"
 END = "<|end|>"
 _LARGEST_COUNT = 2**53
-_LARGEST_LAWS = 2**28  # numbers
+_LARGEST_DISTRIBUTIONS = 2**28  # numbers
 _LARGEST_VOCABULARY = 2**24  # bytes of JSON
 LARGEST_CONTEXTS = 2**27  # tokens of all contexts that follow from a shorter list of tokens
 _LONGEST_WINDOW = 2**12  # tokens, of texts that have no more
@@ -67,13 +67,13 @@ class Task:
     """Contexts of tokens, or of vectors, and their targets.
 
     Args:
-        target: `labels`, `laws` or `values`.
+        target: `labels`, `distributions` or `values`.
         origin: Where they come from.
         width: How many answers there are.
         contexts: All of one length, but those of prompts. Of tokens they are pairwise distinct, of vectors the numbers
             of their rows and, last, of their query.
         labels: The answer of each; of distributions the first mode.
-        laws: The distribution of each, up to its sum, or none.
+        distributions: The distribution of each, up to its sum, or none.
         counts: How often each answer follows each context, and after these each context of the tail.
         tail: More contexts of the text, which have no targets.
         sha256: The hash.
@@ -87,7 +87,7 @@ class Task:
     width: int
     contexts: list[Context]
     labels: Sequence[int]
-    laws: list[Sequence[float]] | None
+    distributions: list[Sequence[float]] | None
     counts: list[dict[int, int]]
     tail: list[Context]
     sha256: str
@@ -124,10 +124,10 @@ class Task:
 
     def modes(self, i: int) -> list[int]:
         """Where the target of context `i` is largest."""
-        if self.laws is None:
+        if self.distributions is None:
             return [self.labels[i]]
-        top = max(self.laws[i])
-        return [answer for answer, mass in enumerate(self.laws[i]) if mass == top]
+        top = max(self.distributions[i])
+        return [answer for answer, mass in enumerate(self.distributions[i]) if mass == top]
 
     def sizes(self) -> dict[str, int]:
         """By the names of a certificate."""
@@ -161,7 +161,7 @@ def read_task(folder: Path) -> Task:
 def _read_contexts(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
     require_fields(FILE, "metadata", words, ["task", "target", "origin", "vocabulary"], ["answers"])
     target, origin, names = words["target"], words["origin"], words["vocabulary"]
-    if target not in ("labels", "laws") or not isinstance(origin, str):
+    if target not in ("labels", "distributions") or not isinstance(origin, str):
         raise BadInputError(FILE, "target or origin", f"is {str(target)[:20]!r}, {str(origin)[:20]!r}, as in no task")
     require_names("vocabulary", names)
     answers = words.get("answers", names)
@@ -169,7 +169,7 @@ def _read_contexts(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
         require_names("answers", answers)
         if answers == names:
             raise BadInputError(FILE, "answers", "are the vocabulary once more")
-    own = {} if origin != "own" else {"labels": 1} if target == "labels" else {"laws": 2}
+    own = {} if origin != "own" else {"labels": 1} if target == "labels" else {"distributions": 2}
     order = {**_MEMORIZED, **_TAIL, **own}
     require_arrays(arrays, order)
     contexts, tail = (_contexts(name, arrays[name], len(names)) for name in ("contexts", "tail_contexts"))
@@ -181,9 +181,9 @@ def _read_contexts(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
     rest = _count_rows("tail_counts", arrays, len(tail), len(answers))
     if sum(map(sum, (row.values() for row in (*counts, *rest)))) > _LARGEST_COUNT:
         raise BadInputError(FILE, "counts_data", "sum to more than 2**53")
-    labels, laws = _targets(target, origin, arrays, counts, len(answers))
+    labels, distributions = _targets(target, origin, arrays, counts, len(answers))
     digest = sha256_of(words, {name: arrays[name] for name in order})
-    return Task(target, origin, len(answers), contexts, labels, laws, [*counts, *rest], tail, digest, None)
+    return Task(target, origin, len(answers), contexts, labels, distributions, [*counts, *rest], tail, digest, None)
 
 
 def _read_text(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
@@ -252,18 +252,22 @@ def _targets(
             raise BadInputError(FILE, "origin", f"is {origin[:40]!r}, which the counts do not bear out")
         return labels, None
     if origin == "own":
-        laws: list[Sequence[float]] = [arrays["laws"].row(i) for i in range(arrays["laws"].shape[0])]
-        if arrays["laws"].shape != (len(counts), width) or not all(min(law) > 0.0 for law in laws):
-            raise BadInputError(FILE, "laws", "are not one distribution of full support for each context")
-        if not all(abs(sum(map(Fraction, law)) - 1) <= Fraction(1, 10**9) for law in laws):
-            raise BadInputError(FILE, "laws", "have a row whose sum is not within 1e-9 of 1")
+        distributions: list[Sequence[float]] = [
+            arrays["distributions"].row(i) for i in range(arrays["distributions"].shape[0])
+        ]
+        if arrays["distributions"].shape != (len(counts), width) or not all(
+            min(distribution) > 0.0 for distribution in distributions
+        ):
+            raise BadInputError(FILE, "distributions", "are not one distribution of full support for each context")
+        if not all(abs(sum(map(Fraction, distribution)) - 1) <= Fraction(1, 10**9) for distribution in distributions):
+            raise BadInputError(FILE, "distributions", "have a row whose sum is not within 1e-9 of 1")
     elif origin == "smoothed counts":
-        if len(counts) * width > _LARGEST_LAWS:
-            raise BadInputError(FILE, "contexts", f"have distributions of more than {_LARGEST_LAWS} numbers")
-        laws = [_smoothed(row, width) for row in counts]
+        if len(counts) * width > _LARGEST_DISTRIBUTIONS:
+            raise BadInputError(FILE, "contexts", f"have distributions of more than {_LARGEST_DISTRIBUTIONS} numbers")
+        distributions = [_smoothed(row, width) for row in counts]
     else:
         raise BadInputError(FILE, "origin", f"is {origin[:40]!r}, which the counts do not bear out")
-    return [law.index(max(law)) for law in laws], laws
+    return [distribution.index(max(distribution)) for distribution in distributions], distributions
 
 
 def _smoothed(row: dict[int, int], width: int) -> Sequence[float]:
@@ -273,10 +277,10 @@ def _smoothed(row: dict[int, int], width: int) -> Sequence[float]:
     total = sum(row.values())
     if 2 * total * width + width >= _LARGEST_COUNT:
         raise BadInputError(FILE, "counts_data", "are too large for exact distributions")
-    law = array("d", [1 / (width * (2 * total + 1))]) * width
+    distribution = array("d", [1 / (width * (2 * total + 1))]) * width
     for answer, count in row.items():
-        law[answer] = (2 * width * count + 1) / (width * (2 * total + 1))
-    return law
+        distribution[answer] = (2 * width * count + 1) / (width * (2 * total + 1))
+    return distribution
 
 
 def _first_most(row: dict[int, int]) -> int:
@@ -299,7 +303,7 @@ def require_arrays(arrays: dict[str, Tensor], order: dict[str, int]) -> None:
     """Exactly these names, each with so many axes; distributions are floats and all others integers."""
     require_fields(FILE, "arrays", arrays, order)
     for name, axes in order.items():
-        if arrays[name].values.typecode != ("d" if name == "laws" else "q") or len(arrays[name].shape) != axes:
+        if arrays[name].values.typecode != ("d" if name == "distributions" else "q") or len(arrays[name].shape) != axes:
             raise BadInputError(FILE, name, f"is of another type, or has not {axes} axes")
 
 

@@ -51,7 +51,7 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
     """Return the statement in words."""
     return (
         f"Over all {statement.contexts} contexts of the text, weighted by their {statement.occurrences} occurrences, "
-        f"the mean divergence KL(empirical law || softmax(logits)) is at least "
+        f"the mean divergence KL(empirical distribution || softmax(logits)) is at least "
         f"{decimal_below(statement.lower, _DIGITS)} and at most {decimal_above(statement.upper, _DIGITS)} nats."
     )
 

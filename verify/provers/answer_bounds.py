@@ -317,15 +317,15 @@ def _enclosures(model: Model, parts: Sequence[_Bounds]) -> Iterator[tuple[str, i
 
 
 def _held(margins: Bounds, losses: Bounds, target: str, tolerance: float) -> BoolArray:
-    # The ends that prove it: the least margin, above 0 because a tie is no answer, and of a law the largest loss,
-    # which its mode says nothing of.
+    # The ends that prove it: the least margin, above 0 because a tie is no answer, and of a distribution the largest
+    # loss, which its mode says nothing of.
     right = margins[0] > 0.0
     return right if target == "labels" else right & (losses[1] <= tolerance)
 
 
 def _wrong(margins: Bounds, losses: Bounds, target: str, tolerance: float) -> BoolArray:
-    # The ends that prove it: the largest margin, where a tie is wrong too, or the least loss of a law. The others leave
-    # it open.
+    # The ends that prove it: the largest margin, where a tie is wrong too, or the least loss of a distribution. The
+    # others leave it open.
     wrong = margins[1] <= 0.0
     return wrong if target == "labels" else wrong | (losses[0] > tolerance)
 
@@ -334,17 +334,17 @@ def _divergences(
     outputs: Enclosure, task: Listing, rows: Int64Array, criterion: Criterion, *, two_sided: bool
 ) -> Float64Array:
     """Lower and upper bounds of the divergence of a few contexts, `[2, rows]`."""
-    laws = task.laws
-    if laws is None:
+    distributions = task.distributions
+    if distributions is None:
         exact = label_divergence(outputs, task.classes[rows])
         # The upper end from above: the lower one bounds nothing.
         return np.stack([np.maximum(0.0, exact.lower()), exact.upper()])
-    above = quadratic_divergence_bound(outputs, laws[rows])
+    above = quadratic_divergence_bound(outputs, distributions[rows])
     below = np.zeros_like(above)
     # The quadratic bound is sharp where it is small; elsewhere the divergence itself is enclosed.
     wanted = two_sided or criterion.asked == "at-most"
     if wanted or not bool((above < min(_SMALL_DIVERGENCE, criterion.tolerance)).all()):
-        exact = divergence(outputs, laws[rows])
+        exact = divergence(outputs, distributions[rows])
         # The upper end from above: the lower one bounds nothing.
         above, below = np.minimum(above, exact.upper()), np.maximum(0.0, exact.lower())
     return np.stack([below, above])
@@ -360,7 +360,7 @@ def margin_upper(outputs: Enclosure, modes: BoolArray) -> Float64Array:
     Returns:
         The bounds, `[T]`.
     """
-    # The least of all modes: one that wins is not enough for a law of several.
+    # The least of all modes: one that wins is not enough for a distribution of several.
     least_mode = np.where(modes, outputs.upper(), np.inf).min(axis=1)
     largest_other = np.where(modes, -np.inf, outputs.lower()).max(axis=1)
     with np.errstate(all="ignore"):
@@ -402,10 +402,10 @@ def guess_loss(task: AnyTask) -> Enclosure:
         apart = Enclosure.exact(ordered[::-1][:half]) - Enclosure.exact(ordered[:half])
         sums = total(apart, 0) / float(len(ordered))
         return sums[int(sums.midpoint.argmax())]
-    laws = listing.laws
-    if laws is None:
+    distributions = listing.distributions
+    if distributions is None:
         return entropy(np.bincount(listing.classes).astype(np.float64)[np.newaxis])[0]
-    exact = Enclosure.exact(laws)
+    exact = Enclosure.exact(distributions)
     shares = exact / total(exact, 1)[:, np.newaxis]
-    mean = total(shares, 0) / float(len(laws))
-    return -total(mean * log(mean), 0) - total(entropy(laws), 0) / float(len(laws))
+    mean = total(shares, 0) / float(len(distributions))
+    return -total(mean * log(mean), 0) - total(entropy(distributions), 0) / float(len(distributions))

@@ -177,7 +177,7 @@ def certify_memorization(
         raise InputError(
             "rank_with_skip", "is asked of a task of vectors, whose model has no skip connection", "tokens"
         )
-    if divergence and task.target != "laws":
+    if divergence and task.target != "distributions":
         raise InputError("divergence", f"is asked of a task of {task.target}", "a task of distributions")
     if (rank or limit is not None) and not is_one_attention(model):
         raise InputError("rank and saturation", "are those of a model of one attention, this one has other blocks")

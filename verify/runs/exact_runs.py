@@ -117,10 +117,10 @@ def surely_held(reachable: Enclosure, task: Listing, rows: slice | Int64Array, t
         distance = up(up(np.abs(reachable.midpoint - task.values[rows])) + reachable.radius)
         return distance.max(axis=1) <= tolerance
     held = argmax_margin(reachable, task.modes(rows)) > 0.0
-    if task.laws is not None:
-        laws = task.laws[rows]
-        held &= (quadratic_divergence_bound(reachable, laws) <= tolerance) | (
-            divergence_within(reachable, laws) <= tolerance
+    if task.distributions is not None:
+        distributions = task.distributions[rows]
+        held &= (quadratic_divergence_bound(reachable, distributions) <= tolerance) | (
+            divergence_within(reachable, distributions) <= tolerance
         )
     return held
 

@@ -84,7 +84,7 @@ def read_facts(
     """Return the facts of a file, in the numbers of the tokens of a model.
 
     - ``task.safetensors`` of a folder of ours;
-    - an ``.npz`` of arrays: `contexts`, and `next_tokens` or `laws`; labels unless there are distributions;
+    - an ``.npz`` of arrays: `contexts`, and `next_tokens` or `distributions`; labels unless there are distributions;
     - ``.json`` of rows, records or a mapping, and ``.jsonl`` of a row or record on each line, as `facts_of_rows`;
     - every other file is a table, where the last cell of a row, before its weight if there are weights, follows the
       others. With a tokenizer that cuts words into pieces (BPE, Unigram, WordPiece) cells are texts, a prompt and the
@@ -116,7 +116,7 @@ def read_facts(
         if suffix == ".safetensors":
             return load_task(path), "", ""
         arrays = read_arrays(path)
-        target = "laws" if "laws" in arrays else "labels"
+        target = "distributions" if "distributions" in arrays else "labels"
         return array_task(**{**_sizes(model), **arrays}, target=target), "", ""
     if is_in_json(path):
         return facts_of_rows(rows_of_json(path), model, folder, how)

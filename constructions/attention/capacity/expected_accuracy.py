@@ -108,7 +108,7 @@ def partial_task(contexts: Int64Array, labels: Int64Array, solved: Int64Array, *
         contexts=contexts[solved],
         counts=counts[0],
         labels=labels[solved],
-        laws=None,
+        distributions=None,
         prior=np.full(len(solved), 1 / len(contexts)),
         tail_contexts=contexts[rest],
         tail_counts=counts[1],

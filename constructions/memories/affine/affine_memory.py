@@ -11,7 +11,7 @@ import numpy as np
 from constructions.counted import counted
 from constructions.errors import CapacityError
 from constructions.memories.affine.affine_rule import AffineRule, affine_rule, solved
-from constructions.memories.one_hot_laws import centred_digits, digits_of, head_for_each_position
+from constructions.memories.one_hot_distributions import centred_digits, digits_of, head_for_each_position
 from constructions.model.blocks import Attention, Block, FeedForward
 from constructions.model.construction import Construction
 from constructions.model.exact_steps import halvings

@@ -1,6 +1,6 @@
 """Tables whose runs are exact in 16 bits.
 
-Page: docs/claims/one_hot_laws.md
+Page: docs/claims/one_hot_distributions.md
 """
 
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ class BitTable(Memory):
     name = "bit-table"
     needs = "any distinct contexts of up to 127 tokens in float16 and 58 in bfloat16; labels or distributions"
     cost = "2 to 25 a fact, the less the fuller the table; every run in either is exact"
-    page = "docs/claims/one_hot_laws.md"
+    page = "docs/claims/one_hot_distributions.md"
     exact = SHORT
     turn = 5
 

@@ -1,6 +1,6 @@
 r"""Any contexts in a table whose row and column are a few bits of tokens: exact in types of eight bits.
 
-Page: docs/claims/one_hot_laws.md
+Page: docs/claims/one_hot_distributions.md
 """
 
 from dataclasses import dataclass
@@ -71,7 +71,12 @@ class Cells:
         found = digits * len(self.placed[0])
         second = (found + 1) * (found + digits) - found if self.columns else 0
         table = hidden * (wide + 1 + found) + found + second
-        return (task.d_vocab + task.n_ctx) * d + of_heads + table + (digits + (task.laws is None)) * task.n_answers
+        return (
+            (task.d_vocab + task.n_ctx) * d
+            + of_heads
+            + table
+            + (digits + (task.distributions is None)) * task.n_answers
+        )
 
 
 def bit_table_memory(task: Task, *, dtype: Precision = "float16") -> Construction[Task]:
@@ -157,7 +162,7 @@ def _plan(task: Task, precision: int) -> _Plan:
     bits = _signs(task.contexts, width).reshape(task.n_contexts, -1)
     labels = np.arange(task.n_contexts)
     base, digits = 0, task.n_answers
-    if task.laws is None:
+    if task.distributions is None:
         labels = np.unique(task.labels, return_inverse=True)[1]
         base, digits = digits_of_labels(int(labels.max()) + 1, precision)
     chosen = _telling(bits > 0, labels)
@@ -230,7 +235,7 @@ def _model(task: Task, plan: _Plan) -> Model:
     width, place = cells.width, _place_bits(task.n_ctx)
     W_E, W_pos = np.zeros((task.d_vocab, width + place)), np.zeros((task.n_ctx, width + place))
     W_E[:, :width], W_pos[:, width:] = _signs(np.arange(task.d_vocab), width), _signs(np.arange(task.n_ctx), place)
-    if task.laws is None:
+    if task.distributions is None:
         answers, labels = np.unique(task.labels, return_inverse=True)
         numbers = np.arange(len(answers))[:, None] // base ** np.arange(digits) % base
         middle = numbers.max(axis=0) // 2
@@ -238,7 +243,9 @@ def _model(task: Task, plan: _Plan) -> Model:
         W_U[:, answers], b_U[answers] = 2.0 * (numbers - middle).T, -((numbers - middle) ** 2).sum(axis=1)
         stored = numbers[labels].astype(np.float64)
     else:
-        stored = np.log(task.laws / task.laws.max(axis=1, keepdims=True))  # what is likely is rounded least
+        stored = np.log(
+            task.distributions / task.distributions.max(axis=1, keepdims=True)
+        )  # what is likely is rounded least
         W_U, b_U, middle = np.eye(digits), None, np.zeros(digits)
     blocks = [
         _heads(cells, W_pos[:, width:]),

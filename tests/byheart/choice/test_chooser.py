@@ -33,7 +33,10 @@ def test_every_offer_holds_the_task_and_the_smallest_comes_first(dtype: str) -> 
     assert {offer.memory.name for offer in found} == set(BY_NAME)
     refused = {offer.memory.name: offer.refused for offer in found if offer.parameters == math.inf}
     assert "no such rule" in refused.pop("affine")
-    assert all("needs distributions" in refused.pop(f"{name}-laws") for name in ("one-hot", "low-rank")) and not refused
+    assert (
+        all("needs distributions" in refused.pop(f"{name}-distributions") for name in ("one-hot", "low-rank"))
+        and not refused
+    )
     found = found[:-3]
     sizes = [offer.parameters for offer in found]
     assert sizes == sorted(sizes) and sizes[-1] < math.inf
@@ -144,19 +147,21 @@ def test_without_neurons_only_attention_is_offered() -> None:
     assert [offer.refused for offer in offers(task, names=("knots",), attention_only=True)] == ["it has neurons"]
 
 
-def test_laws_are_for_knots_and_for_heads_of_full_rank() -> None:
-    task = enumerated_task(3, 2, target="laws")
+def test_distributions_are_for_knots_and_for_heads_of_full_rank() -> None:
+    task = enumerated_task(3, 2, target="distributions")
     found = {offer.memory.name: offer for offer in offers(task, names=tuple(BY_NAME))}
     assert [name for name, offer in found.items() if offer.built] == [
         "knots",
-        "one-hot-laws",
+        "one-hot-distributions",
         "bit-table",
         "theorem-1",
         "last-token-heads",
     ]
     refused = [offer.refused for offer in found.values() if not offer.built]
-    assert all("'laws'" in reason or "distributions" in reason for reason in refused)
-    with pytest.raises(CapacityError, match=r"none of those that were tried does\. .*rank-one-heads: .*'laws'"):
+    assert all("'distributions'" in reason or "distributions" in reason for reason in refused)
+    with pytest.raises(
+        CapacityError, match=r"none of those that were tried does\. .*rank-one-heads: .*'distributions'"
+    ):
         smallest_of(offers(task, names=("rank-one-heads", "newton")))
 
 
@@ -194,14 +199,16 @@ def test_a_limit_is_kept_wherever_the_model_is_largest() -> None:
         offers(task, d_head=0)
 
 
-def test_laws_count_the_width_of_the_stream_behind_the_neurons() -> None:
-    task = enumerated_task(5, 2, target="laws")  # its d_model is 2, and behind the neurons there are 4 coordinates
+def test_distributions_count_the_width_of_the_stream_behind_the_neurons() -> None:
+    task = enumerated_task(
+        5, 2, target="distributions"
+    )  # its d_model is 2, and behind the neurons there are 4 coordinates
     assert offers(task, names=("knots",), d_model=4)[0].built is not None
     assert offers(task, names=("knots",), d_model=3)[0].refused == "its d_model is 4, more than 3"
 
 
 def test_what_would_be_larger_is_not_built_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    task = enumerated_task(5, 2, target="laws")
+    task = enumerated_task(5, 2, target="distributions")
 
     with monkeypatch.context() as patched:
         patched.setattr(Theorem1, "build", lambda *_: pytest.fail("it was built"))
@@ -217,7 +224,7 @@ def test_what_would_be_larger_is_not_built_unless_it_is_named(monkeypatch: pytes
 
 def test_the_only_one_that_is_asked_for_says_why_itself() -> None:
     with pytest.raises(HypothesisError, match="The memory of heads of rank one needs labels"):
-        smallest_of(offers(enumerated_task(3, 2, target="laws"), names=("rank-one-heads",)))
+        smallest_of(offers(enumerated_task(3, 2, target="distributions"), names=("rank-one-heads",)))
 
 
 def test_every_memory_holds_a_table_whose_answers_are_no_tokens() -> None:

@@ -80,7 +80,7 @@ def test_contexts_alone_need_no_answers(tmp_path, capsys):
     said = json.loads(capsys.readouterr().out)
     assert (said["rank_lower"], said["rank_upper"], said["paper_rank"]) == (3, 3, 4)
     assert (said["answers"], said["target"], said["profile"]) == (None, None, None)
-    assert (said["any_labels"], said["any_laws"], said["any_width_heads"]) == ([], [], None)
+    assert (said["any_labels"], said["any_distributions"], said["any_width_heads"]) == ([], [], None)
     assert main(line) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(

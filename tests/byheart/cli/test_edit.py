@@ -132,7 +132,7 @@ def test_code_beside_the_weights_is_named_in_every_first_line(tmp_path: Path, ca
     assert "the code that auto_map names is not run" in capsys.readouterr().out
 
 
-def test_a_deletion_to_the_uniform_law_says_that_the_old_answer_may_still_lead(
+def test_a_deletion_to_the_uniform_distribution_says_that_the_old_answer_may_still_lead(
     tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     source, out = gpt2(tmp_path / "m"), tmp_path / "e"

@@ -25,7 +25,7 @@ def test_the_command_exports(tmp_path, capsys):
 
 
 def test_what_loses_facts_is_said_and_not_written(tmp_path, capsys):
-    task = random_task(target="laws")
+    task = random_task(target="distributions")
     write_memory(tmp_path / "in", memory(task), task)
     words = ["export", str(tmp_path / "in"), "--to", "safetensors", "--dtype", "bfloat16"]
     assert main([*words, "--out", str(tmp_path / "out")]) == 1

@@ -57,7 +57,11 @@ sys.stderr.write(json.dumps([sorted({heavy!r} & set(sys.modules)), "rich" in sys
         ("two.csv", "country,capital\nFrance,Paris\nItaly,Rome\n", ["--header"]),
         ("words.tsv", "a\tb\tx\nb\ta\ty\nb\tb\tx\n", ["--no-header"]),
         ("poem.txt", "Tiger Tiger, burning bright,\nIn the forests of the night;\n", []),
-        ("laws.txt", "Tiger Tiger, burning bright,\nIn the forests of the night;\n", ["--target", "laws"]),
+        (
+            "distributions.txt",
+            "Tiger Tiger, burning bright,\nIn the forests of the night;\n",
+            ["--target", "distributions"],
+        ),
     ],
 )
 def test_what_every_run_is_proved_to_hold_is_made_without_torch_and_says_so(name, content, words, tmp_path):

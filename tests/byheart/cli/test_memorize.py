@@ -210,7 +210,11 @@ def test_python_and_the_command_take_the_same_memory(facts_table, tmp_path, caps
 
 def test_attention_alone_and_sizes_may_be_asked_for(novel, tmp_path, capsys):
     text = [str(novel), *words("--vocabulary 10 --facts 30 --json")]
-    for options, memory in ((), "one-hot-laws"), (("--attention-only",), "theorem-1"), (("--heads", "30"), "theorem-1"):
+    for options, memory in (
+        ((), "one-hot-distributions"),
+        (("--attention-only",), "theorem-1"),
+        (("--heads", "30"), "theorem-1"),
+    ):
         assert main(["memorize", *text, *options, "--out", str(tmp_path / "-".join(("out", *options)))]) == 0
         assert json.loads(capsys.readouterr().out)["memory"] == memory
 

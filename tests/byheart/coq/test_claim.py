@@ -71,11 +71,11 @@ def test_files_that_the_certificate_is_not_about_are_refused(capitals_folder, ro
         claim_of(mixed, "float32")
 
 
-def test_laws_are_refused(tmp_path):
-    task = random_task(target="laws")
-    write_memory(tmp_path / "laws", memory(task), task)
-    with pytest.raises(InputError, match="has laws for a target"):
-        claim_of(tmp_path / "laws", "float32")
+def test_distributions_are_refused(tmp_path):
+    task = random_task(target="distributions")
+    write_memory(tmp_path / "distributions", memory(task), task)
+    with pytest.raises(InputError, match="has distributions for a target"):
+        claim_of(tmp_path / "distributions", "float32")
 
 
 def test_prompts_of_several_lengths_are_refused():

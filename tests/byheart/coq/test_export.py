@@ -30,7 +30,12 @@ PROVED = {
 }
 REFUSED = {
     "knots": ("knots", BIGRAMS, [], "has no proof in integers"),
-    "one-hot-laws": ("one-hot-laws", BIGRAMS, ["--target", "laws"], "laws for a target"),
+    "one-hot-distributions": (
+        "one-hot-distributions",
+        BIGRAMS,
+        ["--target", "distributions"],
+        "distributions for a target",
+    ),
 }
 
 

@@ -59,14 +59,16 @@ def test_what_disagrees_is_the_answer(tmp_path: Path, monkeypatch: pytest.Monkey
     assert table(found)[1][-1] == "NO"
 
 
-def bit_table_of_laws(_: object) -> Construction[Any]:
-    task = enumerated_task(3, 2, target="laws")
+def bit_table_of_distributions(_: object) -> Construction[Any]:
+    task = enumerated_task(3, 2, target="distributions")
     built = offers(task, names=("bit-table",), dtype="float16")[0].built
     assert built is not None
     return built
 
 
-@pytest.mark.parametrize("case", [AFFINE, replace(AFFINE, build=bit_table_of_laws)], ids=["labels", "laws"])
+@pytest.mark.parametrize(
+    "case", [AFFINE, replace(AFFINE, build=bit_table_of_distributions)], ids=["labels", "distributions"]
+)
 def test_a_lost_fact_that_every_run_holds_disagrees_in_a_type_without_a_rounding_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: Case
 ) -> None:

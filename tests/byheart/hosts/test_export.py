@@ -18,7 +18,7 @@ from tests.memories import memory, random_task, write_memory
 
 
 def test_a_folder_is_exported_with_its_task(tmp_path):
-    task = random_task(target="laws")
+    task = random_task(target="distributions")
     network = memory(task)
     write_memory(tmp_path / "in", network, task)
     report = export(tmp_path / "in", to="safetensors", out=tmp_path / "out")
@@ -30,20 +30,20 @@ def test_a_folder_is_exported_with_its_task(tmp_path):
     assert run["held"] == task.n_contexts and run["mean_loss"] < 1e-20
 
 
-@pytest.mark.parametrize("target", ["laws", "values"])
+@pytest.mark.parametrize("target", ["distributions", "values"])
 def test_where_a_mean_is_asked_the_first_line_says_the_mean_of_the_host(target, tmp_path):
-    name = {"laws": "johnson-lindenstrauss-unembedding", "values": "saturated-heads"}[target]
+    name = {"distributions": "johnson-lindenstrauss-unembedding", "values": "saturated-heads"}[target]
     built = named(name).construct().built
     report = export(
         built.model, to="safetensors", task=built.task, criterion=Criterion.at_most(1.0), out=tmp_path / "out"
     )
     (run,) = report["measured"]["runs"].values()
-    mean = {"laws": "mean KL {:.3g} nats", "values": "mean distance {:.3g}"}[target].format(run["mean_loss"])
+    mean = {"distributions": "mean KL {:.3g} nats", "values": "mean distance {:.3g}"}[target].format(run["mean_loss"])
     assert f": {mean} measured, largest difference" in report["headline"] and " of " not in report["headline"]
 
 
 def test_smaller_types_lose_facts_and_the_report_says_which_number_is_left(tmp_path):
-    task = random_task(target="laws", facts=12)
+    task = random_task(target="distributions", facts=12)
     network = memory(task)
     write_memory(tmp_path / "in", network, task)
     given = {"to": "safetensors", "dtype": "bfloat16", "out": tmp_path / "out"}

@@ -239,14 +239,16 @@ def test_a_false_certificate_beside_files_that_follow_from_it_is_refuted(made, t
 
 
 @pytest.mark.parametrize("to", HOSTS)
-@pytest.mark.parametrize("name", ["table", "laws", "network of one attention", "layer of classes", "layer of values"])
+@pytest.mark.parametrize(
+    "name", ["table", "distributions", "network of one attention", "layer of classes", "layer of values"]
+)
 def test_every_export_is_made_again(to, name, tmp_path):
     installed(to)
     model = MODELS.get(name)
     try:
-        if name == "laws":
-            laws = np.eye(3) * 0.5 + 0.5 / 3
-            task = array_task(np.arange(3)[:, np.newaxis], laws=laws)
+        if name == "distributions":
+            distributions = np.eye(3) * 0.5 + 0.5 / 3
+            task = array_task(np.arange(3)[:, np.newaxis], distributions=distributions)
             byheart.hold(task).export(to=to, out=tmp_path / "out")
         elif name == "table":
             byheart.memorize(FACTS, quick=True).export(to=to, out=tmp_path / "out")

@@ -84,9 +84,9 @@ def test_the_largest_difference_holds_the_radius_of_the_exact_logits():
         assert found.agrees is (shift == 0.0)
 
 
-def test_a_law_is_held_by_its_divergence_and_not_by_its_argmax():
-    task = random_task(target="laws")
-    logits = np.log(task.laws)
+def test_a_distribution_is_held_by_its_divergence_and_not_by_its_argmax():
+    task = random_task(target="distributions")
+    logits = np.log(task.distributions)
     for scale, held in ((1.0, task.n_contexts), (2.0, 0)):  # twice the logits have the same argmax
         found = parity(memory(task), task, {"here": scale * logits}, dtype="bfloat16", exact=True)["here"]
         assert found.held == held

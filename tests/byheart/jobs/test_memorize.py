@@ -80,7 +80,7 @@ def test_labels_of_a_table_are_held_in_any_dimension(tmp_path, d_model):
 
 def test_one_context_of_one_token_is_a_task(tmp_path):
     counts = Counts.from_rows([{0: 2, 1: 1}])
-    for target in ("laws", "labels"):
+    for target in ("distributions", "labels"):
         task = make_task(np.array([[1]]), counts, vocabulary=("a", "b"), target=target)
         made = memorize_into(tmp_path / target, task)
         assert made.held == 1  # of one distribution a guess knows as much
@@ -231,15 +231,15 @@ def test_no_memory_leaves_no_folder(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_laws_of_a_text_are_held_in_every_run_unless_attention_alone_is_asked_for():
+def test_distributions_of_a_text_are_held_in_every_run_unless_attention_alone_is_asked_for():
     exact, heads = hold(small_text()), hold(small_text(), attention_only=True)
-    assert exact.figures.memory == "one-hot-laws" and heads.figures.memory == "theorem-1"
+    assert exact.figures.memory == "one-hot-distributions" and heads.figures.memory == "theorem-1"
     assert exact.figures.verdict == heads.figures.verdict == "PROVED"
     assert exact.figures.torch is None and heads.figures.torch["float32"].held == 60
     assert exact.figures.information_limit == 60 * 11
     listed = {offer.memory: offer for offer in exact.figures.memories}
     assert listed["knots"].parameters < exact.model.parameters < heads.model.parameters
-    assert listed["one-hot-laws"].every_run and not listed["knots"].every_run
+    assert listed["one-hot-distributions"].every_run and not listed["knots"].every_run
     assert "parameters at least, and is not built" in listed["theorem-1"].refused
     double = hold(small_text(), dtype="float64")
     assert double.figures.max_loss_upper < 1e-12 and double.figures.memories[0].every_run
@@ -249,7 +249,7 @@ def test_a_size_asks_for_the_heads_of_theorem_1_in_float64():
     for options in (dict(d_model=16), dict(d_head=3), dict(n_heads=40), dict(front_end="random")):
         figures = hold(small_text(), **options).figures
         assert (figures.memory, figures.dtype, figures.verdict) == ("theorem-1", "float64", "PROVED")
-    assert hold(small_text(), memory="smallest", d_model=16).figures.memory == "one-hot-laws"
+    assert hold(small_text(), memory="smallest", d_model=16).figures.memory == "one-hot-distributions"
     assert hold(small_text(), d_model=16, dtype="float32").figures.dtype == "float32"
 
 
@@ -262,7 +262,7 @@ def test_what_does_not_hold_its_facts_when_it_is_run_is_not_taken_by_itself(monk
 
     run_instead(monkeypatch, forgetful)
     figures = hold(small_text()).figures
-    assert figures.memory == "one-hot-laws"
+    assert figures.memory == "one-hot-distributions"
     refused = {offer.memory: offer.refused for offer in figures.memories}
     assert refused["knots"] == "run in float32 it holds 59 of 60 contexts, measured"
     named = hold(small_text(), memory="knots").figures
@@ -296,5 +296,5 @@ def test_what_is_asked_for_is_not_searched_on():
 def test_without_torch_the_smallest_is_taken_and_nothing_is_said_of_runs(monkeypatch):
     run_instead(monkeypatch, lambda *_, **__: None)
     figures = hold(small_text()).figures
-    assert figures.memory == "one-hot-laws" and figures.torch is None
+    assert figures.memory == "one-hot-distributions" and figures.torch is None
     assert figures.memories[0].smallest_dtype is None and figures.memories[0].least_margin is None

@@ -69,8 +69,8 @@ def near(target):
     logits = np.log(np.eye(4) * 0.94 + 0.015)
     said = np.vstack([logits[:3], logits[2:3]])
     task = table_task("0,0\n1,1\n2,2\n3,3\n", target="labels")
-    if target == "laws":
-        task = array_task(np.arange(4)[:, np.newaxis], laws=np.eye(4) * 0.92 + 0.02)
+    if target == "distributions":
+        task = array_task(np.arange(4)[:, np.newaxis], distributions=np.eye(4) * 0.92 + 0.02)
     return Model(blocks=(), W_E=np.eye(4), W_pos=np.zeros((1, 4)), W_U=said), task
 
 
@@ -83,7 +83,7 @@ ASKED = {
 
 
 @pytest.mark.parametrize("asked", ASKED)
-@pytest.mark.parametrize("target", ["labels", "laws"])
+@pytest.mark.parametrize("target", ["labels", "distributions"])
 def test_a_card_says_what_is_asked_lists_what_is_true_and_its_check_asks_the_same(
     asked, target, tmp_path, monkeypatch, capsys
 ):

@@ -83,7 +83,7 @@ def random_network(task: Task, *, n_heads: int = 3, d_model: int = 4, seed: int 
 
 
 def small_task(
-    target: str = "laws", *, size: int = 5, n_ctx: int = 2, d_vocab: int = 4, facts: int | None = None
+    target: str = "distributions", *, size: int = 5, n_ctx: int = 2, d_vocab: int = 4, facts: int | None = None
 ) -> Task:
     contexts = np.array(list(np.ndindex(*(d_vocab,) * n_ctx)))[:size]
     counts = Counts.from_rows([{i % d_vocab: 5, (i + 1) % d_vocab: 2 + i % 3} for i in range(len(contexts))])
@@ -145,7 +145,7 @@ def section(page: str, title: str) -> str:
     return found.group(1) if found else ""
 
 
-@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("target", ["distributions", "labels"])
 @pytest.mark.parametrize("facts", [None, 3])
 def test_the_page_is_well_formed_and_needs_no_other_file(target: str, facts: int | None) -> None:
     task = small_task(target, facts=facts)
@@ -164,7 +164,7 @@ def test_the_page_is_well_formed_and_needs_no_other_file(target: str, facts: int
     assert "@media print" in page
 
 
-@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("target", ["distributions", "labels"])
 def test_hostile_tokens_are_shown_and_not_obeyed(target: str) -> None:
     contexts = np.array([[i, (i + 1) % len(HOSTILE)] for i in range(len(HOSTILE))])
     counts = Counts.from_rows([{(i + 2) % len(HOSTILE): 3, i: 1} for i in range(len(HOSTILE))])
@@ -185,7 +185,7 @@ def test_hostile_tokens_are_shown_and_not_obeyed(target: str) -> None:
 )
 def test_any_token_and_source_give_a_page_that_can_be_written_and_parsed(text: str, source: str) -> None:
     counts = Counts.from_rows([{0: 2}, {0: 1, 1: 1}])
-    task = make_task(np.array([[0], [1]]), counts, vocabulary=(text, text + "~"), target="laws")
+    task = make_task(np.array([[0], [1]]), counts, vocabulary=(text, text + "~"), target="distributions")
     page = report_html(Figures(), random_network(task), task, Details(source=source, statements=[text]))
     plain = report_html(Figures(), random_network(task), make_task(task.contexts, task.counts, vocabulary=("x", "y")))
     page.encode("utf-8")
@@ -291,16 +291,16 @@ def test_attention_weights_are_those_of_the_network() -> None:
     np.testing.assert_allclose(cells, expected, atol=6e-4)
 
 
-def test_predictions_stand_beside_the_laws() -> None:
+def test_predictions_stand_beside_the_distributions() -> None:
     task = small_task(size=3)
     network = random_network(task)
     shown = section(report_html(Figures(), network, task), "Predicted beside true")
     cards = shown.split("<div class='prediction'>")[1:]
     assert len(cards) == 3
-    assert task.laws is not None
-    for card, law in zip(cards, task.laws, strict=True):
+    assert task.distributions is not None
+    for card, distribution in zip(cards, task.distributions, strict=True):
         bars = [float(value) for value in re.findall(r"fill true' style='width:([0-9.]+)%", card)]
-        assert bars[:2] == pytest.approx((70 * np.sort(law)[::-1][:2] / law.sum()).tolist(), abs=0.01)
+        assert bars[:2] == pytest.approx((70 * np.sort(distribution)[::-1][:2] / distribution.sum()).tolist(), abs=0.01)
         assert sum(bars) == pytest.approx(70, abs=0.05)
         predicted = [float(value) for value in re.findall(r"fill first' style='width:([0-9.]+)%", card)]
         assert sum(predicted) == pytest.approx(70, abs=0.05)
@@ -322,7 +322,7 @@ def test_the_label_to_be_held_is_marked_even_if_the_weights_predict_another() ->
         assert marked == [f"tok{label}"]
 
 
-@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("target", ["distributions", "labels"])
 def test_answers_that_are_no_tokens_are_shown_by_their_own_names(target: str) -> None:
     contexts, counts = np.array([[0], [1], [2]]), Counts.from_rows([{3: 2}, {0: 2, 4: 1}, {3: 1}])
     names = tuple(f"out{i}" for i in range(5))
@@ -331,7 +331,7 @@ def test_answers_that_are_no_tokens_are_shown_by_their_own_names(target: str) ->
         "<div class='prediction'>"
     )
     for card, token, label in zip(cards[1:], task.contexts[:, 0].tolist(), task.labels.tolist(), strict=True):
-        heading, rows = card.split("<div class='law'>")
+        heading, rows = card.split("<div class='distribution'>")
         assert f"in{token}" in heading and f"out{label}" in rows
         assert not re.search(r"\bin\d", rows)
 
@@ -347,7 +347,7 @@ def test_what_a_stream_cannot_avoid_depends_on_the_number_of_answers(dim: int, s
 
 def test_probabilities_that_are_not_zero_or_one_are_not_shown_as_such() -> None:
     counts = Counts.from_rows([{0: 10**6}])
-    task = make_task(np.array([[0]]), counts, vocabulary=("a", "b"), target="laws")
+    task = make_task(np.array([[0]]), counts, vocabulary=("a", "b"), target="distributions")
     shown = section(report_html(Figures(), random_network(task), task), "Predicted beside true")
     assert "&gt; 99.99 %" in shown
     assert "&lt; 0.01 %" in shown

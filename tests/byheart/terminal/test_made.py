@@ -42,7 +42,9 @@ def test_every_run_is_said_only_if_it_is_proved():
     assert f"every run {every_run_is('float32')}" in words
 
 
-@pytest.mark.parametrize(("target", "words"), [("labels", "labels"), ("laws", "exact next-token distributions")])
+@pytest.mark.parametrize(
+    ("target", "words"), [("labels", "labels"), ("distributions", "exact next-token distributions")]
+)
 def test_the_lower_bound_says_of_what(target, words):
     assert f"lower bound for arbitrary {words}: 2" in shown(replace(MADE, target=target))
 

@@ -59,7 +59,7 @@ SIZED = sizes(min_n_heads=1)
         SIZED.flatmap(lambda size: transformers(size=size, hostile=True)),
         SIZED.flatmap(lambda size: front_ends(size=size)),
         tasks(d_vocab=3, n_ctx=2),
-        tasks(d_vocab=3, n_ctx=2, target="laws", answers=2),
+        tasks(d_vocab=3, n_ctx=2, target="distributions", answers=2),
         hostile_matrices(rows=2, columns=3),
         near_singular(rows=3),
         st.floats(),

@@ -95,23 +95,23 @@ def test_all_contexts_are_found():
 @given(
     data=st.data(), d_vocab=st.integers(1, 6), rows=st.integers(1, 3), smallest=st.sampled_from([1e-300, 1e-30, 0.08])
 )
-def test_laws_have_full_support_and_sum_to_one(data, d_vocab, rows, smallest):
-    laws = data.draw(strategies.distributions(d_vocab=d_vocab, rows=rows, smallest=smallest))
-    assert laws.shape == (rows, d_vocab) and laws.dtype == np.float64
-    assert (laws >= smallest).all()
-    assert (np.abs(laws.sum(axis=1) - 1) <= 1e-14).all()
+def test_distributions_have_full_support_and_sum_to_one(data, d_vocab, rows, smallest):
+    distributions = data.draw(strategies.distributions(d_vocab=d_vocab, rows=rows, smallest=smallest))
+    assert distributions.shape == (rows, d_vocab) and distributions.dtype == np.float64
+    assert (distributions >= smallest).all()
+    assert (np.abs(distributions.sum(axis=1) - 1) <= 1e-14).all()
 
 
 @pytest.mark.parametrize(
     "wanted",
     [
-        lambda law: law.min() < 1e-29,
-        lambda law: law.max() > 1 - 1e-6,
-        lambda law: (law == law[0, 0]).all(),
-        lambda law: law[0, 0] == law[0, 1] != law[0, 2],
+        lambda distribution: distribution.min() < 1e-29,
+        lambda distribution: distribution.max() > 1 - 1e-6,
+        lambda distribution: (distribution == distribution[0, 0]).all(),
+        lambda distribution: distribution[0, 0] == distribution[0, 1] != distribution[0, 2],
     ],
 )
-def test_adversarial_laws_are_found(wanted):
+def test_adversarial_distributions_are_found(wanted):
     found(strategies.distributions(d_vocab=3, rows=1), wanted)
 
 
@@ -149,7 +149,7 @@ def test_networks_have_their_sizes_and_stay_within_their_bound(data, size):
     d_vocab=st.integers(1, 4),
     n_ctx=st.integers(1, 3),
     answers=st.one_of(st.none(), st.integers(1, 5)),
-    target=st.sampled_from(["labels", "laws"]),
+    target=st.sampled_from(["labels", "distributions"]),
 )
 def test_tasks_have_their_sizes_and_their_target(data, d_vocab, n_ctx, answers, target):
     sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "answers": answers}
@@ -328,7 +328,10 @@ def test_importing_all_brings_the_strategies_only():
         (lambda: strategies.front_ends(size=None), "size is None, expected Sizes"),
         (lambda: strategies.inputs(model=3), "model is 3, expected a Model"),
         (lambda: strategies.tasks(d_vocab=2, n_ctx=1, answers=0), "answers = 0, expected"),
-        (lambda: strategies.tasks(d_vocab=2, n_ctx=1, target="law"), "target = 'law', expected one of"),
+        (
+            lambda: strategies.tasks(d_vocab=2, n_ctx=1, target="distribution"),
+            "target = 'distribution', expected one of",
+        ),
         (lambda: strategies.tasks(d_vocab=2, n_ctx=1, max_contexts=0), "max_contexts = 0, expected"),
         (lambda: strategies.contexts(d_vocab=2, n_ctx=1, max_size="2"), "max_size = '2', expected an integer"),
         (lambda: strategies.distributions(d_vocab=2, rows=1, smallest="tiny"), "smallest = 'tiny', expected a mass"),

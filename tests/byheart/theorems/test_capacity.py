@@ -33,7 +33,7 @@ def test_the_paper_counts_more_than_there_is_on_one_last_token():
 def test_the_bounds_of_any_architecture_are_met_from_both_sides():
     task = small_text(target="labels")
     figures = capacity_summary(task)
-    (fewest, most), (below, above) = figures.any_labels, figures.any_laws
+    (fewest, most), (below, above) = figures.any_labels, figures.any_distributions
     assert fewest == information_limit(task, 64)
     built = hold(task, memory="knots", dtype="float64").model
     neurons = built.blocks[1].W_in.shape[1]

@@ -22,7 +22,7 @@ def test_heads_whose_rank_is_proved_suffice_without_an_elimination(monkeypatch):
     assert quick.necessary_heads == exact.necessary_heads == exact.fewest_heads
 
 
-def test_where_laws_do_not_fit_it_is_said_how_much_is_unavoidable(tmp_path):
+def test_where_distributions_do_not_fit_it_is_said_how_much_is_unavoidable(tmp_path):
     figures = memorize_into(tmp_path / "out", small_text(), d_model=5, d_head=2)
     (lower, upper), (_, reached) = figures.unavoidable_kl, figures.encoder_kl
     assert 1e-4 < lower < upper == reached < 0.1
@@ -37,15 +37,18 @@ def test_where_laws_do_not_fit_it_is_said_how_much_is_unavoidable(tmp_path):
     assert figures.verdict == "REFUTED"
 
 
-def test_laws_that_fit_have_nothing_unavoidable_and_labels_have_no_laws(tmp_path):
-    laws = memorize_into(tmp_path / "laws", small_text(), d_model=11)
-    assert laws.unavoidable_kl == [0.0, 0.0] and 0 <= laws.encoder_kl[0] <= laws.encoder_kl[1] < 1e-18
-    assert "cannot hold every distribution" not in (tmp_path / "laws" / "report.html").read_text()
+def test_distributions_that_fit_have_nothing_unavoidable_and_labels_have_no_distributions(tmp_path):
+    distributions = memorize_into(tmp_path / "distributions", small_text(), d_model=11)
+    assert (
+        distributions.unavoidable_kl == [0.0, 0.0]
+        and 0 <= distributions.encoder_kl[0] <= distributions.encoder_kl[1] < 1e-18
+    )
+    assert "cannot hold every distribution" not in (tmp_path / "distributions" / "report.html").read_text()
     labels = memorize_into(tmp_path / "labels", small_text(target="labels"), memory="knots")
     assert labels.unavoidable_kl is None and labels.encoder_kl is None
 
 
-def test_what_laws_leave_unavoidable_depends_on_the_number_of_answers():
+def test_what_distributions_leave_unavoidable_depends_on_the_number_of_answers():
     rng = np.random.default_rng(0)
     contexts = np.array([[i, j] for i in range(2) for j in range(2)])
     rows = [{k: int(rng.integers(1, 40)) for k in range(7)} for _ in contexts]

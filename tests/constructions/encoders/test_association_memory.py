@@ -56,6 +56,6 @@ def test_three_labels_on_a_line_are_refused():
         targets(task_with([0, 1, 2], 3), 1)
 
 
-def test_laws_are_not_labels():
-    with pytest.raises(InputError, match="target is 'laws'"):
-        targets(task_with([0, 1], 3, target="laws"), 3)
+def test_distributions_are_not_labels():
+    with pytest.raises(InputError, match="target is 'distributions'"):
+        targets(task_with([0, 1], 3, target="distributions"), 3)

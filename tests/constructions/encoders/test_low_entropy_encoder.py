@@ -29,7 +29,7 @@ def test_the_strength_minimizes_the_bound(missing: float, least: float, kappa: f
         assert best <= bound(other) * (1 + 1e-12)
 
 
-def test_a_law_without_information_has_the_strength_zero_and_a_certain_one_a_large_one() -> None:
+def test_a_distribution_without_information_has_the_strength_zero_and_a_certain_one_a_large_one() -> None:
     found = strength([1.0, 0.75, 0.0], least=2.0, kappa=1.0, d_vocab=4)
     assert found[:2].tolist() == [0.0, 0.0]
     assert 300 < found[2] < 400
@@ -47,11 +47,11 @@ def test_arguments_out_of_range_are_refused_by_name() -> None:
 
 @given(scale=st.floats(1e-6, 1e6).filter(lambda scale: abs(scale - 1) > 1e-6))
 def test_rows_that_are_no_distributions_are_refused_with_their_sum(scale: float) -> None:
-    laws = np.array([[0.8, 0.1, 0.1], [0.25, 0.5, 0.25]])
-    assert lookup_encoder(simplex(3, 2), laws).tokens.tolist() == [0, 1]
-    laws[1] *= scale
-    with pytest.raises(InputError, match="laws: row 1 sums to"):
-        lookup_encoder(simplex(3, 2), laws)
+    distributions = np.array([[0.8, 0.1, 0.1], [0.25, 0.5, 0.25]])
+    assert lookup_encoder(simplex(3, 2), distributions).tokens.tolist() == [0, 1]
+    distributions[1] *= scale
+    with pytest.raises(InputError, match="distributions: row 1 sums to"):
+        lookup_encoder(simplex(3, 2), distributions)
 
 
 @given(entropy=st.floats(1e-12, math.log(4)), leads=st.lists(st.floats(0.1, 10.0), min_size=3, max_size=3))

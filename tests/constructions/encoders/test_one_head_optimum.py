@@ -17,10 +17,10 @@ from constructions.errors import InputError
 from constructions.model.attention import logits
 
 
-def mean_divergence(z: np.ndarray, laws: np.ndarray) -> float:
+def mean_divergence(z: np.ndarray, distributions: np.ndarray) -> float:
     z = z - z.max(axis=1, keepdims=True)
     predicted = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
-    return float((laws * (np.log(laws) - predicted)).sum(axis=1).mean())
+    return float((distributions * (np.log(distributions) - predicted)).sum(axis=1).mean())
 
 
 @given(st.floats(-9, 9), st.floats(1, 40))
@@ -34,10 +34,12 @@ def test_one_head_has_the_logits_of_the_derivation(logit: float, bits: float) ->
 
 def test_a_larger_size_comes_closer_to_the_floor() -> None:
     p = 0.99
-    laws = np.array([[p, 1 - p], [p, 1 - p], [1 - p, p], [1 - p, p]])
+    distributions = np.array([[p, 1 - p], [p, 1 - p], [1 - p, p], [1 - p, p]])
     floor = (math.log(2) + p * math.log(p) + (1 - p) * math.log(1 - p)) / 2
     excess = [
-        mean_divergence(logits(exclusive_or_optimum(math.log(p / (1 - p)), size=size), exclusive_or_contexts()), laws)
+        mean_divergence(
+            logits(exclusive_or_optimum(math.log(p / (1 - p)), size=size), exclusive_or_contexts()), distributions
+        )
         - floor
         for size in (2.0**8, 2.0**16, 2.0**24)
     ]
@@ -60,33 +62,33 @@ def test_the_contexts_are_padded_and_never_shorter_than_three() -> None:
 
 @pytest.mark.parametrize("tokens", [2, 3, 5])
 def test_the_logits_are_on_a_line_in_the_right_order(tokens: int) -> None:
-    laws = np.random.default_rng(tokens).dirichlet(np.ones(tokens), 3) + 1e-3
-    z = logits(line_optimum(laws), line_contexts())
+    distributions = np.random.default_rng(tokens).dirichlet(np.ones(tokens), 3) + 1e-3
+    z = logits(line_optimum(distributions), line_contexts())
     values = np.linalg.svd(z[1:] - z[0], compute_uv=False)
     assert values[1] < 1e-12 * values[0]
 
 
-def test_laws_with_logits_on_a_line_are_held() -> None:
-    laws = np.array([[1.0, 1.0, 1.0], [4.0, 2.0, 1.0], [16.0, 4.0, 1.0]])
-    laws /= laws.sum(axis=1, keepdims=True)
+def test_distributions_with_logits_on_a_line_are_held() -> None:
+    distributions = np.array([[1.0, 1.0, 1.0], [4.0, 2.0, 1.0], [16.0, 4.0, 1.0]])
+    distributions /= distributions.sum(axis=1, keepdims=True)
     for order in ([0, 1, 2], [1, 0, 2], [0, 2, 1]):
-        assert mean_divergence(logits(line_optimum(laws[order]), line_contexts()), laws[order]) < 1e-8
+        assert mean_divergence(logits(line_optimum(distributions[order]), line_contexts()), distributions[order]) < 1e-8
 
 
 def test_no_perturbation_of_the_line_is_better() -> None:
-    laws = np.full((3, 3), 0.05) + 0.85 * np.eye(3)
-    network = line_optimum(laws)
+    distributions = np.full((3, 3), 0.05) + 0.85 * np.eye(3)
+    network = line_optimum(distributions)
     z = logits(network, line_contexts())
-    best = mean_divergence(z, laws)
+    best = mean_divergence(z, distributions)
     rng = np.random.default_rng(0)
     direction = z[1] - z[0]
     for _ in range(200):
         moved = z + 0.01 * np.outer(rng.normal(size=3), direction) + 0.01 * rng.normal(size=3)
-        assert mean_divergence(moved, laws) > best - 1e-9
+        assert mean_divergence(moved, distributions) > best - 1e-9
     assert best == pytest.approx(0.1611246, abs=1e-6)
 
 
-@pytest.mark.parametrize("laws", [np.ones((2, 3)), np.zeros((3, 3)), np.ones(3)])
-def test_laws_that_are_none_are_refused(laws: np.ndarray) -> None:
-    with pytest.raises(InputError, match="laws"):
-        line_optimum(laws)
+@pytest.mark.parametrize("distributions", [np.ones((2, 3)), np.zeros((3, 3)), np.ones(3)])
+def test_distributions_that_are_none_are_refused(distributions: np.ndarray) -> None:
+    with pytest.raises(InputError, match="distributions"):
+        line_optimum(distributions)

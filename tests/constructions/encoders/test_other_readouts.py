@@ -8,20 +8,20 @@ import numpy as np
 from constructions.encoders.other_readouts import biased_encoder, capped_encoder
 
 
-def test_the_biased_encoder_has_its_laws_exactly_and_as_logarithms():
+def test_the_biased_encoder_has_its_distributions_exactly_and_as_logarithms():
     found = biased_encoder()
-    assert found.squares() == tuple(tuple(mass**2 for mass in law) for law in found.laws)
-    assert all(sum(law) == 1 for law in found.laws)
+    assert found.squares() == tuple(tuple(mass**2 for mass in distribution) for distribution in found.distributions)
+    assert all(sum(distribution) == 1 for distribution in found.distributions)
     logits = np.log(np.array(found.bias, dtype=float)) / 2 + np.outer(
         np.log(np.array(found.stream, dtype=float)) / 2, found.W
     )
-    assert np.allclose(np.exp(logits), np.array(found.laws, dtype=float), atol=1e-15)
+    assert np.allclose(np.exp(logits), np.array(found.distributions, dtype=float), atol=1e-15)
 
 
-def test_another_bias_has_other_laws():
+def test_another_bias_has_other_distributions():
     found = biased_encoder()
     other = replace(found, bias=(Fraction(1, 3), *found.bias[1:]))
-    assert other.squares() != tuple(tuple(mass**2 for mass in law) for law in found.laws)
+    assert other.squares() != tuple(tuple(mass**2 for mass in distribution) for distribution in found.distributions)
 
 
 def test_the_capped_logits_span_two_dimensions():

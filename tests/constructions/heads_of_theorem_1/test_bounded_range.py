@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from constructions.encoders.approximating_sequences import FIRST, SECOND, within_range
 from constructions.errors import InputError
-from constructions.heads_of_theorem_1.bounded_range import KEPT, bounded_transformer, laws_of_contexts, ordered_contexts
+from constructions.heads_of_theorem_1.bounded_range import (
+    KEPT,
+    bounded_transformer,
+    distributions_of_contexts,
+    ordered_contexts,
+)
 from verify.forward.in_rationals import exact_network_logits
 
 
@@ -24,10 +29,10 @@ def test_kept_contexts_have_the_logits_of_the_encoder(largest: int, occurrences:
         assert row == [fmpq((e * w).numerator, (e * w).denominator) for w in weights]
 
 
-def test_loops_come_last_and_laws_follow_the_parity() -> None:
+def test_loops_come_last_and_distributions_follow_the_parity() -> None:
     contexts = ordered_contexts().tolist()
     assert contexts[KEPT:] == [[0, 0], [1, 1], [2, 2]]
-    assert laws_of_contexts() == [SECOND if (a + b) % 2 else FIRST for a, b in contexts]
+    assert distributions_of_contexts() == [SECOND if (a + b) % 2 else FIRST for a, b in contexts]
 
 
 def test_no_occurrence_is_refused() -> None:

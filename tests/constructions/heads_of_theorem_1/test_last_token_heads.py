@@ -92,7 +92,7 @@ def test_exact_weights_have_exactly_the_logits_that_are_asked_for(
     st.integers(0, 2**32),
     st.integers(1, 6),
     st.integers(2, 5),
-    st.sampled_from(["labels", "laws"]),
+    st.sampled_from(["labels", "distributions"]),
     st.sampled_from(["float64", "float32"]),
 )
 def test_any_contexts_of_two_tokens_or_more_are_held(
@@ -101,9 +101,9 @@ def test_any_contexts_of_two_tokens_or_more_are_held(
     rng = np.random.default_rng(seed)
     contexts = np.unique(rng.integers(0, tokens, (int(rng.integers(1, 60)), n_ctx)), axis=0)
     given: dict[str, object] = {"next_tokens": rng.integers(0, tokens, len(contexts))}
-    if target == "laws":
-        given = {"laws": rng.dirichlet(np.ones(tokens), len(contexts))}
-        given["laws"] = (given["laws"] + 0.01) / (1 + 0.01 * tokens)  # pyright: ignore[reportOperatorIssue]
+    if target == "distributions":
+        given = {"distributions": rng.dirichlet(np.ones(tokens), len(contexts))}
+        given["distributions"] = (given["distributions"] + 0.01) / (1 + 0.01 * tokens)  # pyright: ignore[reportOperatorIssue]
     task = array_task(contexts, vocabulary=tokens, target=target, **given)  # pyright: ignore[reportArgumentType]
     built = last_token_heads_memory(task, dtype=dtype, seed=seed % 2**31)
     if dtype == "float32":
@@ -136,9 +136,14 @@ def test_what_heads_read_more_than_uniform_attention_is_what_the_network_reads()
         own = centred_features(task.contexts[rows], model.W_K[heads, : len(values[0]) + len(values[1]), 0], values)
         wanted = read[rows][:, heads] - read[rows][:, -1:]
         assert np.abs(own - wanted.reshape(own.shape)).max() < 1e-14
-    assert task.laws is not None
+    assert task.distributions is not None
     stream = last(model, task.contexts) + features(model, task.contexts) @ model.W_O.reshape(-1, model.d_model)
-    assert np.abs(stream[:, : task.n_answers] - (np.log(task.laws) - np.log(task.laws).mean(1)[:, None])).max() < 1e-10
+    assert (
+        np.abs(
+            stream[:, : task.n_answers] - (np.log(task.distributions) - np.log(task.distributions).mean(1)[:, None])
+        ).max()
+        < 1e-10
+    )
 
 
 def test_all_features_have_the_smallest_singular_value_that_their_blocks_promise() -> None:
@@ -163,7 +168,7 @@ def test_large_tasks_are_worked_on_in_pieces(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_fewest_heads_and_parameters_are_bounds_of_what_is_built() -> None:
-    for task in (enumerated_task(4, 3, seed=1), enumerated_task(6, 2, target="laws"), enumerated_task(1, 3)):
+    for task in (enumerated_task(4, 3, seed=1), enumerated_task(6, 2, target="distributions"), enumerated_task(1, 3)):
         built = last_token_heads_memory(task)
         counts = np.bincount(task.contexts[:, -1])
         d_head = built.model.d_head
@@ -172,8 +177,11 @@ def test_the_fewest_heads_and_parameters_are_bounds_of_what_is_built() -> None:
         assert built.condition <= 1e4 and built.residual < 1e-9
 
 
-def test_both_readers_prove_it_and_not_of_other_laws(tmp_path) -> None:
-    task, other = enumerated_task(3, 3, target="laws", seed=1), enumerated_task(3, 3, target="laws", seed=2)
+def test_both_readers_prove_it_and_not_of_other_distributions(tmp_path) -> None:
+    task, other = (
+        enumerated_task(3, 3, target="distributions", seed=1),
+        enumerated_task(3, 3, target="distributions", seed=2),
+    )
     built = last_token_heads_memory(task)
     certify_memorization(built.model, task, rank=True).save(tmp_path)
     built.model.save(tmp_path / "model.safetensors")
@@ -203,7 +211,7 @@ def test_common_pairs_have_heads_of_their_own_and_everything_is_held(
 ) -> None:
     monkeypatch.setattr(last_token_heads, "_COSTLY", 0)
     monkeypatch.setattr(last_token_heads, "_PAIR", 1)
-    task = enumerated_task(tokens, n_ctx, target="laws", seed=1)
+    task = enumerated_task(tokens, n_ctx, target="distributions", seed=1)
     built = last_token_heads_memory(task, dtype=dtype)
     assert certify_memorization(built.model, task).certificate.answers.values["held"] == task.n_contexts
 

@@ -159,7 +159,7 @@ def test_random_instances_are_of_every_kind() -> None:
     heads = [rational_network(i.model) for i in drawn]
     square = [i.kept == f.d_model + f.n_heads * f.d_head for i, f in zip(drawn, heads, strict=True)]
     assert any(square) and not all(square)
-    assert {i.laws is None for i in drawn} == {True, False}
+    assert {i.distributions is None for i in drawn} == {True, False}
     assert {f.d_vocab for f in heads} == {2, 3} and {f.n_ctx for f in heads} == {2, 3}
 
 
@@ -168,10 +168,10 @@ def test_a_text_is_held_and_its_tail_left_out() -> None:
     instance = text_instance(task, d_model=5, d_head=4)
     network = float_network(instance.model)
     assert (network.n_heads, instance.kept) == (3, 17)
-    assert task.laws is not None
-    assert np.ptp(logits(network, task.contexts) - np.log(task.laws), axis=1).max() < 1e-6
-    assert isinstance(instance.stream, np.ndarray) and instance.laws is not None
-    assert np.ptp(instance.stream @ network.W_U - np.log(instance.laws), axis=1).max() < 1e-9
+    assert task.distributions is not None
+    assert np.ptp(logits(network, task.contexts) - np.log(task.distributions), axis=1).max() < 1e-6
+    assert isinstance(instance.stream, np.ndarray) and instance.distributions is not None
+    assert np.ptp(instance.stream @ network.W_U - np.log(instance.distributions), axis=1).max() < 1e-9
     assert instance.occurrences.sum() == len(WORDS) - 2
 
 
@@ -193,13 +193,13 @@ def test_fewer_kept_contexts_than_dimensions_leave_the_change_of_basis_singular(
         modules_instance(d_vocab=4, n_ctx=2, d_model=4, kept=2, seed=0)
 
 
-def test_a_construction_has_the_laws_of_the_encoder_and_the_contexts_of_the_instance() -> None:
+def test_a_construction_has_the_distributions_of_the_encoder_and_the_contexts_of_the_instance() -> None:
     instance = modules_instance(d_vocab=3, n_ctx=2, d_model=3, kept=6, seed=0)
     built = as_construction(instance, "six of nine")
     assert isinstance(built, Construction) and built.summary == "six of nine"
     assert built.task.n_contexts == 6 and built.task.n_all == 9
-    assert built.task.laws is not None
-    assert np.ptp(logits(built.model, built.task.contexts) - np.log(built.task.laws), axis=1).max() < 1e-12
+    assert built.task.distributions is not None
+    assert np.ptp(logits(built.model, built.task.contexts) - np.log(built.task.distributions), axis=1).max() < 1e-12
     assert built.task.counts.totals().tolist() == [3] * 6
 
 

@@ -33,7 +33,7 @@ from constructions.tasks.text import default_text, text_task
 KINDS = [kind for kind in FRONT_ENDS if kind != "auto"]
 
 
-def random_task(*, target="laws", facts=12, tail=0, n_ctx=3, vocabulary=4, seed=0):
+def random_task(*, target="distributions", facts=12, tail=0, n_ctx=3, vocabulary=4, seed=0):
     rng = np.random.default_rng(seed)
     codes = rng.choice(vocabulary**n_ctx, facts + tail, replace=False)
     contexts = np.stack(np.unravel_index(codes, (vocabulary,) * n_ctx), axis=1).astype(np.int64)
@@ -51,8 +51,8 @@ def random_task(*, target="laws", facts=12, tail=0, n_ctx=3, vocabulary=4, seed=
 def deviation(network, task):
     """Distance of the logits from the target: for distributions up to a shift, for labels what the margin lacks."""
     found = logits(network, task.contexts)
-    if task.laws is not None:
-        return np.ptp(found - np.log(task.laws), axis=1).max()
+    if task.distributions is not None:
+        return np.ptp(found - np.log(task.distributions), axis=1).max()
     own = found[np.arange(len(found)), task.labels].copy()
     found[np.arange(len(found)), task.labels] = -np.inf
     others = found.max(axis=1) if found.shape[1] > 1 else np.full(len(found), -np.inf)
@@ -60,7 +60,7 @@ def deviation(network, task):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("target", ["distributions", "labels"])
 @given(
     facts=st.integers(1, 20),
     n_ctx=st.integers(2, 3),
@@ -85,7 +85,7 @@ def test_every_front_end_holds_every_context(kind, target, facts, n_ctx, d_head,
     assert built.residual < 1e-7 and deviation(built.model, task) < 1e-6
 
 
-@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("target", ["distributions", "labels"])
 @given(facts=st.integers(1, 40), d_model=st.integers(3, 9), d_head=st.integers(1, 3), seed=st.integers(0, 2**32))
 def test_the_fewest_heads_suffice_with_the_help_of_the_skip_connection(target, facts, d_model, d_head, seed):
     task = random_task(target=target, facts=facts, seed=seed)
@@ -133,13 +133,13 @@ def test_xor_needs_its_second_head_however_wide_they_are():
     assert deviation(build_memory(task, d_model=8, d_head=8, n_heads=2).model, task) == 0
 
 
-@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("target", ["distributions", "labels"])
 @pytest.mark.parametrize("n_heads", [1, 12])
 def test_more_single_tokens_than_dimensions_are_held_by_their_embeddings(target, n_heads):
     task = random_task(target=target, facts=8, n_ctx=1, tail=1, vocabulary=9)
-    if target == "laws":
+    if target == "distributions":
         task = random_task(target=target, facts=9, n_ctx=1, vocabulary=9)
-    built = build_memory(task, d_model=8 if target == "laws" else 5, d_head=1, n_heads=n_heads, tail="fit")
+    built = build_memory(task, d_model=8 if target == "distributions" else 5, d_head=1, n_heads=n_heads, tail="fit")
     assert built.route == "embedding" and built.tail is None
     assert deviation(built.model, task) < 1e-13
 
@@ -151,7 +151,7 @@ def test_distinct_last_tokens_need_no_head():
     assert built.route == "embedding" and deviation(built.model, task) < 1e-13
 
 
-@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("target", ["distributions", "labels"])
 @pytest.mark.parametrize("n_ctx", [1, 2, 3])
 def test_two_tokens_in_one_dimension(target, n_ctx):
     task = random_task(target=target, facts=2**n_ctx, n_ctx=n_ctx, vocabulary=2)
@@ -159,7 +159,7 @@ def test_two_tokens_in_one_dimension(target, n_ctx):
     assert deviation(built.model, task) < 1e-6
 
 
-@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("target", ["distributions", "labels"])
 @pytest.mark.parametrize(("vocabulary", "d_model"), [(1, 1), (1, 4), (2, 1), (5, 4), (5, 9)])
 def test_one_context(target, vocabulary, d_model):
     task = random_task(target=target, facts=1, n_ctx=2, vocabulary=vocabulary)
@@ -269,9 +269,18 @@ def test_the_logits_of_one_context_lie_where_balls_of_200_bits_say(route):
             for power, y in zip(powers, x, strict=True):
                 stream = stream + (y * W_V * W_O) * (power / total)
         balls = (stream * matrix["W_U"]).entries()
-        for value, ball, law in zip(logits(network, task.contexts)[3], balls, task.laws[3], strict=True):
+        for value, ball, distribution in zip(
+            logits(network, task.contexts)[3], balls, task.distributions[3], strict=True
+        ):
             assert abs(ball - flint.arb(float(value))) < 1e-11
-            assert abs(ball - balls[0] - (flint.arb(float(law)) / flint.arb(float(task.laws[3, 0]))).log()) < 1e-9
+            assert (
+                abs(
+                    ball
+                    - balls[0]
+                    - (flint.arb(float(distribution)) / flint.arb(float(task.distributions[3, 0]))).log()
+                )
+                < 1e-9
+            )
 
 
 def test_stages_are_reported_and_timed():
@@ -295,7 +304,7 @@ def test_an_interrupt_of_the_tail_keeps_what_there_is_and_says_so():
         if stage == "tail" and share is not None and share >= 2 / 50:
             raise KeyboardInterrupt
 
-    task = text_task(default_text()[:3000], context=2, vocabulary=6, facts=12, target="laws")
+    task = text_task(default_text()[:3000], context=2, vocabulary=6, facts=12, target="distributions")
     part = theorem_1(task, tail="fit", progress=interrupted)
     whole = theorem_1(task, tail="fit")
     assert part.built.tail.iterations == 2 and not part.built.tail.complete
@@ -337,12 +346,12 @@ def test_bad_arguments_are_named(arguments, kind, message):
 
 
 @pytest.mark.parametrize("n_heads", [9, 5])
-def test_laws_that_do_not_fit_are_held_as_well_as_their_best_encoder(n_heads):
+def test_distributions_that_do_not_fit_are_held_as_well_as_their_best_encoder(n_heads):
     task = random_task()
     built = build_memory(task, d_model=2, d_head=2, n_heads=n_heads)
     assert built.route == ("heads" if n_heads == 9 else "skip connection")
-    assert task.laws is not None
-    encoder = best_encoder(task.laws, 2, prior=task.prior)
+    assert task.distributions is not None
+    encoder = best_encoder(task.distributions, 2, prior=task.prior)
     wanted, found = encoder.E @ encoder.W.T, logits(built.model, task.contexts)
     assert np.abs(found - wanted).max() < 1e-9
     assert encoder.divergence > 1e-3
@@ -392,7 +401,7 @@ def test_the_memory_estimate_is_near_the_peak(facts, n_heads, tail):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("target", ["distributions", "labels"])
 @pytest.mark.parametrize(("kind", "d_model", "d_head"), [("table", 20, 5), ("random", 16, 16), ("rank-one", 16, 4)])
 def test_a_thousand_contexts_are_held_to_thirteen_digits(kind, target, d_model, d_head):
     task = random_task(target=target, facts=1024, n_ctx=4, vocabulary=16)
@@ -421,9 +430,9 @@ def test_all_contexts_of_a_small_alphabet_are_held():
 
 
 def test_default_dimensions_suit_the_target():
-    laws = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60)
-    assert dimensions(laws, d_model=None, d_head=None) == (15, 3)
-    assert dimensions(laws, d_model=2, d_head=None) == (2, 1)
+    distributions = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60)
+    assert dimensions(distributions, d_model=None, d_head=None) == (15, 3)
+    assert dimensions(distributions, d_model=2, d_head=None) == (2, 1)
     wide = make_task(
         np.array([[0]]), Counts.from_rows([{199: 1}]), vocabulary=tuple(map(str, range(200))), target="labels"
     )
@@ -440,7 +449,7 @@ def test_default_dimensions_suit_the_target():
     assert dimensions(both, d_model=None, d_head=None) == (64, 16)  # as for 200 tokens
 
 
-@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("target", ["distributions", "labels"])
 def test_the_heads_of_theorem_1_ask_with_one_column_and_say_what_more_heads_are_for(target):
     task = text_task(default_text()[:6000], vocabulary=12, context=3, facts=60, target=target)
     found = theorem_1(task)
@@ -486,8 +495,10 @@ def test_theorem_1_says_what_is_printed_and_what_was_checked(n_heads, promised):
 
 
 def test_theorem_1_names_the_conditions_that_do_not_hold():
-    laws = np.random.default_rng(0).dirichlet(np.ones(3), 3)
-    task = array_task([[0, 0], [0, 1], [0, 2]], laws=laws, vocabulary=3)  # the last tokens differ: no head is needed
+    distributions = np.random.default_rng(0).dirichlet(np.ones(3), 3)
+    task = array_task(
+        [[0, 0], [0, 1], [0, 2]], distributions=distributions, vocabulary=3
+    )  # the last tokens differ: no head is needed
     found = theorem_1(task, d_model=1, d_head=1, n_heads=1)
     assert found.built.route == "embedding" and found.promised == 2
     checked = {"T <= d + H d_h": False, "features [x_S, Y] of rank T": False, "d >= N - 1": False}

@@ -78,10 +78,10 @@ def test_matched_front_ends_differ_in_queries_and_keys_only(seed: int, tokens: i
 @pytest.mark.parametrize(("tokens", "n_ctx", "width", "d_head"), [(4, 2, 4, 2), (3, 3, 3, 2), (3, 2, 2, 1)])
 def test_both_memories_hold_all_contexts(tokens: int, n_ctx: int, width: int, d_head: int) -> None:
     task, generic, shared = matched_memories(d_vocab=tokens, n_ctx=n_ctx, d_model=width, d_head=d_head, seed=1)
-    assert task.n_contexts == tokens**n_ctx and task.laws is not None
+    assert task.n_contexts == tokens**n_ctx and task.distributions is not None
     for network in (generic, shared):
         assert network.n_heads == paper_heads(task.n_contexts, width, d_head)
-        assert np.ptp(logits(network, task.contexts) - np.log(task.laws), axis=1).max() < 1e-4
+        assert np.ptp(logits(network, task.contexts) - np.log(task.distributions), axis=1).max() < 1e-4
     assert (generic.d_qk, shared.d_qk) == (d_head, 1)
 
 
@@ -109,7 +109,7 @@ def test_memories_of_other_sizes_are_refused(sizes: dict[str, int]) -> None:
         matched_memories(**sizes, seed=0)
 
 
-def test_memories_that_miss_their_laws_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memories_that_miss_their_distributions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("constructions.heads_of_theorem_1.left_out._LOOSE", 0.0)
     with pytest.raises(CapacityError, match="none in 24 draws with d = 3, d_h = 1, H = 6"):
         matched_memories(d_vocab=3, n_ctx=2, d_model=3, d_head=1, seed=0)

@@ -100,8 +100,8 @@ def test_a_word_that_is_off_by_one_and_a_missing_block_are_found_out() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(HypothesisError, match="needs labels, but the target is 'laws'"):
-        keyed_words_memory(enumerated_task(2, 2, target="laws"))
+    with pytest.raises(HypothesisError, match="needs labels, but the target is 'distributions'"):
+        keyed_words_memory(enumerated_task(2, 2, target="distributions"))
     for m in (0, 5):
         with pytest.raises(InputError, match=rf"labels_per_word = {m}, expected 1 \.\. 4"):
             keyed_words_memory(enumerated_task(2, 2), labels_per_word=m)

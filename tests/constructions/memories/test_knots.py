@@ -80,18 +80,20 @@ def test_any_distinct_contexts_are_held(
 
 
 @given(st.integers(1, 25), st.integers(1, 6), st.integers(1, 9), st.integers(0, 2**32))
-def test_any_laws_are_reached(count: int, n_ctx: int, tokens: int, seed: int) -> None:
+def test_any_distributions_are_reached(count: int, n_ctx: int, tokens: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     contexts = np.unique(rng.integers(0, tokens, (count, n_ctx)), axis=0)
-    laws = rng.dirichlet(np.full(tokens, 0.5), len(contexts)) + 1e-9
-    task = array_task(contexts, laws=laws / laws.sum(axis=1, keepdims=True), vocabulary=tokens)
+    distributions = rng.dirichlet(np.full(tokens, 0.5), len(contexts)) + 1e-9
+    task = array_task(
+        contexts, distributions=distributions / distributions.sum(axis=1, keepdims=True), vocabulary=tokens
+    )
     proof = prove_knots(knots_memory(task).model, task)
     assert proof.divergence_upper is not None
     assert proof.divergence_upper.max() < 1e-16 and proof.margin_lower.min() > 0
 
 
-def test_laws_in_float32_are_nearly_reached() -> None:
-    task = enumerated_task(6, 3, target="laws", seed=0)
+def test_distributions_in_float32_are_nearly_reached() -> None:
+    task = enumerated_task(6, 3, target="distributions", seed=0)
     proof = prove_knots(knots_memory(task, dtype="float32").model, task)
     assert proof.divergence_upper is not None and proof.divergence_upper.max() < 1e-4
     assert proof.right == 216
@@ -234,4 +236,4 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InputError, match="digits = 0"):
         knots_memory(task, digits=0)
     with pytest.raises(InputError, match="digits = 2, expected none for a task of distributions"):
-        knots_memory(enumerated_task(2, 2, target="laws"), digits=2)
+        knots_memory(enumerated_task(2, 2, target="distributions"), digits=2)

@@ -73,8 +73,8 @@ def test_labels_that_the_heads_alone_write_are_held() -> None:
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InputError, match="d_model = 1, expected at least 2"):
         rank_one_heads_memory(enumerated_task(2, 2), d_model=1)
-    with pytest.raises(HypothesisError, match="needs labels, but the target is 'laws'"):
-        rank_one_heads_memory(enumerated_task(2, 2, target="laws"))
+    with pytest.raises(HypothesisError, match="needs labels, but the target is 'distributions'"):
+        rank_one_heads_memory(enumerated_task(2, 2, target="distributions"))
     with pytest.raises(HypothesisError, match="contexts of two tokens or more, but they have 1"):
         rank_one_heads_memory(enumerated_task(2, 1))
     with pytest.raises(InputError, match="dtype = 'half'"):

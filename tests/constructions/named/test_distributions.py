@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, HypothesisError
-from constructions.named.distributions import as_laws, distributions, read_distributions
+from constructions.named.distributions import as_distributions, distributions, read_distributions
 
 
 @given(st.lists(st.integers(1, 10**6), min_size=1, max_size=7))
 def test_fractions_are_read_as_they_are_written(weights):
     shares = [Fraction(weight, sum(weights)) for weight in weights]
     assert distributions([[str(share) for share in shares]]) == [shares]
-    assert np.abs(as_laws([shares]) - np.array(weights) / sum(weights)).max() < 1e-15
+    assert np.abs(as_distributions([shares]) - np.array(weights) / sum(weights)).max() < 1e-15
 
 
 def test_decimals_in_text_and_json_are_the_numbers_that_are_written(tmp_path):
@@ -36,9 +36,9 @@ def test_decimals_in_text_and_json_are_the_numbers_that_are_written(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "error", "message"),
     [
-        ([["0.5", "0.4"]], HypothesisError, "a sum of 1, but row 1 of laws adds up to 0.9"),
-        ([["1"], ["0.999999"]], HypothesisError, "row 2 of laws adds up to 0.999999"),
-        ([["1.5", "-0.5"]], HypothesisError, "entries of at least 0, but row 1 of laws has the entry -0.5"),
+        ([["0.5", "0.4"]], HypothesisError, "a sum of 1, but row 1 of distributions adds up to 0.9"),
+        ([["1"], ["0.999999"]], HypothesisError, "row 2 of distributions adds up to 0.999999"),
+        ([["1.5", "-0.5"]], HypothesisError, "entries of at least 0, but row 1 of distributions has the entry -0.5"),
         ([["1"], ["0.5", "0.5"]], FileFormatError, "row 2 has 2 numbers, expected 1"),
         ([["nan", "1"]], FileFormatError, "the entry 'nan'"),
         ([[float("nan"), 1]], FileFormatError, "the entry nan"),
@@ -52,7 +52,7 @@ def test_decimals_in_text_and_json_are_the_numbers_that_are_written(tmp_path):
 )
 def test_what_is_no_distribution_is_refused_by_its_hypothesis(rows, error, message):
     with pytest.raises(error) as refused:
-        distributions(rows, where="laws")
+        distributions(rows, where="distributions")
     assert message in str(refused.value)
 
 

@@ -37,7 +37,10 @@ def test_the_bound_that_is_asked_holds_for_any_distributions(build, weights):
 def test_rows_stay_in_their_order(build):
     rows = [[Fraction(1, 10), Fraction(8, 10), Fraction(1, 10)], [Fraction(6, 10), Fraction(2, 10), Fraction(2, 10)]]
     made = build(rows, d_model=32)
-    assert made.task.laws is not None and (made.task.laws == np.array([[0.1, 0.8, 0.1], [0.6, 0.2, 0.2]])).all()
+    assert (
+        made.task.distributions is not None
+        and (made.task.distributions == np.array([[0.1, 0.8, 0.1], [0.6, 0.2, 0.2]])).all()
+    )
     assert made.task.vocabulary == ("p1", "p2") and made.encoder.tokens.tolist() == [1, 0]
 
 

@@ -5,7 +5,7 @@ from flint import fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constructions.rational.positional_attention import exact_laws_model, positional_attention
+from constructions.rational.positional_attention import exact_distributions_model, positional_attention
 from constructions.tasks.random_facts import random_contexts
 from verify.forward.in_rationals import exact_network_logits
 
@@ -15,7 +15,7 @@ def test_the_log_odds_are_those_that_are_given(tokens, n_ctx, seed):
     contexts = random_contexts(d_vocab=tokens, n_ctx=n_ctx, facts=min(7, tokens**n_ctx), seed=seed)
     drawn = np.random.default_rng(seed).integers(-9, 10, (len(contexts), tokens - 1)).tolist()
     log_odds = [[fmpq(x, 7) for x in row] for row in drawn]
-    found = exact_network_logits(exact_laws_model(contexts, log_odds, tokens), contexts)
+    found = exact_network_logits(exact_distributions_model(contexts, log_odds, tokens), contexts)
     assert found.tolist() == [[*row, fmpq(0)] for row in log_odds]
 
 

@@ -10,7 +10,7 @@ from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Counts
 
 CONTEXTS = np.array([[0, 1], [1, 1], [2, 0]])
-LAWS = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5]])
+DISTRIBUTIONS = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5]])
 
 
 def test_equal_rows_of_next_tokens_add_up():
@@ -30,38 +30,42 @@ def test_counts_are_taken_as_they_are():
     assert task.vocabulary == ("a", "b", "c")
 
 
-def test_laws_are_memorized_unchanged():
-    task = array_task(CONTEXTS, laws=LAWS, weights=np.array([1, 3, 2]), facts=2)
+def test_distributions_are_memorized_unchanged():
+    task = array_task(CONTEXTS, distributions=DISTRIBUTIONS, weights=np.array([1, 3, 2]), facts=2)
     assert task.contexts.tolist() == [[1, 1], [2, 0]]
-    assert task.laws.tolist() == LAWS[[1, 2]].tolist()
+    assert task.distributions.tolist() == DISTRIBUTIONS[[1, 2]].tolist()
     assert task.prior.tolist() == [3 / 6, 2 / 6]
-    counted = array_task(CONTEXTS, laws=LAWS, counts=Counts.from_rows([{0: 5}, {1: 1}, {2: 7}]))
+    counted = array_task(CONTEXTS, distributions=DISTRIBUTIONS, counts=Counts.from_rows([{0: 5}, {1: 1}, {2: 7}]))
     assert counted.contexts.tolist() == [[2, 0], [0, 1], [1, 1]]
-    assert counted.laws.tolist() == LAWS[[2, 0, 1]].tolist()
+    assert counted.distributions.tolist() == DISTRIBUTIONS[[2, 0, 1]].tolist()
 
 
-def test_for_labels_only_the_modes_of_laws_matter():
-    laws = np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.25, 0.25, 0.5]])
-    task = array_task(CONTEXTS, laws=laws, target="labels")
-    assert task.labels.tolist() == [0, 1, 2] and task.laws is None
-    weighted = array_task(CONTEXTS, laws=laws, counts=Counts.from_rows([{0: 1}, {0: 9}, {0: 2}]), target="labels")
+def test_for_labels_only_the_modes_of_distributions_matter():
+    distributions = np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.25, 0.25, 0.5]])
+    task = array_task(CONTEXTS, distributions=distributions, target="labels")
+    assert task.labels.tolist() == [0, 1, 2] and task.distributions is None
+    weighted = array_task(
+        CONTEXTS, distributions=distributions, counts=Counts.from_rows([{0: 1}, {0: 9}, {0: 2}]), target="labels"
+    )
     assert weighted.contexts.tolist() == [[1, 1], [2, 0], [0, 1]]
     assert weighted.labels.tolist() == [1, 2, 0]
 
 
-def test_a_law_without_full_support_breaks_the_assumption_of_the_theorem():
-    laws = LAWS.copy()
-    laws[1] = [0.25, 0.75, 0.0]
-    with pytest.raises(HypothesisError, match=r"Assumption 2.*row 1 of laws gives the token 2 the probability 0"):
-        array_task(CONTEXTS, laws=laws)
+def test_a_distribution_without_full_support_breaks_the_assumption_of_the_theorem():
+    distributions = DISTRIBUTIONS.copy()
+    distributions[1] = [0.25, 0.75, 0.0]
+    with pytest.raises(
+        HypothesisError, match=r"Assumption 2.*row 1 of distributions gives the token 2 the probability 0"
+    ):
+        array_task(CONTEXTS, distributions=distributions)
 
 
-def test_the_labels_of_laws_that_nobody_counted_are_custom_targets():
+def test_the_labels_of_distributions_that_nobody_counted_are_custom_targets():
     """A model holds whatever it puts out itself, and its outputs may be given as distributions."""
-    contexts, laws = np.array([[0], [1]]), np.array([[0.2, 0.8], [0.9, 0.1]])
+    contexts, distributions = np.array([[0], [1]]), np.array([[0.2, 0.8], [0.9, 0.1]])
     counts = Counts.from_rows([{0: 3, 1: 1}, {1: 2}])
     for given in ({}, {"counts": counts}, {"weights": np.array([2, 3])}):
-        assert array_task(contexts, laws=laws, target="labels", **given).origin == "own"
+        assert array_task(contexts, distributions=distributions, target="labels", **given).origin == "own"
     assert array_task(contexts, counts=counts, target="labels").origin == "most frequent"
     assert array_task(contexts, next_tokens=np.array([1, 0]), target="labels").origin == "most frequent"
 
@@ -75,12 +79,12 @@ def test_the_labels_of_laws_that_nobody_counted_are_custom_targets():
         ([np.inf, 0.5, 0.5], "row 2 has an entry that is negative or not finite"),
     ],
 )
-@pytest.mark.parametrize("target", ["laws", "labels"])
-def test_laws_that_are_no_probabilities_are_refused(row, message, target):
-    laws = LAWS.copy()
-    laws[2] = row
+@pytest.mark.parametrize("target", ["distributions", "labels"])
+def test_distributions_that_are_no_probabilities_are_refused(row, message, target):
+    distributions = DISTRIBUTIONS.copy()
+    distributions[2] = row
     with pytest.raises(InputError, match=message):
-        array_task(CONTEXTS, laws=laws, target=target)
+        array_task(CONTEXTS, distributions=distributions, target=target)
 
 
 @pytest.mark.parametrize(
@@ -91,9 +95,9 @@ def test_laws_that_are_no_probabilities_are_refused(row, message, target):
         ({"contexts": CONTEXTS[:0]}, "contexts has shape"),
         ({"contexts": CONTEXTS - 1}, "contexts has entries in"),
         ({"contexts": CONTEXTS + 2**40}, "number them from 0"),
-        ({"contexts": CONTEXTS[[0, 0, 1]], "next_tokens": None, "laws": LAWS}, "more than once"),
+        ({"contexts": CONTEXTS[[0, 0, 1]], "next_tokens": None, "distributions": DISTRIBUTIONS}, "more than once"),
         ({"next_tokens": None}, "must be given"),
-        ({"laws": LAWS}, "must be given"),
+        ({"distributions": DISTRIBUTIONS}, "must be given"),
         ({"next_tokens": np.array([0, 1])}, "next_tokens has shape"),
         ({"next_tokens": np.array([0.0, 1, 2])}, "next_tokens is float64"),
         ({"weights": np.array([1, 0, 1])}, "weights has shape"),
@@ -106,9 +110,9 @@ def test_laws_that_are_no_probabilities_are_refused(row, message, target):
         ({"vocabulary": 10**12}, "number them from 0"),
         ({"next_tokens": None, "counts": Counts.from_rows([{0: 1}])}, "counts has 1"),
         ({"next_tokens": None, "counts": Counts.from_rows([{0: 1}] * 3), "weights": np.ones(3, int)}, "beside counts"),
-        ({"next_tokens": None, "laws": LAWS[:2]}, "laws is float64 of shape"),
-        ({"next_tokens": None, "laws": LAWS.astype(np.float32)}, "laws is float32"),
-        ({"next_tokens": None, "laws": LAWS, "vocabulary": 4}, "one column for each"),
+        ({"next_tokens": None, "distributions": DISTRIBUTIONS[:2]}, "distributions is float64 of shape"),
+        ({"next_tokens": None, "distributions": DISTRIBUTIONS.astype(np.float32)}, "distributions is float32"),
+        ({"next_tokens": None, "distributions": DISTRIBUTIONS, "vocabulary": 4}, "one column for each"),
         ({"facts": 4}, "facts = 4"),
         ({"target": "both"}, "'both'"),
     ],
@@ -134,10 +138,10 @@ def test_arrays_are_read_from_a_file(tmp_path):
         counts_indptr=counts.indptr,
         counts_indices=counts.indices,
         counts_data=counts.data,
-        laws=LAWS,
+        distributions=DISTRIBUTIONS,
         vocabulary=np.array(["a", "b", "c"]),
     )
-    expected = array_task(CONTEXTS, counts=counts, laws=LAWS, vocabulary=("a", "b", "c"))
+    expected = array_task(CONTEXTS, counts=counts, distributions=DISTRIBUTIONS, vocabulary=("a", "b", "c"))
     assert array_task(**read_arrays(path)).sha256() == expected.sha256()
 
 
@@ -184,14 +188,14 @@ def test_enumerated_tasks_hold_all_contexts_with_what_is_asked():
     labels = np.arange(8) % 2
     task = enumerated_task(2, 3, labels=labels)
     assert task.contexts.tolist() == all_contexts(2, 3).tolist() and task.labels.tolist() == labels.tolist()
-    drawn = enumerated_task(4, 2, target="laws", seed=3)
-    assert drawn.laws.shape == (16, 4) and (drawn.laws > 0).all()
-    assert enumerated_task(4, 2, target="laws", seed=3).sha256() == drawn.sha256()
+    drawn = enumerated_task(4, 2, target="distributions", seed=3)
+    assert drawn.distributions.shape == (16, 4) and (drawn.distributions > 0).all()
+    assert enumerated_task(4, 2, target="distributions", seed=3).sha256() == drawn.sha256()
     assert enumerated_task(4, 2, seed=4).sha256() != enumerated_task(4, 2, seed=3).sha256()
-    with pytest.raises(InputError, match="laws are given"):
-        enumerated_task(2, 1, laws=np.full((2, 2), 0.5))
+    with pytest.raises(InputError, match="distributions are given"):
+        enumerated_task(2, 1, distributions=np.full((2, 2), 0.5))
     with pytest.raises(InputError, match="labels are given"):
-        enumerated_task(2, 1, labels=np.array([0, 1]), target="laws")
+        enumerated_task(2, 1, labels=np.array([0, 1]), target="distributions")
     with pytest.raises(InputError, match="next_tokens has shape"):
         enumerated_task(2, 2, labels=np.array([0, 1]))
 
@@ -201,8 +205,14 @@ def test_answers_are_numbered_by_themselves(tmp_path):
     task = array_task(contexts, next_tokens=following, answers=5, target="labels")
     assert (task.d_vocab, task.n_answers) == (2, 5)
     assert task.answers == tuple("01234") and task.labels.tolist() == [4, 0]
-    laws = array_task(CONTEXTS, laws=LAWS[:, ::-1].copy(), vocabulary=4, answers=("x", "y", "z"))
-    assert laws.laws is not None and laws.laws.shape == (3, 3) and laws.d_vocab == 4
+    distributions = array_task(
+        CONTEXTS, distributions=DISTRIBUTIONS[:, ::-1].copy(), vocabulary=4, answers=("x", "y", "z")
+    )
+    assert (
+        distributions.distributions is not None
+        and distributions.distributions.shape == (3, 3)
+        and distributions.d_vocab == 4
+    )
     names = {"vocabulary": np.array(["a", "b"]), "answers": np.array(["u", "v", "w", "x", "y"])}
     np.savez(tmp_path / "facts.npz", contexts=contexts, next_tokens=following, **names)
     read = array_task(**read_arrays(tmp_path / "facts.npz"), target="labels")
@@ -224,11 +234,11 @@ def test_numbers_beyond_their_vocabulary_are_refused(given, message):
         array_task(np.array([[0, 1], [1, 1]]), next_tokens=np.array([4, 0]), target="labels", **given)
 
 
-def test_laws_of_another_width_than_the_answers_are_refused():
+def test_distributions_of_another_width_than_the_answers_are_refused():
     with pytest.raises(InputError, match="one column for each of the 4 answers"):
-        array_task(CONTEXTS, laws=LAWS, vocabulary=3, answers=4)
+        array_task(CONTEXTS, distributions=DISTRIBUTIONS, vocabulary=3, answers=4)
     with pytest.raises(InputError, match="the answer 2 occurs"):
-        array_task(CONTEXTS, laws=LAWS, vocabulary=3, answers=2)
+        array_task(CONTEXTS, distributions=DISTRIBUTIONS, vocabulary=3, answers=2)
 
 
 def test_arrays_that_contradict_themselves_are_refused_as_tables_are():
@@ -237,4 +247,4 @@ def test_arrays_that_contradict_themselves_are_refused_as_tables_are():
         array_task(contexts, next_tokens=np.array([0, 1, 1]), target="labels")
     found = array_task(contexts, next_tokens=np.array([0, 1, 1]), weights=np.array([51, 50, 1]), target="labels")
     assert found.labels.tolist() == [0, 1] and found.contradicted == 50
-    assert array_task(contexts, next_tokens=np.array([0, 1, 1]), target="laws").n_contexts == 2
+    assert array_task(contexts, next_tokens=np.array([0, 1, 1]), target="distributions").n_contexts == 2

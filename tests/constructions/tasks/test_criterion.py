@@ -19,7 +19,7 @@ def test_the_default_asks_that_every_context_is_held():
 
 
 def test_a_part_and_a_mean_are_described_with_their_numbers():
-    assert Criterion.at_least(7, tolerance=0.5).describe("laws") == (
+    assert Criterion.at_least(7, tolerance=0.5).describe("distributions") == (
         "in at least 7 contexts the argmax is right and the divergence is at most 0.5 nats"
     )
     assert Criterion.at_least(7).describe("labels") == "at least 7 argmaxes are right"
@@ -31,10 +31,10 @@ def test_a_part_and_a_mean_are_described_with_their_numbers():
 @given(st.floats(min_value=0, exclude_min=True, allow_infinity=False))
 def test_a_bound_that_is_met_is_printed_in_four_digits_that_follow_from_it(bound):
     asked = Criterion.at_most(bound)
-    [said] = re.findall(r"at most (\S+) nats", asked.describe("laws", met=True))
+    [said] = re.findall(r"at most (\S+) nats", asked.describe("distributions", met=True))
     assert len(said.partition("e")[0].replace(".", "").strip("0")) <= 4 or float(said) == int(float(said))
     assert float(said) == bound or Fraction(said) > Fraction(bound)
-    assert f"at most {str(bound).removesuffix('.0')} nats" in asked.describe("laws")
+    assert f"at most {str(bound).removesuffix('.0')} nats" in asked.describe("distributions")
 
 
 @pytest.mark.parametrize(

@@ -75,10 +75,10 @@ def test_other_delimiters_and_lines_within_quotes_are_read():
         table_task('a\t"two\nlines"\nb\tc\nd\n', delimiter="\t")
 
 
-def test_laws_take_all_next_tokens_of_a_context():
-    task = table_task("a,x,3\na,y,1\nb,x,1\n", weights=True, target="laws")
+def test_distributions_take_all_next_tokens_of_a_context():
+    task = table_task("a,x,3\na,y,1\nb,x,1\n", weights=True, target="distributions")
     assert task.counts.dense(0, 2, 2).tolist() == [[3, 1], [1, 0]]
-    assert task.laws is not None and task.laws.shape == (2, 2) and task.answers == ("x", "y")
+    assert task.distributions is not None and task.distributions.shape == (2, 2) and task.answers == ("x", "y")
 
 
 def test_facts_are_cut_by_weight():
@@ -211,7 +211,7 @@ def test_a_column_of_weights_is_asked_for_however_many_there_are(name, columns, 
     assert named(table_facts(table, weights=False)[0]) == {tuple(row[:-1]): row[-1] for row in rows}
     assert named(table_facts(table, header=False)[0])  # its first row is then a fact, and no weight
     if "," in columns:
-        task, form = table_facts(table, weights=True, target="laws")
+        task, form = table_facts(table, weights=True, target="distributions")
         assert form.weights and form.header and task.counts.totals().sum() == 31
 
 
@@ -369,4 +369,4 @@ def test_a_first_row_that_can_only_be_a_fact_is_one(table):
 
 def test_weights_that_decide_are_no_contradiction():
     assert named(table_task("a,b,1\na,c,2\n", weights=True)) == {("a",): "c"}
-    assert table_task("a,b\na,c\n", target="laws").n_contexts == 1
+    assert table_task("a,b\na,c\n", target="distributions").n_contexts == 1

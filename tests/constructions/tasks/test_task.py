@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import FileFormatError, HypothesisError, InputError, ResourceError
-from constructions.tasks.task import Counts, Task, make_task, smoothed_laws
+from constructions.tasks.task import Counts, Task, make_task, smoothed_distributions
 from tests import task_files
 
 count_rows = st.lists(st.dictionaries(st.integers(0, 6), st.integers(1, 50), min_size=1), min_size=1, max_size=12)
@@ -30,7 +30,7 @@ def tasks(draw, target=None):
         np.array(contexts, dtype=np.int64),
         Counts.from_rows(rows),
         vocabulary=tuple("abcdefg"),
-        target=target or draw(st.sampled_from(["laws", "labels"])),
+        target=target or draw(st.sampled_from(["distributions", "labels"])),
         facts=facts,
     )
 
@@ -48,27 +48,29 @@ def test_sparse_counts_agree_with_their_dense_form(rows):
 
 
 @given(count_rows, st.integers(7, 12))
-def test_each_smoothed_law_is_the_rounded_rational_of_the_rule(rows, size):
+def test_each_smoothed_distribution_is_the_rounded_rational_of_the_rule(rows, size):
     counts = Counts.from_rows(rows)
-    laws = smoothed_laws(counts, size)
+    distributions = smoothed_distributions(counts, size)
     for i, row in enumerate(rows):
         n = sum(row.values())
         exact = [(Fraction(row.get(j, 0)) + Fraction(1, 2 * size)) / (n + Fraction(1, 2)) for j in range(size)]
         assert sum(exact) == 1
-        for value, rational in zip(laws[i], exact, strict=True):
+        for value, rational in zip(distributions[i], exact, strict=True):
             assert abs(Fraction(float(value)) - rational) <= rational * Fraction(1, 2**52)
-        assert set(np.flatnonzero(laws[i] == laws[i].max())) == {j for j in row if row[j] == max(row.values())}
+        assert set(np.flatnonzero(distributions[i] == distributions[i].max())) == {
+            j for j in row if row[j] == max(row.values())
+        }
 
 
-def test_a_token_outside_the_vocabulary_has_no_law():
+def test_a_token_outside_the_vocabulary_has_no_distribution():
     with pytest.raises(InputError, match="answer 7"):
-        smoothed_laws(Counts.from_rows([{7: 1}]), 7)
+        smoothed_distributions(Counts.from_rows([{7: 1}]), 7)
 
 
-def test_laws_that_would_not_fit_in_memory_are_refused_before_they_are_made():
+def test_distributions_that_would_not_fit_in_memory_are_refused_before_they_are_made():
     counts = Counts.from_rows([{0: 1}] * 6000)
     with pytest.raises(ResourceError, match="6000 distributions over 50000 answers"):
-        smoothed_laws(counts, 50_000)
+        smoothed_distributions(counts, 50_000)
 
 
 @given(tasks())
@@ -104,9 +106,9 @@ def test_every_array_enters_the_hash():
         dict(contexts=np.array([[0, 0], [1, 1]])),
         dict(counts=Counts.from_rows([{0: 3, 2: 1}, {1: 2}])),
         dict(counts=Counts.from_rows([{0: 2, 1: 2}, {1: 2}])),
-        dict(laws=np.array([[0.6, 0.3, 0.1], [0.1, 0.8, 0.1]])),
+        dict(distributions=np.array([[0.6, 0.3, 0.1], [0.1, 0.8, 0.1]])),
         dict(origin="own"),
-        dict(labels=np.array([0, 1]), laws=None, target="labels"),
+        dict(labels=np.array([0, 1]), distributions=None, target="labels"),
         dict(tail_contexts=np.array([[2, 2]])),
         dict(tail_counts=Counts.from_rows([{0: 2}])),
     ]
@@ -123,12 +125,12 @@ def test_mass_takes_the_smallest_number_of_contexts_that_hold_it():
         assert task.n_contexts == expected, mass
 
 
-def test_modes_of_a_law_are_all_its_maxima_and_of_a_label_only_the_label():
+def test_modes_of_a_distribution_are_all_its_maxima_and_of_a_label_only_the_label():
     counts = Counts.from_rows([{0: 2, 2: 2, 3: 1}])
     contexts = np.array([[1]])
-    laws = make_task(contexts, counts, vocabulary=tuple("abcd"), target="laws")
+    distributions = make_task(contexts, counts, vocabulary=tuple("abcd"), target="distributions")
     labels = make_task(contexts, counts, vocabulary=tuple("abcd"), target="labels")
-    assert laws.modes(slice(1)).tolist() == [[True, False, True, False]]
+    assert distributions.modes(slice(1)).tolist() == [[True, False, True, False]]
     assert labels.modes(slice(1)).tolist() == [[True, False, False, False]]
 
 
@@ -171,9 +173,9 @@ def test_the_occurrences_of_all_contexts_stay_exact_in_float64():
         Task("labels", ("a", "b"), CONTEXTS[:1], counts, zero, None, np.ones(1), CONTEXTS[1:], one)
 
 
-def test_a_law_without_full_support_breaks_assumption_2():
+def test_a_distribution_without_full_support_breaks_assumption_2():
     with pytest.raises(HypothesisError, match="Assumption 2"):
-        make_task(CONTEXTS, COUNTS, vocabulary=("a", "b"), laws=np.array([[1.0, 0.0], [0.5, 0.5]]))
+        make_task(CONTEXTS, COUNTS, vocabulary=("a", "b"), distributions=np.array([[1.0, 0.0], [0.5, 0.5]]))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +200,8 @@ def test_arrays_that_are_no_sparse_matrix_are_refused(indptr, indices, data):
 
 
 @pytest.mark.parametrize(
-    "damage", ["truncated", "missing array", "extra array", "prior", "laws", "text", "pickle", "absent", "archive"]
+    "damage",
+    ["truncated", "missing array", "extra array", "prior", "distributions", "text", "pickle", "absent", "archive"],
 )
 def test_a_file_that_is_no_task_is_refused(tmp_path, damage):
     path = tmp_path / "task.safetensors"
@@ -211,7 +214,7 @@ def test_a_file_that_is_no_task_is_refused(tmp_path, damage):
         task_files.write(path, {name: array for name, array in given.items() if name != "counts_data"})
     elif damage == "extra array":
         task_files.write(path, {**given, "surprise": np.zeros(1)})
-    elif damage in ("prior", "laws"):  # which follow from the counts
+    elif damage in ("prior", "distributions"):  # which follow from the counts
         task_files.write(path, {**given, damage: getattr(task, damage)})
     elif damage == "text":
         path.write_text("not a task")
@@ -226,7 +229,7 @@ def test_a_file_that_is_no_task_is_refused(tmp_path, damage):
         Task.load(path)
 
 
-@pytest.mark.parametrize("target", ["labels", "laws"])
+@pytest.mark.parametrize("target", ["labels", "distributions"])
 def test_a_file_holds_only_what_does_not_follow(tmp_path, target):
     task = make_task(CONTEXTS, COUNTS, vocabulary=("a", "b"), target=target, facts=1)
     task.save(tmp_path / "task")
@@ -235,7 +238,7 @@ def test_a_file_holds_only_what_does_not_follow(tmp_path, target):
         *("tail_contexts", "tail_counts_indptr", "tail_counts_indices", "tail_counts_data"),
     }  # fmt: skip
     again = Task.load(tmp_path / "task")
-    for name in ("labels", "laws", "prior"):
+    for name in ("labels", "distributions", "prior"):
         assert np.array_equal(getattr(again, name), getattr(task, name))
     own = dataclasses.replace(task, origin="own")
     assert set(own.arrays()) - set(task.arrays()) == {target}
@@ -255,9 +258,12 @@ def test_answers_have_a_vocabulary_of_their_own():
     assert (APART.d_vocab, APART.n_answers, APART.apart) == (2, 4, True)
     assert [APART.answers[label] for label in APART.labels] == ["x", "b"]
     assert APART.modes().tolist() == [[True, False, False, False], [False, True, False, False]]
-    laws = make_task(APART.contexts, APART.counts, vocabulary=("a", "b"), answers=APART.answers)
-    assert laws.laws is not None and (laws.laws == smoothed_laws(APART.counts, 4)).all()
-    assert laws.origin == "smoothed counts"
+    distributions = make_task(APART.contexts, APART.counts, vocabulary=("a", "b"), answers=APART.answers)
+    assert (
+        distributions.distributions is not None
+        and (distributions.distributions == smoothed_distributions(APART.counts, 4)).all()
+    )
+    assert distributions.origin == "smoothed counts"
 
 
 def test_answers_survive_the_disk(tmp_path):
@@ -286,11 +292,13 @@ def test_in_one_vocabulary_every_context_keeps_its_counts_and_its_answer():
     assert (one.contexts == APART.contexts).all() and (one.prior == APART.prior).all()
 
 
-def test_in_one_vocabulary_laws_are_smoothed_anew_and_own_ones_refused():
+def test_in_one_vocabulary_distributions_are_smoothed_anew_and_own_ones_refused():
     task = make_task(APART.contexts, APART.counts, vocabulary=("a", "b"), answers=APART.answers)
     one = task.in_one_vocabulary()
-    assert one.origin == "smoothed counts" and (one.laws == smoothed_laws(one.counts, 4)).all()
-    own = dataclasses.replace(task, laws=np.full((2, 4), 0.25), labels=np.zeros(2, dtype=np.int64), origin="own")
+    assert one.origin == "smoothed counts" and (one.distributions == smoothed_distributions(one.counts, 4)).all()
+    own = dataclasses.replace(
+        task, distributions=np.full((2, 4), 0.25), labels=np.zeros(2, dtype=np.int64), origin="own"
+    )
     with pytest.raises(InputError, match="not smoothed counts"):
         own.in_one_vocabulary()
 
@@ -326,4 +334,4 @@ def test_contexts_of_one_kind_have_one_label_that_was_observed_alone():
     task = make_task(contexts, counts, vocabulary=tuple("abcd"), target="labels")
     kinds = {tuple(c): k for c, k in zip(task.contexts.tolist(), task.kinds.tolist(), strict=True)}
     assert kinds[(0,)] == kinds[(1,)] and len(set(kinds.values())) == 3
-    assert len(set(make_task(contexts, counts, vocabulary=tuple("abcd"), target="laws").kinds.tolist())) == 4
+    assert len(set(make_task(contexts, counts, vocabulary=tuple("abcd"), target="distributions").kinds.tolist())) == 4

@@ -103,11 +103,11 @@ def test_the_memorized_share_is_the_smallest_that_holds_the_mass():
     assert task.n_all == len(counted_slowly(text if task.vocabulary[-1] != OTHER else [], 3) or range(task.n_all))
 
 
-def test_laws_are_the_smoothed_counts():
+def test_distributions_are_the_smoothed_counts():
     task = text_task("abababac", context=1)
     row = task.contexts.tolist().index([task.vocabulary.index("a")])
     expected = {"a": 1 / 27, "b": 19 / 27, "c": 7 / 27}  # 3 b and 1 c after a, half an observation spread over three
-    assert {name: task.laws[row][i] for i, name in enumerate(task.vocabulary)} == pytest.approx(expected)
+    assert {name: task.distributions[row][i] for i, name in enumerate(task.vocabulary)} == pytest.approx(expected)
 
 
 def test_the_same_text_gives_the_same_task():
@@ -158,7 +158,7 @@ def test_files_that_are_no_text_are_refused(tmp_path):
         ("abcdef", {"facts": 0}, "facts = 0"),
         ("abcdef", {"facts": 1, "mass": 0.5}, "facts = "),
         ("abcdef", {"mass": 1.5}, "mass = 1.5"),
-        ("abcdef", {"target": "law"}, "'law'"),
+        ("abcdef", {"target": "distribution"}, "'distribution'"),
         ("ab\0cdef", {}, "NUL at character 2"),
         ("ab\udc80cdef", {}, "surrogate .* at character 2"),
     ],

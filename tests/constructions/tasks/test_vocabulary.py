@@ -63,7 +63,7 @@ CELLS = st.text(st.characters(codec="utf-8", categories=["L", "N", "Zs"]), min_s
 
 @given(st.lists(st.tuples(CELLS.filter(bool), CELLS.filter(bool), CELLS.filter(bool)), min_size=1, max_size=6))
 def test_what_is_typed_for_a_context_of_a_table_is_that_context(rows):
-    task = facts_task(list(dict.fromkeys(rows)), target="laws")
+    task = facts_task(list(dict.fromkeys(rows)), target="distributions")
     for i in range(task.n_contexts):
         line = typed(task, i)
         assert line is not None

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError, InputError
-from constructions.unembeddings.unembedding import best, label_unembedding, law_unembedding
+from constructions.unembeddings.unembedding import best, distribution_unembedding, label_unembedding
 from constructions.unembeddings.unembedding_families import best_family
 
 
@@ -102,15 +102,15 @@ def test_labels_outside_the_vocabulary_are_refused(labels):
 
 
 @pytest.mark.parametrize(("d_model", "size", "rank"), [(4, 5, 4), (5, 5, 5), (9, 5, 5), (1, 1, 1), (1, 2, 1)])
-def test_laws_take_the_identity(d_model, size, rank):
-    W_U = law_unembedding(d_model, size)
+def test_distributions_take_the_identity(d_model, size, rank):
+    W_U = distribution_unembedding(d_model, size)
     assert W_U.shape == (d_model, size) and W_U.sum() == rank == np.trace(W_U)
 
 
 @pytest.mark.parametrize(("d_model", "size"), [(1, 3), (8, 64)])
-def test_laws_need_one_dimension_less_than_tokens(d_model, size):
+def test_distributions_need_one_dimension_less_than_tokens(d_model, size):
     with pytest.raises(CapacityError) as error:
-        law_unembedding(d_model, size)
+        distribution_unembedding(d_model, size)
     message = str(error.value)
     assert "Proposition 2" in message and f"N - 1 = {size - 1}" in message and f"d_model = {d_model}" in message
     assert "the target 'labels'" in message and error.value.fewest_heads is None

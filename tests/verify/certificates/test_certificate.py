@@ -40,7 +40,7 @@ from verify.kernel.verdicts import BadInputError
 from verify.verdict import Verdict
 
 COUNTS = dict.fromkeys(SIZES, 4) | {"all_contexts": 9, "parameters": 77}
-SUBJECT = Subject("a" * 64, "b" * 64, "laws", "smoothed counts", COUNTS)
+SUBJECT = Subject("a" * 64, "b" * 64, "distributions", "smoothed counts", COUNTS)
 VALUES = {
     ANSWERS: {
         "contexts": 4,
@@ -143,7 +143,7 @@ criteria = st.one_of(
     positive | st.integers(1, 10**6),
     st.tuples(finite, finite | rationals),
     st.tuples(rationals, finite).map(sorted),
-    st.sampled_from(["laws", "labels"]),
+    st.sampled_from(["distributions", "labels"]),
     criteria,
     st.lists(st.booleans(), min_size=4, max_size=4),
     st.dictionaries(st.text(max_size=9), st.text(max_size=20), max_size=3),
@@ -225,7 +225,7 @@ def twice(id, **names):
         lambda d: d["subject"].update(origin=3),
         lambda d: d["subject"].update(model="A" * 64),
         lambda d: d["subject"].update(task="b" * 63),
-        lambda d: d["subject"].update(target="law"),
+        lambda d: d["subject"].update(target="distribution"),
         lambda d: d["subject"].update(target="values"),
         lambda d: d["subject"]["sizes"].update(outputs=-1),
         lambda d: d["subject"]["sizes"].update(outputs=True),
@@ -472,7 +472,7 @@ def test_the_first_words_are_held_only_where_all_are(held, wrong, words):
 
 def test_targets_of_one_s_own_are_named_in_the_first_line():
     alone = {"statements": statements()[:1], "witness": None}
-    own = certificate(**alone, subject=Subject("a" * 64, "b" * 64, "laws", "own", COUNTS))
+    own = certificate(**alone, subject=Subject("a" * 64, "b" * 64, "distributions", "own", COUNTS))
     assert own.headline().startswith("REPRODUCES ITS TARGETS, PROVED: 4 of 4") and "MEMORIZED" not in own.headline()
     assert own.headline().endswith("custom targets, not from counts") and own.verdict is Verdict.PROVED
     assert (
@@ -486,8 +486,8 @@ def test_a_guess_is_stated_of_labels_and_of_nothing_else():
         subject = Subject("a" * 64, "b" * 64, target, "own", COUNTS)
         return certificate(subject=subject, statements=(answers,), witness=None)
 
-    assert made("labels", guess_held=3).verdict is Verdict.PROVED and made("laws").verdict is Verdict.UNDECIDED
-    for target, guess in (("labels", {}), ("laws", {"guess_held": 3}), ("labels", {"guess_held": 0})):
+    assert made("labels", guess_held=3).verdict is Verdict.PROVED and made("distributions").verdict is Verdict.UNDECIDED
+    for target, guess in (("labels", {}), ("distributions", {"guess_held": 3}), ("labels", {"guess_held": 0})):
         with pytest.raises(InputError, match="guess"):
             made(target, **guess)
     with pytest.raises(InputError, match="guess"):
@@ -562,7 +562,7 @@ def test_the_words_of_a_rank_say_of_which_matrix_and_of_which_weights_it_is():
     assert "with the embedded last token beside it has a rank of exactly 4; no weights" in with_skip
 
 
-def test_divergences_are_those_of_laws():
+def test_divergences_are_those_of_distributions():
     labels = Subject("a" * 64, "b" * 64, "labels", "table", COUNTS)
     answers = Statement(ANSWERS, "", {**VALUES[ANSWERS], "guess_held": 1})
     certificate(subject=labels, statements=(answers,), witness=None)

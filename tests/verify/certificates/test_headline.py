@@ -11,7 +11,7 @@ from verify.certificates.headline import VACUOUS, answer, outcome
 from verify.verdict import Verdict
 
 LABELS = {"contexts": 9, "held": 9, "wrong": 0, "guess_held": 4, "guess_lower": 0.5}
-LAWS = {"contexts": 9, "held": 9, "wrong": 0, "mean_upper": 0.1, "max_upper": 0.2, "guess_lower": 0.5}
+DISTRIBUTIONS = {"contexts": 9, "held": 9, "wrong": 0, "mean_upper": 0.1, "max_upper": 0.2, "guess_lower": 0.5}
 
 criteria = st.one_of(
     st.builds(Criterion, tolerance=st.sampled_from([1e-3, 10.0, 1e300])),
@@ -26,7 +26,7 @@ def line(values, criterion=None, target="labels", origin="table", **options):
 
 @given(
     st.integers(0, 9), st.integers(0, 9), st.integers(1, 9), st.integers(0, 4), st.integers(0, 4), criteria,
-    st.sampled_from(["labels", "laws", "values"]), st.sampled_from(["table", "own", "rule: max of 2 tokens"]),
+    st.sampled_from(["labels", "distributions", "values"]), st.sampled_from(["table", "own", "rule: max of 2 tokens"]),
 )  # fmt: skip
 def test_yes_is_said_only_of_what_is_answered_yes_and_beats_a_guess(
     held, wrong, guess, mean, least, criterion, target, origin
@@ -69,7 +69,7 @@ def test_a_mean_is_refuted_only_where_no_value_between_its_bounds_would_do(mean,
     values |= {"guess_lower": guess[0], "guess_upper": guess[1]}
     asked = Criterion(tolerance=9.0) if whole else Criterion.at_most(float(bound))
     possible = {m < g and (whole or m <= bound) for m in mean for g in guess}
-    found = line(values, asked, target="laws")
+    found = line(values, asked, target="distributions")
     assert found.verdict is {(True,): Verdict.PROVED, (False,): Verdict.REFUTED}.get(tuple(possible), Verdict.UNDECIDED)
 
 
@@ -83,7 +83,7 @@ def test_a_model_that_may_beat_a_guess_is_not_said_to_lose_to_it():
 
 @pytest.mark.parametrize("missing", ["guess_held", "mean_upper", "guess_lower"])
 def test_what_is_not_known_to_beat_a_guess_is_not_held(missing):
-    values, target = (LABELS, "labels") if missing == "guess_held" else (LAWS, "laws")
+    values, target = (LABELS, "labels") if missing == "guess_held" else (DISTRIBUTIONS, "distributions")
     assert line(values, target=target).word == "MEMORIZED, PROVED"
     assert line({k: v for k, v in values.items() if k != missing}, target=target).word == "NOT DECIDED"
 
@@ -111,18 +111,35 @@ def test_what_is_not_known_to_beat_a_guess_is_not_held(missing):
             "NO BETTER THAN A GUESS: 4 of 9 facts memorized, 5 proved wrong;",
         ),
         (
-            line(LAWS, Criterion(tolerance=10.0), "laws"),
+            line(DISTRIBUTIONS, Criterion(tolerance=10.0), "distributions"),
             "MEMORIZED, PROVED: 9 of 9 facts, within 10 nats; KL worst <= 0.2",
         ),
-        (line(LAWS, Criterion(tolerance=0.01), "laws"), "MEMORIZED, PROVED: 9 of 9 facts, within 0.01 nats; KL"),
         (
-            line(LAWS | {"mean_upper": 0.5, "mean_lower": 0.5, "guess_upper": 0.5}, Criterion(tolerance=10.0), "laws"),
+            line(DISTRIBUTIONS, Criterion(tolerance=0.01), "distributions"),
+            "MEMORIZED, PROVED: 9 of 9 facts, within 0.01 nats; KL",
+        ),
+        (
+            line(
+                DISTRIBUTIONS | {"mean_upper": 0.5, "mean_lower": 0.5, "guess_upper": 0.5},
+                Criterion(tolerance=10.0),
+                "distributions",
+            ),
             "NO BETTER THAN A GUESS: 9 of 9 facts,",
         ),
-        (line(LAWS, target="laws", origin="own"), "REPRODUCES ITS TARGETS, PROVED: 9 of 9 contexts; KL"),
-        (line(LAWS, Criterion.at_most(1e300), "laws"), "AS ASKED, PROVED: mean over 9 facts; asked: the mean"),
         (
-            line(LAWS | {"mean_upper": 9.0, "mean_lower": 8.9, "guess_upper": 0.6}, Criterion.at_most(1e300), "laws"),
+            line(DISTRIBUTIONS, target="distributions", origin="own"),
+            "REPRODUCES ITS TARGETS, PROVED: 9 of 9 contexts; KL",
+        ),
+        (
+            line(DISTRIBUTIONS, Criterion.at_most(1e300), "distributions"),
+            "AS ASKED, PROVED: mean over 9 facts; asked: the mean",
+        ),
+        (
+            line(
+                DISTRIBUTIONS | {"mean_upper": 9.0, "mean_lower": 8.9, "guess_upper": 0.6},
+                Criterion.at_most(1e300),
+                "distributions",
+            ),
             "NO BETTER THAN A GUESS: mean over 9 facts; asked: the mean divergence is at most 1e+300 nats; mean >= ",
         ),
         (line(LABELS, by="MEASURED"), "MEMORIZED, MEASURED: 9 of 9 facts; a guess"),
@@ -138,7 +155,7 @@ def test_the_first_line_carries_the_word_the_count_the_tolerance_and_the_guess(f
 
 def test_the_targets_close_the_line():
     assert str(line(LABELS, origin="rule: max of 2 tokens")).endswith("; the rule is max of 2 tokens")
-    assert str(line(LAWS, target="laws", origin="smoothed counts")).endswith(
+    assert str(line(DISTRIBUTIONS, target="distributions", origin="smoothed counts")).endswith(
         ">= 0.5 nats; targets from smoothed counts"
     )
     assert str(line(LABELS).adding("not run")).endswith("one target for each context; not run")
@@ -147,7 +164,7 @@ def test_the_targets_close_the_line():
 @pytest.mark.parametrize("held", range(10))
 @pytest.mark.parametrize("asked", [Criterion(), Criterion.at_least(3), Criterion.at_most(0.1)])
 def test_a_margin_of_some_contexts_is_not_said_of_all(held, asked):
-    said = str(line(LAWS | {"held": held, "wrong": 9 - held, "margin_lower": 0.5}, asked, "laws"))
+    said = str(line(DISTRIBUTIONS | {"held": held, "wrong": 9 - held, "margin_lower": 0.5}, asked, "distributions"))
     assert ("least margin >= " in said) == (held == 9)
     assert ("least margin of those memorized >= " in said) == (held < 9 and asked.asked != "at-most")
 
@@ -158,13 +175,15 @@ def test_a_margin_of_some_contexts_is_not_said_of_all(held, asked):
 )
 @pytest.mark.parametrize("origin", ["own", "table"])
 def test_of_a_mean_nothing_is_said_of_contexts_that_nobody_asked_about(values, bound, verdict, origin):
-    found = line(LAWS | {"mean_lower": 0.05} | values, Criterion.at_most(bound), "laws", origin=origin)
+    found = line(
+        DISTRIBUTIONS | {"mean_lower": 0.05} | values, Criterion.at_most(bound), "distributions", origin=origin
+    )
     said = str(found)
     assert found.verdict is verdict and "held" not in said and "wrong" not in said and "REPRODUCES" not in said
     assert ("mean >= 0.05000 nats" in said) == (verdict is Verdict.REFUTED) and f"at most {bound} nats" in said
 
 
 def test_what_one_run_measured_is_no_bound():
-    measured, proved = (str(line(LAWS, target="laws", by=by)) for by in ("MEASURED", "PROVED"))
+    measured, proved = (str(line(DISTRIBUTIONS, target="distributions", by=by)) for by in ("MEASURED", "PROVED"))
     assert "KL worst = 0.2 nats, mean = " in measured and "measured" in measured and "<=" not in measured
     assert "KL worst <= 0.2" in proved

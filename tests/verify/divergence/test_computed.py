@@ -9,11 +9,11 @@ from tests.memories import random_task
 from verify.divergence.computed import argmax_hits, computed_losses
 
 
-@pytest.mark.parametrize("target", ["laws", "labels"])
-def test_log_laws_are_hits_without_divergence(target):
+@pytest.mark.parametrize("target", ["distributions", "labels"])
+def test_log_distributions_are_hits_without_divergence(target):
     task = random_task(target=target)
     rows = slice(3, 8)
-    logits = np.log(task.laws[rows]) if target == "laws" else 50.0 * task.modes(rows)
+    logits = np.log(task.distributions[rows]) if target == "distributions" else 50.0 * task.modes(rows)
     assert argmax_hits(logits, task, rows).all()
     assert (computed_losses(logits, task, rows) < 1e-20).all()
     assert not argmax_hits(-logits, task, rows).any()

@@ -83,32 +83,32 @@ def assert_contains(enclosure, exact):
         assert_within(x, m, r)
 
 
-LAW_KINDS = ("smooth", "with zeros", "point", "tiny", "subnormal", "huge", "graded")
+DISTRIBUTION_KINDS = ("smooth", "with zeros", "point", "tiny", "subnormal", "huge", "graded")
 
 
-def random_laws(rng, kind, T, N):
-    laws = rng.random((T, N)) + 1e-3
+def random_distributions(rng, kind, T, N):
+    distributions = rng.random((T, N)) + 1e-3
     if kind == "with zeros":
-        laws *= rng.random((T, N)) < 0.5
-        laws[np.arange(T), rng.integers(0, N, T)] = 1.0
+        distributions *= rng.random((T, N)) < 0.5
+        distributions[np.arange(T), rng.integers(0, N, T)] = 1.0
     elif kind == "point":
-        laws = np.eye(N)[rng.integers(0, N, T)]
+        distributions = np.eye(N)[rng.integers(0, N, T)]
     elif kind == "tiny":
-        laws[rng.random((T, N)) < 0.5] *= 1e-300
+        distributions[rng.random((T, N)) < 0.5] *= 1e-300
     elif kind == "subnormal":
-        laws *= 2.0**-1060
+        distributions *= 2.0**-1060
     elif kind == "huge":
-        laws *= 1e307 / N
+        distributions *= 1e307 / N
     elif kind == "graded":
-        laws *= 10.0 ** rng.uniform(-30, 30, (T, N))
-    return laws
+        distributions *= 10.0 ** rng.uniform(-30, 30, (T, N))
+    return distributions
 
 
-def random_logits(rng, laws):
+def random_logits(rng, distributions):
     """Logits near the logarithm of the distribution, or anywhere; and a radius in one of the shapes it may have."""
-    T, N = laws.shape
+    T, N = distributions.shape
     with np.errstate(divide="ignore"):
-        near = np.maximum(np.log(laws), -750.0) + rng.normal(0, 30, (T, 1))
+        near = np.maximum(np.log(distributions), -750.0) + rng.normal(0, 30, (T, 1))
     scale = 10.0 ** rng.uniform(-12, 3)
     midpoint = scale * rng.standard_normal((T, N)) + (near if rng.random() < 0.7 else 0.0)
     shape = [(), (T, 1), (T, N)][rng.integers(3)]
@@ -128,15 +128,15 @@ def points(rng, logits):
 def random_case(seed):
     rng = np.random.default_rng(seed)
     T, N = (int(n) for n in rng.integers(1, 6, 2))
-    kind = str(rng.choice(LAW_KINDS))
-    laws = random_laws(rng, kind, T, N)
-    return rng, laws, random_logits(rng, laws)
+    kind = str(rng.choice(DISTRIBUTION_KINDS))
+    distributions = random_distributions(rng, kind, T, N)
+    return rng, distributions, random_logits(rng, distributions)
 
 
 def check_divergences(seed):
-    rng, laws, logits = random_case(seed)
-    T, N = laws.shape
-    enclosed = divergence(logits, laws)
+    rng, distributions, logits = random_case(seed)
+    T, N = distributions.shape
+    enclosed = divergence(logits, distributions)
     labels = rng.integers(0, N, T)
     of_labels = label_divergence(logits, labels)
     counts = [
@@ -148,11 +148,14 @@ def check_divergences(seed):
     modes = rng.random((T, N)) < 0.5
     modes[np.arange(T), rng.integers(0, N, T)] = True
     margins = argmax_margin(logits, modes)
-    bounds = quadratic_divergence_bound(logits, laws) if (laws > 0).all() else np.full(T, np.inf)
+    bounds = quadratic_divergence_bound(logits, distributions) if (distributions > 0).all() else np.full(T, np.inf)
     with flint.ctx.workprec(BITS):
         for point in points(rng, logits):
             rows = point.tolist()
-            exact = [divergence_of_balls(law, row) for law, row in zip(laws.tolist(), rows, strict=True)]
+            exact = [
+                divergence_of_balls(distribution, row)
+                for distribution, row in zip(distributions.tolist(), rows, strict=True)
+            ]
             assert_contains(enclosed, exact)
             for bound, x in zip(bounds.tolist(), exact, strict=True):
                 assert bool(x <= bound) or x.overlaps(ball(bound))
@@ -169,7 +172,9 @@ def check_divergences(seed):
                 inside = [rational(z) for z, mode in zip(row, chosen, strict=True) if mode]
                 outside = [rational(z) for z, mode in zip(row, chosen, strict=True) if not mode]
                 assert margin == np.inf if not outside else rational(margin) <= min(inside) - max(outside)
-        assert_contains(entropy(laws), [entropy_of_balls(law) for law in laws.tolist()])
+        assert_contains(
+            entropy(distributions), [entropy_of_balls(distribution) for distribution in distributions.tolist()]
+        )
         assert_contains(entropy(Counts.from_rows(counts)), [entropy_of_balls([*c.values()]) for c in counts])
 
 
@@ -190,7 +195,7 @@ def test_enclosures_contain_the_values_at_every_point_in_thousands_of_cases(part
 @pytest.mark.parametrize("N", [1, 2, 1000, 3000])
 def test_long_rows_are_enclosed_too(N, radius):
     rng = np.random.default_rng(N)
-    laws = rng.random((2, N)) ** 8
+    distributions = rng.random((2, N)) ** 8
     logits = Enclosure(3 * rng.standard_normal((2, N)), radius)
     counts = [
         {int(i): int(rng.integers(1, 1000)) for i in np.flatnonzero(rng.random(N) < 0.7)} or {0: 1} for _ in range(2)
@@ -199,11 +204,12 @@ def test_long_rows_are_enclosed_too(N, radius):
         for point in (logits.midpoint, logits.midpoint + 0.99 * radius * rng.choice([-1.0, 1.0], (2, N))):
             mass = [sum((ball(z).exp() for z in row), ball(0)).log() for row in point.tolist()]
             for t in range(2):
-                total = sum(map(ball, laws[t].tolist()), ball(0))
+                total = sum(map(ball, distributions[t].tolist()), ball(0))
                 crossed = sum(
-                    (ball(w) * (ball(w).log() - ball(z)) for w, z in zip(laws[t], point[t], strict=True)), ball(0)
+                    (ball(w) * (ball(w).log() - ball(z)) for w, z in zip(distributions[t], point[t], strict=True)),
+                    ball(0),
                 )
-                assert_contains(divergence(logits, laws)[t : t + 1], [crossed / total - total.log() + mass[t]])
+                assert_contains(divergence(logits, distributions)[t : t + 1], [crossed / total - total.log() + mass[t]])
                 n = ball(sum(counts[t].values()))
                 crossed = sum((ball(c) * (ball(c).log() - ball(point[t, i])) for i, c in counts[t].items()), ball(0))
                 exact = crossed / n - n.log() + mass[t]
@@ -214,11 +220,11 @@ def test_long_rows_are_enclosed_too(N, radius):
 
 def test_a_second_opinion_of_mpmath_agrees():
     rng = np.random.default_rng(5)
-    laws, logits = rng.random((3, 7)), Enclosure(rng.standard_normal((3, 7)))
-    enclosed = divergence(logits, laws)
+    distributions, logits = rng.random((3, 7)), Enclosure(rng.standard_normal((3, 7)))
+    enclosed = divergence(logits, distributions)
     with mpmath.workprec(200):
         for t in range(3):
-            p = [mpmath.mpf(x) / mpmath.fsum(laws[t]) for x in laws[t]]
+            p = [mpmath.mpf(x) / mpmath.fsum(distributions[t]) for x in distributions[t]]
             powers = [mpmath.exp(mpmath.mpf(z)) for z in logits.midpoint[t]]
             q = [power / mpmath.fsum(powers) for power in powers]
             exact = mpmath.fsum(a * mpmath.log(a / b) for a, b in zip(p, q, strict=True))
@@ -232,12 +238,12 @@ def test_a_second_opinion_of_mpmath_agrees():
 
 def test_the_quadratic_bound_is_quadratic_in_the_radius_and_blind_to_shifts():
     rng = np.random.default_rng(0)
-    laws = rng.random((20, 64)) + 0.01
-    logits = np.log(laws)
-    assert quadratic_divergence_bound(Enclosure(logits), laws).max() < 1e-27
-    assert quadratic_divergence_bound(Enclosure(logits, 1e-9), laws).max() < 6e-19
-    assert quadratic_divergence_bound(Enclosure(logits, 1e-8), laws).max() < 6e-17
-    assert quadratic_divergence_bound(Enclosure(logits + 1e3, 1e-9), laws * 1e-200).max() < 6e-19
+    distributions = rng.random((20, 64)) + 0.01
+    logits = np.log(distributions)
+    assert quadratic_divergence_bound(Enclosure(logits), distributions).max() < 1e-27
+    assert quadratic_divergence_bound(Enclosure(logits, 1e-9), distributions).max() < 6e-19
+    assert quadratic_divergence_bound(Enclosure(logits, 1e-8), distributions).max() < 6e-17
+    assert quadratic_divergence_bound(Enclosure(logits + 1e3, 1e-9), distributions * 1e-200).max() < 6e-19
 
 
 @pytest.mark.parametrize("width", [1e-6, 1e-3, 0.1])
@@ -249,41 +255,48 @@ def test_the_quadratic_bound_is_nearly_attained_by_a_fair_coin(width):
 
 
 def test_the_quadratic_bound_grows_with_the_radius_of_each_logit():
-    laws = np.array([[0.5, 0.5]])
+    distributions = np.array([[0.5, 0.5]])
     for midpoint, radius in (([0.0, 1.0], [0.0, 0.5]), ([0.0, 1.0], [0.5, 0.0]), ([1.0, 0.0], [0.25, 0.25])):
-        bound = quadratic_divergence_bound(Enclosure([midpoint], [radius]), laws)[0]
+        bound = quadratic_divergence_bound(Enclosure([midpoint], [radius]), distributions)[0]
         assert 1.5**2 / 8 <= bound < 1.5**2 / 8 * (1 + 1e-9)
 
 
 def test_the_quadratic_bound_counts_the_error_of_the_logarithm():
     # The logarithm is off by a few units in its last place, and there is nothing else.
     rng = np.random.default_rng(1)
-    laws = 10.0 ** rng.uniform(-300, 0, (200, 2))
+    distributions = 10.0 ** rng.uniform(-300, 0, (200, 2))
     with flint.ctx.workprec(BITS):
-        for law, bound in zip(laws, quadratic_divergence_bound(Enclosure(np.log(laws)), laws), strict=True):
-            gap = [ball(float(np.log(p))) - ball(p).log() for p in law.tolist()]
+        for distribution, bound in zip(
+            distributions, quadratic_divergence_bound(Enclosure(np.log(distributions)), distributions), strict=True
+        ):
+            gap = [ball(float(np.log(p))) - ball(p).log() for p in distribution.tolist()]
             assert abs(gap[0] - gap[1]) ** 2 / 8 <= bound
 
 
 def test_the_quadratic_bound_counts_the_rounding_of_the_gaps():
     # Beside logits near 2^20 the logarithms of the distribution lose what then separates the two distributions.
     rng = np.random.default_rng(2)
-    laws = 0.5 + rng.uniform(0.0, 0.01, (200, 2))
-    logits = 2.0**20 + np.log(laws)
+    distributions = 0.5 + rng.uniform(0.0, 0.01, (200, 2))
+    logits = 2.0**20 + np.log(distributions)
     with flint.ctx.workprec(BITS):
-        exact = [divergence_of_balls(law, row) for law, row in zip(laws.tolist(), logits.tolist(), strict=True)]
-    assert all(x <= bound for x, bound in zip(exact, quadratic_divergence_bound(Enclosure(logits), laws), strict=True))
+        exact = [
+            divergence_of_balls(distribution, row)
+            for distribution, row in zip(distributions.tolist(), logits.tolist(), strict=True)
+        ]
+    assert all(
+        x <= bound for x, bound in zip(exact, quadratic_divergence_bound(Enclosure(logits), distributions), strict=True)
+    )
 
 
 def test_the_quadratic_bound_is_positive_where_its_square_underflows():
     assert quadratic_divergence_bound(Enclosure([[0.0, 1e-170]]), np.ones((1, 2)))[0] > 0.0
 
 
-def test_the_quadratic_bound_needs_laws_of_full_support():
-    laws = np.full((3, 4), 0.25)
-    laws[1, 2] = 0.0
+def test_the_quadratic_bound_needs_distributions_of_full_support():
+    distributions = np.full((3, 4), 0.25)
+    distributions[1, 2] = 0.0
     with pytest.raises(HypothesisError, match="full support, but the distribution of row 1 is 0 at token 2"):
-        quadratic_divergence_bound(Enclosure(np.zeros((3, 4))), laws)
+        quadratic_divergence_bound(Enclosure(np.zeros((3, 4))), distributions)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -363,13 +376,13 @@ def test_a_margin_is_positive_only_when_the_exact_logits_are_apart():
 
 def test_radii_of_divergences_are_near_the_radii_of_the_logits():
     rng = np.random.default_rng(0)
-    laws = rng.random((50, 1000))
-    logits = np.log(laws) + 0.05 * rng.standard_normal(laws.shape) + 11.0
-    assert divergence(Enclosure(logits), laws).radius.max() < 1e-13
-    assert divergence(Enclosure(logits, 1e-12), laws).radius.max() < 2.2e-12
+    distributions = rng.random((50, 1000))
+    logits = np.log(distributions) + 0.05 * rng.standard_normal(distributions.shape) + 11.0
+    assert divergence(Enclosure(logits), distributions).radius.max() < 1e-13
+    assert divergence(Enclosure(logits, 1e-12), distributions).radius.max() < 2.2e-12
     counts = Counts.from_rows([{int(i): int(c) for i, c in enumerate(row)} for row in rng.integers(1, 50, (50, 1000))])
     assert empirical_divergence(Enclosure(logits), counts).radius.max() < 1e-12
-    assert entropy(laws).radius.max() < 1e-13
+    assert entropy(distributions).radius.max() < 1e-13
     assert divergence(Enclosure(np.array([[800.0, 0.0]])), np.array([[1.0, 1e-300]])).radius.max() < 1e-12
 
 
@@ -383,19 +396,19 @@ def test_logits_far_below_the_largest_do_not_widen_the_radius():
 
 def test_a_wide_array_is_worked_through_in_little_memory():
     rng = np.random.default_rng(0)
-    laws = rng.random((64, 50_000))
-    logits = Enclosure(np.log(laws), 1e-12)
-    modes = laws == laws.max(axis=1, keepdims=True)
+    distributions = rng.random((64, 50_000))
+    logits = Enclosure(np.log(distributions), 1e-12)
+    modes = distributions == distributions.max(axis=1, keepdims=True)
     counts = Counts.from_rows([{7: 3}] * 64)
     tracemalloc.start()
-    assert divergence(logits, laws).radius.max() < 1e-11
-    assert quadratic_divergence_bound(logits, laws).max() < 1e-22
+    assert divergence(logits, distributions).radius.max() < 1e-11
+    assert quadratic_divergence_bound(logits, distributions).max() < 1e-22
     assert argmax_margin(logits, modes).min() > 0
     assert label_divergence(logits, np.zeros(64, int)).radius.max() < 1e-11
     assert empirical_divergence(logits, counts).radius.max() < 1e-11
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < laws.nbytes
+    assert peak < distributions.nbytes
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -420,17 +433,17 @@ def test_the_mean_of_upper_bounds_is_rounded_up():
 @pytest.mark.parametrize("radius", [np.inf, np.nan, 1.7e308])
 def test_nothing_is_claimed_where_nothing_is_known_of_a_logit(radius):
     logits = Enclosure(np.zeros((2, 3)), np.array([[0.0, 0.0, 0.0], [0.0, radius, 0.0]]))
-    laws, counts = np.ones((2, 3)), Counts.from_rows([{1: 2}] * 2)
+    distributions, counts = np.ones((2, 3)), Counts.from_rows([{1: 2}] * 2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for enclosed in (
-            divergence(logits, laws),
+            divergence(logits, distributions),
             label_divergence(logits, np.array([1, 1])),
             empirical_divergence(logits, counts),
         ):
             assert np.isfinite(enclosed.radius[0])
             assert enclosed.radius[1] > 1e300
-        assert quadratic_divergence_bound(logits, laws)[1] == np.inf
+        assert quadratic_divergence_bound(logits, distributions)[1] == np.inf
         assert argmax_margin(logits, np.array([[True, False, False]] * 2))[1] < -1e300
         assert argmax_margin(logits, np.array([[False, True, False]] * 2))[1] < -1e300
 
@@ -451,9 +464,9 @@ def test_infinite_and_missing_midpoints_give_no_claim():
 
 
 @pytest.mark.parametrize(
-    ("laws", "message"),
+    ("distributions", "message"),
     [
-        (np.ones((2, 3)), r"laws has shape \(2, 3\), expected \(2, 2\)"),
+        (np.ones((2, 3)), r"distributions has shape \(2, 3\), expected \(2, 2\)"),
         (np.array([[1.0, 1.0], [1.0, -0.5]]), "entry -0.5 at row 1, token 1"),
         (np.array([[1.0, np.nan], [1.0, 1.0]]), "entry nan at row 0, token 1"),
         (np.array([[1.0, np.inf], [1.0, 1.0]]), "entry inf at row 0, token 1"),
@@ -461,16 +474,16 @@ def test_infinite_and_missing_midpoints_give_no_claim():
     ],
     ids=["shape", "negative", "nan", "infinite", "zero"],
 )
-def test_laws_that_are_none_are_refused(laws, message):
+def test_distributions_that_are_none_are_refused(distributions, message):
     for of in (divergence, quadratic_divergence_bound):
         with pytest.raises(InputError, match=message):
-            of(Enclosure(np.zeros((2, 2))), laws)
-    if laws.shape == (2, 2):
+            of(Enclosure(np.zeros((2, 2))), distributions)
+    if distributions.shape == (2, 2):
         with pytest.raises(InputError, match=message):
-            entropy(laws)
+            entropy(distributions)
 
 
-def test_laws_whose_float_sum_overflows_are_not_refused_and_claim_nothing():
+def test_distributions_whose_float_sum_overflows_are_not_refused_and_claim_nothing():
     assert divergence(Enclosure(np.zeros((1, 2))), np.full((1, 2), 1.7e308)).radius[0] == np.inf
 
 
@@ -498,41 +511,44 @@ def test_arguments_of_other_shapes_are_refused():
         label_divergence(Enclosure(np.zeros(3)), np.zeros(3, int))
     with pytest.raises(InputError, match="logits has shape"):
         divergence(Enclosure(np.zeros((2, 0))), np.zeros((2, 0)))
-    with pytest.raises(InputError, match="laws has shape"):
+    with pytest.raises(InputError, match="distributions has shape"):
         entropy(np.ones(3))
     with pytest.raises(InputError, match="bounds has shape"):
         mean_upper_bound(np.zeros(0))
 
 
 @pytest.mark.parametrize(
-    ("laws", "message"),
+    ("distributions", "message"),
     [
         (
             np.array([[1, 2**53 + 1]]),
-            "laws has the entry 9007199254740993, expected numbers that float64 holds exactly",
+            "distributions has the entry 9007199254740993, expected numbers that float64 holds exactly",
         ),
-        ([[0.5, 2**53 + 1]], "laws has the entry 9007199254740993, expected numbers that float64 holds exactly"),
-        (np.array([[1, 2]], dtype=np.longdouble), "laws has dtype"),
+        (
+            [[0.5, 2**53 + 1]],
+            "distributions has the entry 9007199254740993, expected numbers that float64 holds exactly",
+        ),
+        (np.array([[1, 2]], dtype=np.longdouble), "distributions has dtype"),
         (
             np.array([[Fraction(1, 3), 1]], dtype=object),
-            "laws has the entry 1/3, expected numbers that float64 holds exactly",
+            "distributions has the entry 1/3, expected numbers that float64 holds exactly",
         ),
-        (np.ma.masked_array([[1.0, 2.0]], mask=[[False, True]]), "laws is a masked array"),
+        (np.ma.masked_array([[1.0, 2.0]], mask=[[False, True]]), "distributions is a masked array"),
     ],
 )
-def test_laws_that_float64_does_not_hold_are_refused_and_never_rounded(laws, message):
+def test_distributions_that_float64_does_not_hold_are_refused_and_never_rounded(distributions, message):
     logits = Enclosure(np.zeros((1, 2)))
     for judge in (divergence, quadratic_divergence_bound, lambda _, weights: entropy(weights)):
         with pytest.raises(InputError, match=message):
-            judge(logits, laws)
-    with pytest.raises(InputError, match=message.replace("laws", "bounds")):
-        mean_upper_bound(laws[0])
+            judge(logits, distributions)
+    with pytest.raises(InputError, match=message.replace("distributions", "bounds")):
+        mean_upper_bound(distributions[0])
 
 
-def test_integer_laws_that_float64_holds_are_those_of_their_floats():
-    logits, laws = Enclosure(np.zeros((1, 2))), np.array([[2**53, 1]])
+def test_integer_distributions_that_float64_holds_are_those_of_their_floats():
+    logits, distributions = Enclosure(np.zeros((1, 2))), np.array([[2**53, 1]])
     for judge in (divergence, lambda _, weights: entropy(weights)):
-        assert judge(logits, laws).midpoint == judge(logits, laws.astype(np.float64)).midpoint
+        assert judge(logits, distributions).midpoint == judge(logits, distributions.astype(np.float64)).midpoint
 
 
 def test_no_rows_give_empty_results():
@@ -605,24 +621,24 @@ def test_the_radii_of_what_is_used_count_and_not_the_midpoints(monkeypatch, name
         monkeypatch.setattr(module, name, coarse(operation, rng, share))
     for _ in range(40):
         N = int(rng.integers(1, 5))
-        laws, point = rng.random((1, N)) + 0.01, 2 * rng.standard_normal((1, N))
+        distributions, point = rng.random((1, N)) + 0.01, 2 * rng.standard_normal((1, N))
         counts = {i: int(rng.integers(1, 50)) for i in range(N)}
-        logits, law, row = Enclosure(point), laws[0].tolist(), point[0].tolist()
+        logits, distribution, row = Enclosure(point), distributions[0].tolist(), point[0].tolist()
         with flint.ctx.workprec(BITS):
-            exact = divergence_of_balls(law, row)
-            assert_contains(divergence(logits, laws), [exact])
-            assert exact <= quadratic_divergence_bound(logits, laws)[0] + 1e-300
+            exact = divergence_of_balls(distribution, row)
+            assert_contains(divergence(logits, distributions), [exact])
+            assert exact <= quadratic_divergence_bound(logits, distributions)[0] + 1e-300
             assert_contains(label_divergence(logits, np.array([0])), [minus_log_softmax(row, 0)])
             of_counts = empirical_divergence(logits, Counts.from_rows([counts]))
             assert_contains(of_counts, [divergence_of_balls([*counts.values()], row)])
-            assert_contains(entropy(laws), [entropy_of_balls(law)])
+            assert_contains(entropy(distributions), [entropy_of_balls(distribution)])
 
 
 @pytest.mark.parametrize("radius", [1e-5, 0.1, 1.0])
 def test_a_shift_of_the_true_logits_within_the_radius_is_covered_in_the_worst_direction(radius):
     # Raising what the distribution holds and lowering the rest changes the divergence by nearly twice the radius.
-    laws, midpoint = np.array([[1.0, 0.0]]), np.array([[-6.0, 0.0]])
-    enclosed = divergence(Enclosure(midpoint, radius), laws)
+    distributions, midpoint = np.array([[1.0, 0.0]]), np.array([[-6.0, 0.0]])
+    enclosed = divergence(Enclosure(midpoint, radius), distributions)
     of_counts = empirical_divergence(Enclosure(midpoint, radius), Counts.from_rows([{0: 4}]))
     of_label = label_divergence(Enclosure(midpoint, radius), np.array([0]))
     with flint.ctx.workprec(BITS):
@@ -636,13 +652,13 @@ def test_a_shift_of_the_true_logits_within_the_radius_is_covered_in_the_worst_di
 @given(st.integers(2, 6), st.floats(0.0, 0.6), st.floats(1e-9, 3.0), st.integers(0, 2**32 - 1))
 def test_no_logits_within_a_distance_diverge_by_more_than_the_bound(size, distance, radius, seed):
     rng = np.random.default_rng(seed)
-    law = rng.dirichlet(np.full(size, 0.5))[None] + 1e-12
-    logits = np.log(law) + distance * rng.standard_normal(size)
-    bound = divergence_within(Enclosure(logits, radius), law)[0]
+    distribution = rng.dirichlet(np.full(size, 0.5))[None] + 1e-12
+    logits = np.log(distribution) + distance * rng.standard_normal(size)
+    bound = divergence_within(Enclosure(logits, radius), distribution)[0]
     corners = radius * np.array(list(itertools.product((-1.0, 1.0), repeat=size)))
-    worst = divergence(Enclosure(logits + corners), np.repeat(law, len(corners), axis=0)).upper().max()
+    worst = divergence(Enclosure(logits + corners), np.repeat(distribution, len(corners), axis=0)).upper().max()
     assert worst <= bound * (1 + 1e-9) + 1e-12
-    direct = divergence(Enclosure(logits, radius), law).upper()[0]
+    direct = divergence(Enclosure(logits, radius), distribution).upper()[0]
     assert bound <= direct + 1e-12
 
 
@@ -652,10 +668,10 @@ def test_nothing_is_known_within_an_infinite_distance_or_from_an_infinite_diverg
 
 
 @pytest.mark.parametrize("radius", [1e-6, 0.3, 5.0])
-def test_a_law_far_from_the_prediction_loses_twice_the_radius(radius):
+def test_a_distribution_far_from_the_prediction_loses_twice_the_radius(radius):
     """The one logit of the distribution falls and the other one, which has nearly all of the mass, rises."""
-    law, midpoint = np.array([[1.0, 0.0]]), [-40.0, 0.0]
-    [bound] = divergence_within(Enclosure([midpoint], radius), law)
+    distribution, midpoint = np.array([[1.0, 0.0]]), [-40.0, 0.0]
+    [bound] = divergence_within(Enclosure([midpoint], radius), distribution)
     with flint.ctx.workprec(BITS):
         moved = [ball(midpoint[0]) - ball(radius), ball(midpoint[1]) + ball(radius)]
         exact = (1 + (moved[1] - moved[0]).exp()).log()
@@ -664,13 +680,13 @@ def test_a_law_far_from_the_prediction_loses_twice_the_radius(radius):
 
 @pytest.mark.parametrize("wide", [0, 1, 2])
 def test_one_logit_that_is_known_badly_counts_as_if_all_were(wide):
-    law, midpoint, radius = np.array([[0.25, 0.25, 0.5]]), np.log([[0.25, 0.25, 0.5]]), np.full((1, 3), 1e-9)
+    distribution, midpoint, radius = np.array([[0.25, 0.25, 0.5]]), np.log([[0.25, 0.25, 0.5]]), np.full((1, 3), 1e-9)
     radius[0, wide] = 0.5
-    [bound] = divergence_within(Enclosure(midpoint, radius), law)
+    [bound] = divergence_within(Enclosure(midpoint, radius), distribution)
     for turn in (-1.0, 1.0):
         moved = midpoint.copy()
         moved[0, wide] += turn * 0.5
-        assert divergence(Enclosure(moved), law).lower()[0] <= bound
+        assert divergence(Enclosure(moved), distribution).lower()[0] <= bound
 
 
 @pytest.mark.parametrize(("distance", "radius"), [(1e-2, 1e-2), (1e-3, 1e-5), (0.0, 1e-3), (0.05, 0.1)])

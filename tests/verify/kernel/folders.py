@@ -49,9 +49,9 @@ def probes(folder: Path) -> Path:
     return stated(written(folder, probe_memory(task).model, task), runs_record("float32", task.n_contexts))
 
 
-def laws(folder: Path) -> Path:
+def distributions(folder: Path) -> Path:
     """Distributions in a model of one head that averages."""
-    law, nothing = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125]]), np.zeros((1, 2, 1))
+    distribution, nothing = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125]]), np.zeros((1, 2, 1))
     network = dana_network(
         W_E=np.eye(2),
         W_pos=np.zeros((1, 2)),
@@ -59,9 +59,9 @@ def laws(folder: Path) -> Path:
         W_K=nothing,
         W_V=nothing,
         W_O=np.zeros((1, 1, 2)),
-        W_U=np.log(law),
+        W_U=np.log(distribution),
     )
-    task = array_task(np.array([[0], [1]]), laws=law, vocabulary=2, answers=3)
+    task = array_task(np.array([[0], [1]]), distributions=distribution, vocabulary=2, answers=3)
     return written(folder, network, task)
 
 

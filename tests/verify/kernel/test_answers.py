@@ -66,8 +66,8 @@ def test_more_wrong_than_there_are_is_not_proved(tmp_path: Path) -> None:
     assert code == 1 and "1 contexts are proved not to be held" in text
 
 
-def test_a_law_beyond_the_tolerance_is_not_held(tmp_path: Path) -> None:
-    folder = folders.laws(tmp_path)
+def test_a_distribution_beyond_the_tolerance_is_not_held(tmp_path: Path) -> None:
+    folder = folders.distributions(tmp_path)
     assert folders.code(folder) == 0
     data = folders.certificate(folder)
     data["criterion"]["tolerance"] = (2.0**-1000).hex()  # log p is rounded: not met that closely
@@ -85,7 +85,7 @@ def test_a_ball_contains_its_number(number: int | float | Fraction) -> None:
 
 
 def test_the_sentence_is_that_of_the_prover(tmp_path: Path) -> None:
-    for write in (folders.lookup, folders.laws):
+    for write in (folders.lookup, folders.distributions):
         folder = write(tmp_path / write.__name__)
         certificate = read_certificate(folder)
         record = certificate.statements[0]

@@ -52,7 +52,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
 OF_OTHERS: dict[str, Callable[[Any], Any]] = {
     "another hash": lambda data: data["subject"].update(model="0" * 64),
     "other sizes": lambda data: data["subject"]["sizes"].update(outputs=5),
-    "another target": lambda data: data["subject"].update(target="laws"),
+    "another target": lambda data: data["subject"].update(target="distributions"),
     "another origin": lambda data: data["subject"].update(origin="own"),
 }
 

@@ -29,7 +29,7 @@ from verify.kernel.verdicts import BadInputError, UndecidedError
 
 FOLDERS = {
     "answers": folders.lookup,
-    "laws": folders.laws,
+    "distributions": folders.distributions,
     "runs": folders.probes,
     "text": folders.text,
     "prompts": chain,
@@ -162,7 +162,7 @@ def test_a_model_that_does_no_more_than_a_guess_is_not_proved(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "name", ["labels-not-held", "labels-of-one-kind", "labels-tie", "laws-beyond-tolerance", "rule-wrong"]
+    "name", ["labels-not-held", "labels-of-one-kind", "labels-tie", "distributions-beyond-tolerance", "rule-wrong"]
 )
 def test_no_answer_follows_from_a_statement_that_is_not_proved(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each target and question: the no rests on numbers of the first statement, whose proof is left open here."""
@@ -197,7 +197,7 @@ def test_a_false_count_of_wrong_contexts_gives_no_no_where_another_number_is_ope
 def test_the_kernel_agrees_with_the_prover(data: st.DataObject) -> None:
     model = data.draw(models().filter(lambda model: model.reads_tokens))
     d_vocab, n_ctx = model.d_vocab, min(3, model.n_ctx)
-    target = data.draw(st.sampled_from(("labels", "laws")))
+    target = data.draw(st.sampled_from(("labels", "distributions")))
     task = data.draw(tasks(d_vocab=d_vocab, n_ctx=n_ctx, answers=model.d_vocab_out, target=target, max_contexts=6))
     with tempfile.TemporaryDirectory() as name:
         folder = folders.written(Path(name), model, task)
@@ -221,7 +221,7 @@ def test_the_kernel_agrees_with_the_prover(data: st.DataObject) -> None:
 )
 def test_what_is_asked_is_printed(change: dict[str, object], said: str, tmp_path: Path) -> None:
     """Whether a context is held depends on the tolerance, which no statement repeats."""
-    data = folders.certificate(folders.laws(tmp_path))
+    data = folders.certificate(folders.distributions(tmp_path))
     data["criterion"].update(change)
     code, text = outcome(folders.rewritten(tmp_path, data))
     last = text.splitlines()[-1]
@@ -229,7 +229,8 @@ def test_what_is_asked_is_printed(change: dict[str, object], said: str, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("target", "laws"), ("origin", "own"), ("parameters", 33), ("outputs", 5), ("contexts", 4)]
+    ("name", "value"),
+    [("target", "distributions"), ("origin", "own"), ("parameters", 33), ("outputs", 5), ("contexts", 4)],
 )
 def test_another_subject_than_that_of_the_files_is_not_proved(name: str, value: str | int, tmp_path: Path) -> None:
     folder = folders.lookup(tmp_path)

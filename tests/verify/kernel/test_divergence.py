@@ -29,9 +29,9 @@ ENDS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-LAWS = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5]])
-TASK = array_task(np.array([[0], [1], [2]]), laws=LAWS, vocabulary=3, weights=np.array([5, 1, 9]))
-MODEL = Model(blocks=(), W_U=np.log(LAWS) + 0.25 * np.eye(3), W_E=np.eye(3), W_pos=np.zeros((1, 3)))
+DISTRIBUTIONS = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5]])
+TASK = array_task(np.array([[0], [1], [2]]), distributions=DISTRIBUTIONS, vocabulary=3, weights=np.array([5, 1, 9]))
+MODEL = Model(blocks=(), W_U=np.log(DISTRIBUTIONS) + 0.25 * np.eye(3), W_E=np.eye(3), W_pos=np.zeros((1, 3)))
 
 
 def stated(folder: Path) -> Path:
@@ -70,7 +70,7 @@ def test_numbers_that_cannot_be_are_refused(tmp_path: Path) -> None:
 def test_the_kernel_agrees_with_the_prover(data: st.DataObject) -> None:
     model = data.draw(models().filter(lambda model: model.reads_tokens))
     sizes = {"d_vocab": model.d_vocab, "n_ctx": min(3, model.n_ctx), "answers": model.d_vocab_out}
-    task = data.draw(tasks(**sizes, target="laws", max_contexts=5))
+    task = data.draw(tasks(**sizes, target="distributions", max_contexts=5))
     with tempfile.TemporaryDirectory() as name:
         folder = folders.written(Path(name), model, task, Criterion.at_most(1000.0), divergence=True)
         found = folders.code(folder)

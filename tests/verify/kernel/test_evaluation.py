@@ -17,7 +17,7 @@ from verify.kernel import evaluation, walk
 from verify.kernel.evaluation import Evaluation, Found, divergence, entropy, guess, judged
 from verify.provers.answer_bounds import guess_loss
 
-TASKS = st.sampled_from(("labels", "laws")).flatmap(lambda target: tasks(d_vocab=3, n_ctx=2, target=target))
+TASKS = st.sampled_from(("labels", "distributions")).flatmap(lambda target: tasks(d_vocab=3, n_ctx=2, target=target))
 
 
 @given(TASKS, st.lists(st.floats(-50, 50), min_size=3, max_size=3), st.sampled_from([0.0, 2.0**-20, 1.0]))
@@ -38,10 +38,10 @@ def test_an_error_of_the_logits_moves_gap_and_loss_by_no_more_than_is_said(task,
 def loss_of(task, i: int, logits: list[float]) -> float:
     """The divergence in float64."""
     log_sum = math.log(sum(math.exp(z - max(logits)) for z in logits)) + max(logits)
-    if task.laws is None:
+    if task.distributions is None:
         return log_sum - logits[task.labels[i]]
-    law = np.array(task.laws[i]) / sum(task.laws[i])
-    return float(sum(p * (math.log(p) + log_sum - z) for p, z in zip(law, logits, strict=True)))
+    distribution = np.array(task.distributions[i]) / sum(task.distributions[i])
+    return float(sum(p * (math.log(p) + log_sum - z) for p, z in zip(distribution, logits, strict=True)))
 
 
 @given(TASKS)
@@ -51,7 +51,7 @@ def test_the_guess_is_that_of_the_prover(task) -> None:
     bound = guess_loss(task)
     lower, upper = (float(bound.lower()), float(bound.upper())) if hasattr(bound, "lower") else (float(bound),) * 2
     assert loss.overlaps(arb((lower + upper) / 2, abs(upper - lower) + 1e-9))
-    assert most == (None if task.target == "laws" else int(np.bincount(task.labels).max()))
+    assert most == (None if task.target == "distributions" else int(np.bincount(task.labels).max()))
 
 
 def test_entropy_of_equal_masses_is_a_logarithm() -> None:

@@ -35,9 +35,9 @@ CASES: list[tuple[dict[str, Any], Stated, str]] = [
     ({"asked": "at-most", "bound": 0.5}, Stated(4, 0, 0, 2, None, 0.6), "UNDECIDED"),
     ({"asked": "at-most", "bound": 0.5}, Stated(4, 0, 0, 2, 0.5, None), "UNDECIDED"),
     ({"asked": "at-most", "bound": 0.5}, Stated(1, 0, 0, 1, 0.5, 0.6), "NOT PROVED"),
-    ({"asked": "held", "target": "laws"}, Stated(4, 4, 0, None, 0.5, 0.6), "PROVED"),
-    ({"asked": "held", "target": "laws"}, Stated(4, 4, 0, None, 0.6, 0.6), "UNDECIDED"),
-    ({"asked": "held", "target": "laws"}, Stated(1, 1, 0, None, 0.5, 0.6), "NOT PROVED"),
+    ({"asked": "held", "target": "distributions"}, Stated(4, 4, 0, None, 0.5, 0.6), "PROVED"),
+    ({"asked": "held", "target": "distributions"}, Stated(4, 4, 0, None, 0.6, 0.6), "UNDECIDED"),
+    ({"asked": "held", "target": "distributions"}, Stated(1, 1, 0, None, 0.5, 0.6), "NOT PROVED"),
 ]
 
 

@@ -32,15 +32,15 @@ def rows_of(counts: Counts) -> list[dict[int, int]]:
     return [dict(zip(answers.tolist(), of.tolist(), strict=True)) for answers, of in rows]
 
 
-@given(st.sampled_from(("labels", "laws")).flatmap(lambda target: tasks(d_vocab=3, n_ctx=2, target=target)))
+@given(st.sampled_from(("labels", "distributions")).flatmap(lambda target: tasks(d_vocab=3, n_ctx=2, target=target)))
 def test_a_task_is_read_as_it_was_written(task: Written) -> None:
     found = read(task)
     assert (found.sha256, found.target, found.origin) == (task.sha256(), task.target, task.origin)
     assert (found.contexts, list(found.labels)) == (list(map(tuple, task.contexts.tolist())), task.labels.tolist())
     assert found.tail == list(map(tuple, task.tail_contexts.tolist()))
     assert found.counts == [*rows_of(task.counts), *rows_of(task.tail_counts)]
-    if task.laws is not None:
-        assert found.laws is not None and np.array_equal(np.array(found.laws), task.laws)
+    if task.distributions is not None:
+        assert found.distributions is not None and np.array_equal(np.array(found.distributions), task.distributions)
     modes = np.zeros((task.n_contexts, found.width), dtype=bool)
     for i in range(task.n_contexts):
         modes[i, found.modes(i)] = True
@@ -94,17 +94,19 @@ def test_what_is_no_task_is_refused(change: Callable[[dict], Any], tmp_path: Pat
         read_task(tmp_path)
 
 
-@pytest.mark.parametrize("law", [[0.5, 0.5 + 1.001e-9], [0.5, 0.5 - 1.001e-9], [1.0, 0.0], [1.5, -0.5], [0.25, 0.25]])
-def test_laws_of_full_support_sum_to_1(law: list[float], tmp_path: Path) -> None:
-    own = task_files.parts(array_task(np.array([[0], [1]]), laws=np.full((2, 2), 0.5), vocabulary=2))
+@pytest.mark.parametrize(
+    "distribution", [[0.5, 0.5 + 1.001e-9], [0.5, 0.5 - 1.001e-9], [1.0, 0.0], [1.5, -0.5], [0.25, 0.25]]
+)
+def test_distributions_of_full_support_sum_to_1(distribution: list[float], tmp_path: Path) -> None:
+    own = task_files.parts(array_task(np.array([[0], [1]]), distributions=np.full((2, 2), 0.5), vocabulary=2))
     task_files.write(tmp_path / "task.safetensors", own)
     assert read_task(tmp_path).modes(0) == [0, 1]
-    own["laws"] = np.array([[0.5, 0.5 + 0.999e-9], [0.5, 0.5 - 0.999e-9]])
+    own["distributions"] = np.array([[0.5, 0.5 + 0.999e-9], [0.5, 0.5 - 0.999e-9]])
     task_files.write(tmp_path / "task.safetensors", own)
     assert [read_task(tmp_path).modes(i) for i in (0, 1)] == [[1], [0]]
-    own["laws"] = np.array([[0.5, 0.5], law])
+    own["distributions"] = np.array([[0.5, 0.5], distribution])
     task_files.write(tmp_path / "task.safetensors", own)
-    with pytest.raises(BadInputError, match="laws"):
+    with pytest.raises(BadInputError, match="distributions"):
         read_task(tmp_path)
 
 
@@ -118,7 +120,7 @@ TEXTS: dict[str, dict[str, Any]] = {
     "windows of many times the text": {"context_length": 2**12 + 1},
     "a length that is true": {"context_length": True},
     "a token that there is not": {"text": np.array([0, 7, 2])},
-    "laws": {"target": "laws"},
+    "distributions": {"target": "distributions"},
 }
 
 

@@ -61,7 +61,7 @@ def test_a_token_of_the_tail_that_the_model_does_not_know_is_bad_input(tmp_path:
 def test_the_kernel_agrees_with_the_prover(data: st.DataObject) -> None:
     model = data.draw(models().filter(lambda model: model.reads_tokens))
     sizes = {"d_vocab": model.d_vocab, "n_ctx": min(3, model.n_ctx), "answers": model.d_vocab_out}
-    target = data.draw(st.sampled_from(("labels", "laws")))
+    target = data.draw(st.sampled_from(("labels", "distributions")))
     task = data.draw(tasks(**sizes, target=target, max_contexts=6).filter(lambda task: task.n_all > task.n_contexts))
     with tempfile.TemporaryDirectory() as name:
         folder = folders.written(Path(name), model, task, Criterion.at_most(1000.0))

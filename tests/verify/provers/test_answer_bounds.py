@@ -82,10 +82,10 @@ def test_a_memory_of_integers_is_judged_in_integers_as_the_ladder_judges_it(monk
 def test_what_is_not_known_is_neither_held_nor_wrong():
     one = np.ones(1)
     unknown = Answers(-one, one, 0 * one, math.inf * one, None, None, np.array(["balls"]))
-    for target in ("labels", "laws", "values"):
+    for target in ("labels", "distributions", "values"):
         assert not unknown.held(target, 1.0)[0] and not unknown.wrong(target, 1.0)[0]
     nan = Answers(math.nan * one, math.nan * one, math.nan * one, math.nan * one, None, None, np.array([""]))
-    for target in ("labels", "laws", "values"):
+    for target in ("labels", "distributions", "values"):
         assert not nan.held(target, 1.0)[0] and not nan.wrong(target, 1.0)[0]
 
 
@@ -94,12 +94,12 @@ def test_no_guess_without_the_context_is_better_than_the_bound(rows):
     contexts = np.arange(len(rows))[:, np.newaxis]
     counts = Counts.from_rows([{j: n for j, n in enumerate(row) if n} for row in rows])
     vocabulary = tuple("abcdef"[: max(3, len(rows))])
-    for target in ("laws", "labels"):
+    for target in ("distributions", "labels"):
         task = make_task(contexts, counts, vocabulary=vocabulary, target=target)
         found = guess_loss(task)
-        laws = np.eye(len(vocabulary))[task.labels] if task.laws is None else task.laws
+        distributions = np.eye(len(vocabulary))[task.labels] if task.distributions is None else task.distributions
         with mpmath.workprec(200):
-            shares = [[mpmath.mpf(float(x)) for x in row] for row in laws]
+            shares = [[mpmath.mpf(float(x)) for x in row] for row in distributions]
             shares = [[x / mpmath.fsum(row) for x in row] for row in shares]
             mean = [mpmath.fsum(column) / len(shares) for column in zip(*shares, strict=True)]
             least = mpmath.fsum(
@@ -116,10 +116,10 @@ def test_no_guess_without_the_context_is_better_than_the_bound(rows):
         ((-1.0, 2.0), (0.0, 0.0), "labels", False, False),
         ((0.0, 2.0), (0.0, 0.0), "labels", False, False),
         ((-1.0, 0.0), (0.0, 0.0), "labels", False, True),
-        ((1.0, 2.0), (0.0, 1.0), "laws", True, False),
-        ((1.0, 2.0), (0.0, 2.0), "laws", False, False),
-        ((1.0, 2.0), (2.0, 3.0), "laws", False, True),
-        ((-1.0, 0.0), (0.0, 0.0), "laws", False, True),
+        ((1.0, 2.0), (0.0, 1.0), "distributions", True, False),
+        ((1.0, 2.0), (0.0, 2.0), "distributions", False, False),
+        ((1.0, 2.0), (2.0, 3.0), "distributions", False, True),
+        ((-1.0, 0.0), (0.0, 0.0), "distributions", False, True),
         ((math.inf, math.inf), (0.5, 1.0), "values", True, False),
         ((math.inf, math.inf), (1.5, 2.0), "values", False, True),
     ],
@@ -148,14 +148,14 @@ def test_what_is_decided_climbs_no_further_and_outputs_are_those_of_float64(dist
     assert found.loss_lower[0] < found.loss_upper[0]
 
 
-@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("target", ["distributions", "labels"])
 def test_the_divergence_of_wide_logits_is_bounded_from_both_sides(target):
     task = make_task(np.array([[0]]), Counts.from_rows([{0: 5, 1: 3, 2: 2}]), vocabulary=("a", "b", "c"), target=target)
-    law = np.eye(3)[task.labels[0]] if task.laws is None else task.laws[0]
+    distribution = np.eye(3)[task.labels[0]] if task.distributions is None else task.distributions[0]
     bounds = module._divergences(Enclosure(np.zeros((1, 3)), 1.0), task, np.array([0]), Criterion(), two_sided=False)
     for corner in ([1.0, -1.0, -1.0], [-1.0, 1.0, 1.0], [0.46, -0.05, -0.46]):
         logs = np.array(corner) - np.log(np.exp(corner).sum())
-        loss = float(sum(p * (math.log(p) - z) for p, z in zip(law, logs, strict=True) if p > 0))
+        loss = float(sum(p * (math.log(p) - z) for p, z in zip(distribution, logs, strict=True) if p > 0))
         assert bounds[0, 0] <= loss + 1e-12 and loss - 1e-12 <= bounds[1, 0]
 
 
@@ -167,7 +167,7 @@ def test_the_distance_of_values_is_bounded_from_both_sides():
     assert (found.loss_lower < distances).all() and (distances < found.loss_upper).all()
 
 
-@pytest.mark.parametrize("target", ["labels", "laws"])
+@pytest.mark.parametrize("target", ["labels", "distributions"])
 def test_a_tie_is_wrong_and_a_loss_at_the_tolerance_is_held(target):
     """One bound from below and one from above that are the same number say that it is this one."""
     margins = np.array([5e-324, 0.0, -5e-324, 1.0, 1.0])

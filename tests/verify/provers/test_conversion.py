@@ -31,7 +31,8 @@ def test_a_folder_in_words_of_before_is_refused_and_converted(tmp_path):
 @pytest.mark.parametrize(
     "name",
     (
-        "labels-at-least laws-own values-rank vectors-classification ranks-deficient divergence-of-laws prompts-held "
+        "labels-at-least distributions-own values-rank vectors-classification ranks-deficient "
+        "divergence-of-distributions prompts-held "
         "rule-partly rule-sampled text-in-reals runs-of-soft-heads runs-of-a-rule"
     ).split(),
 )

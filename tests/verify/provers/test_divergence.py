@@ -111,7 +111,7 @@ def test_the_divergences_of_an_exact_memory_are_nearly_nothing(tmp_path: Path, c
     assert verdict(check, tmp_path) is PROVED
 
 
-def test_labels_have_no_divergence_from_laws() -> None:
+def test_labels_have_no_divergence_from_distributions() -> None:
     task = random_task(target="labels")
     with pytest.raises(InputError, match="divergence"):
         certify_memorization(memory(task), task, divergence=True)

@@ -90,7 +90,7 @@ def test_gates_whose_other_factor_is_not_one_are_refused(tmp_path: Path) -> None
                 check(tmp_path)
 
 
-def test_a_layer_that_there_is_not_and_the_uniform_law_in_an_earlier_one_are_refused() -> None:
+def test_a_layer_that_there_is_not_and_the_uniform_distribution_in_an_earlier_one_are_refused() -> None:
     for layer, flat, said in ((2, 0, "layer = 2"), (-1, 0, "layer = -1"), (0, 1, "uniform distribution")):
         with pytest.raises(InputError, match=said):
             edited(layer=layer, flat=flat)

@@ -57,7 +57,7 @@ def verdicts(report):
 @st.composite
 def memories(draw):
     task = random_task(
-        target=draw(st.sampled_from(["laws", "labels"])),
+        target=draw(st.sampled_from(["distributions", "labels"])),
         facts=draw(st.integers(1, 12)),
         tail=draw(st.integers(0, 5)),
         n_ctx=draw(st.integers(2, 3)),
@@ -79,7 +79,7 @@ def test_every_number_of_a_certificate_is_true(case):
     values, tolerance = certificate.answers.values, certificate.criterion.tolerance
     with mpmath.workprec(300):
         right = [margin > 0 for margin in exact.margins]
-        if task.target == "laws":
+        if task.target == "distributions":
             right = [ok and loss <= tolerance for ok, loss in zip(right, exact.divergences, strict=True)]
         for i, (loss, margin) in enumerate(zip(exact.divergences, exact.margins, strict=True)):
             assert answers.loss_lower[i] <= loss <= answers.loss_upper[i]
@@ -172,7 +172,7 @@ def test_a_context_that_is_right_is_not_a_task_that_is_held():
     rows = [i for i in range(task.n_contexts) if i]
     partial = dataclasses.replace(
         task, contexts=task.contexts[rows], counts=task.counts.take(np.array(rows)), labels=task.labels[rows],
-        laws=task.laws[rows], tail_contexts=np.concatenate([task.tail_contexts, task.contexts[:1]]),
+        distributions=task.distributions[rows], tail_contexts=np.concatenate([task.tail_contexts, task.contexts[:1]]),
         tail_counts=type(task.counts).from_rows(
             [dict(zip(*map(np.ndarray.tolist, part.row(i)), strict=True))
              for part, i in [*((task.tail_counts, i) for i in range(len(task.tail_counts))), (task.counts, 0)]]
@@ -193,8 +193,13 @@ def test_targets_that_are_the_network_s_own_outputs_are_said_to_be_one_s_own():
     rng = np.random.default_rng(1)
     network = changed(memory(task), W_U=rng.standard_normal(memory(task).W_U.shape))
     logits = np.array(truth(network, task).logits, dtype=np.float64)
-    laws = np.exp(logits - logits.max(axis=1, keepdims=True))
-    own = make_task(task.contexts, task.counts, vocabulary=task.vocabulary, laws=laws / laws.sum(axis=1, keepdims=True))
+    distributions = np.exp(logits - logits.max(axis=1, keepdims=True))
+    own = make_task(
+        task.contexts,
+        task.counts,
+        vocabulary=task.vocabulary,
+        distributions=distributions / distributions.sum(axis=1, keepdims=True),
+    )
     certificate = certify_memorization(network, own).certificate
     assert certificate.verdict is PROVED and own.origin == "own"
     assert "custom targets, not from counts" in certificate.headline()
@@ -302,7 +307,7 @@ def test_without_a_witness_the_same_path_proves_the_rank_all_the_same(tmp_path):
 # Forged numbers.
 
 
-@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("target", ["distributions", "labels"])
 def test_the_numbers_of_good_weights_are_refuted_for_bad_ones(tmp_path, target):
     task = random_task(target=target)
     network = memory(task)
@@ -315,7 +320,7 @@ def test_the_numbers_of_good_weights_are_refuted_for_bad_ones(tmp_path, target):
     assert report.verdict is REFUTED and report.headline().startswith("THE CERTIFICATE IS FALSE")
 
 
-@pytest.mark.parametrize("target", ["laws", "labels"])
+@pytest.mark.parametrize("target", ["distributions", "labels"])
 @pytest.mark.parametrize(
     ("id", "bound", "factor", "expected"),
     [
@@ -347,7 +352,7 @@ def test_a_looser_bound_stays_proved_and_a_tighter_one_does_not(tmp_path, target
         values = {"lower": values[bound], "upper": values[bound]}
     restated(tmp_path, id, **values)
     report = check_memorization(tmp_path)
-    if (target, id, expected) == ("laws", ANSWERS, REFUTED) and bound != "margin_lower":
+    if (target, id, expected) == ("distributions", ANSWERS, REFUTED) and bound != "margin_lower":
         expected = UNDECIDED  # the true divergence is about 1e-30, which float64 enclosures cannot tell from 0
     assert verdicts(report)[id] is expected
     assert report.verdict is expected
@@ -370,11 +375,13 @@ def test_weights_that_overflow_are_undecided_and_never_an_error(tmp_path, tensor
         assert max(exact.divergences) <= certified.answers.values["max_upper"]
 
 
-def test_a_task_of_one_context_and_one_of_uniform_laws_are_certified(tmp_path):
+def test_a_task_of_one_context_and_one_of_uniform_distributions_are_certified(tmp_path):
     task = random_task(facts=1, tail=0)
     write_memory(tmp_path / "one", memory(task), task)
     assert check_memorization(tmp_path / "one").headline().startswith("NO BETTER THAN A GUESS: 1 of 1 context;")
-    uniform = dataclasses.replace(task, laws=np.full((1, 5), 0.2), labels=np.zeros(1, dtype=np.int64), origin="")
+    uniform = dataclasses.replace(
+        task, distributions=np.full((1, 5), 0.2), labels=np.zeros(1, dtype=np.int64), origin=""
+    )
     certified = write_memory(tmp_path / "uniform", memory(uniform), uniform)
     assert certified.answers.margin_lower.tolist() == [math.inf]  # every token is a mode
     assert "margin_lower" not in certified.certificate.answers.values
@@ -384,8 +391,8 @@ def test_a_task_of_one_context_and_one_of_uniform_laws_are_certified(tmp_path):
 
 def test_several_modes_must_all_win():
     task = random_task(facts=2, tail=0)
-    law = np.array([[0.1, 0.3, 0.3, 0.2, 0.1], [0.9, 0.025, 0.025, 0.025, 0.025]])
-    task = dataclasses.replace(task, laws=law, labels=np.array([1, 0]), origin="")
+    distribution = np.array([[0.1, 0.3, 0.3, 0.2, 0.1], [0.9, 0.025, 0.025, 0.025, 0.025]])
+    task = dataclasses.replace(task, distributions=distribution, labels=np.array([1, 0]), origin="")
     network = memory(task)
     loose = Criterion(tolerance=9.0)
     assert certify_memorization(network, task, loose).certificate.verdict is PROVED

@@ -61,34 +61,34 @@ def memory(generator: np.random.Generator, task: Task) -> Model:
         attention = np.exp(scores - scores.max(axis=1, keepdims=True))
         attention /= attention.sum(axis=1, keepdims=True)
         features.append(np.einsum("ts,tse->te", attention, x @ W_V))
-    logits = 10.0 * np.eye(N)[task.labels] if task.laws is None else np.log(task.laws)
+    logits = 10.0 * np.eye(N)[task.labels] if task.distributions is None else np.log(task.distributions)
     goal = np.zeros((T, d_model))
     goal[:, :N] = logits
     W_O = np.linalg.lstsq(np.hstack(features), goal - x[:, -1], rcond=None)[0]
     return dana_network(**tensors, W_O=W_O.reshape(n_heads, d_head, d_model))
 
 
-@pytest.fixture(scope="module", params=["laws", "labels"])
+@pytest.fixture(scope="module", params=["distributions", "labels"])
 def memorized(request: pytest.FixtureRequest) -> tuple[Model, Task]:
     generator = np.random.default_rng(20)
     task = random_task(generator, request.param)
     return memory(generator, task), task
 
 
-def bigram(laws: np.ndarray, target: str = "laws") -> tuple[Model, Task]:
+def bigram(distributions: np.ndarray, target: str = "distributions") -> tuple[Model, Task]:
     """Contexts of one token whose logits are the logarithms of the distributions."""
-    size = len(laws)
-    counts = Counts.from_rows([{int(row.argmax()): size - i} for i, row in enumerate(laws)])
+    size = len(distributions)
+    counts = Counts.from_rows([{int(row.argmax()): size - i} for i, row in enumerate(distributions)])
     task = make_task(
         np.arange(size).reshape(-1, 1),
         counts,
         vocabulary=tuple(map(str, range(size))),
         target=target,
-        laws=laws if target == "laws" else None,
+        distributions=distributions if target == "distributions" else None,
     )
     zero = np.zeros
     with np.errstate(divide="ignore"):
-        W_U = np.log(laws)
+        W_U = np.log(distributions)
     network = dana_network(
         W_E=np.eye(size),
         W_pos=zero((1, size)),
@@ -383,22 +383,22 @@ def test_only_judged_types_need_a_device_that_passes_the_probe(monkeypatch: pyte
             run(network, task, dtype=dtype)
 
 
-def test_accuracy_counts_any_mode_of_a_law_and_only_the_label() -> None:
-    laws = np.array([[0.4, 0.4, 0.2], [0.1, 0.5, 0.4], [0.2, 0.3, 0.5]])
+def test_accuracy_counts_any_mode_of_a_distribution_and_only_the_label() -> None:
+    distributions = np.array([[0.4, 0.4, 0.2], [0.1, 0.5, 0.4], [0.2, 0.3, 0.5]])
     shown = np.array([[0.3, 0.5, 0.2], [0.1, 0.4, 0.5], [0.2, 0.3, 0.5]])
-    network, task = bigram(laws)
+    network, task = bigram(distributions)
     predicted = with_tensor(network, W_U=np.log(shown)[np.argsort(task.contexts[:, 0])])
     assert run(predicted, task, dtype="float64").accuracy == pytest.approx(2 / 3)
-    network, task = bigram(laws, target="labels")
+    network, task = bigram(distributions, target="labels")
     predicted = with_tensor(network, W_U=np.log(shown))
     assert task.labels.tolist() == [0, 1, 2]
     assert run(predicted, task, dtype="float64").accuracy == pytest.approx(1 / 3)
 
 
-def exact_divergence(logits: list[float], law: list[float]) -> float:
+def exact_divergence(logits: list[float], distribution: list[float]) -> float:
     with ctx.workprec(300):
-        total = sum(map(arb, law), arb(0))
-        shares = [arb(p) / total for p in law]
+        total = sum(map(arb, distribution), arb(0))
+        shares = [arb(p) / total for p in distribution]
         normalizer = sum((arb(logit).exp() for logit in logits), arb(0)).log()
         return float(sum((p * (p.log() - logit + normalizer) for p, logit in zip(shares, logits, strict=True)), arb(0)))
 
@@ -406,13 +406,13 @@ def exact_divergence(logits: list[float], law: list[float]) -> float:
 @given(seed=st.integers(0, 2**32 - 1), scale=st.sampled_from([1e-14, 1e-9, 1e-4, 0.3, 3.0, 100.0, 900.0]))
 def test_divergences_are_accurate_however_small_or_large(seed: int, scale: float) -> None:
     generator = np.random.default_rng(seed)
-    laws = np.maximum(generator.dirichlet(np.full(5, 0.5), size=5), 1e-12)
-    network, task = bigram(laws)
+    distributions = np.maximum(generator.dirichlet(np.full(5, 0.5), size=5), 1e-12)
+    network, task = bigram(distributions)
     network = with_tensor(network, W_U=network.W_U + scale * generator.standard_normal((5, 5)) + 7.0)
-    assert task.laws is not None
+    assert task.distributions is not None
     expected = [
-        exact_divergence(network.W_U[token].tolist(), law)
-        for (token,), law in zip(task.contexts.tolist(), task.laws.tolist(), strict=True)
+        exact_divergence(network.W_U[token].tolist(), distribution)
+        for (token,), distribution in zip(task.contexts.tolist(), task.distributions.tolist(), strict=True)
     ]
     result = run(network, task, dtype="float64")
     # The distribution is normalized in float64 and the logits rounded: the gap between the two has an error of about
@@ -438,10 +438,10 @@ def test_the_divergence_of_a_label_is_its_surprise(seed: int, scale: float) -> N
     assert result.mean_kl == pytest.approx(np.mean(expected), rel=1e-12, abs=0)
 
 
-def test_laws_that_do_not_sum_to_one_are_normalized() -> None:
-    laws = np.array([[0.75, 0.25], [0.5, 0.5]])
-    network, task = bigram(laws * (1.0 + 2.0**-31))
-    network = with_tensor(network, W_U=np.log(laws) + 7.0)
+def test_distributions_that_do_not_sum_to_one_are_normalized() -> None:
+    distributions = np.array([[0.75, 0.25], [0.5, 0.5]])
+    network, task = bigram(distributions * (1.0 + 2.0**-31))
+    network = with_tensor(network, W_U=np.log(distributions) + 7.0)
     assert run(network, task, dtype="float64").max_kl < 1e-25
 
 
@@ -604,11 +604,13 @@ def test_what_every_run_holds_is_proved_only_beyond_twice_radius_and_bound(monke
         assert (found.held, found.held_proved, found.least_margin) == (2, proved, 1.0)
 
 
-def test_a_law_is_proved_to_be_held_only_where_all_that_may_be_computed_is_near_it() -> None:
-    laws = np.array([[0.75, 0.25]])
-    task = make_task(np.array([[0]]), Counts.from_rows([{0: 3, 1: 1}]), vocabulary=("a", "b"), laws=laws)
+def test_a_distribution_is_proved_to_be_held_only_where_all_that_may_be_computed_is_near_it() -> None:
+    distributions = np.array([[0.75, 0.25]])
+    task = make_task(
+        np.array([[0]]), Counts.from_rows([{0: 3, 1: 1}]), vocabulary=("a", "b"), distributions=distributions
+    )
     for limit, proved in ((0.0, True), (0.01, True), (0.2, False), (2.0, False)):
-        reachable = Enclosure(np.log(laws), np.full((1, 2), limit))
+        reachable = Enclosure(np.log(distributions), np.full((1, 2), limit))
         assert surely_held(reachable, task, slice(0, 1), 1e-3).tolist() == [proved]
 
 
@@ -635,9 +637,9 @@ def test_a_run_that_does_not_hold_what_every_run_holds_is_found_out(monkeypatch:
         assert run(model, task, dtype=dtype).within_bound is False
 
 
-def test_a_law_that_is_off_by_more_than_the_tolerance_is_neither_held_nor_proved_to_be() -> None:
+def test_a_distribution_that_is_off_by_more_than_the_tolerance_is_neither_held_nor_proved_to_be() -> None:
     generator = np.random.default_rng(5)
-    task = random_task(generator, "laws")
+    task = random_task(generator, "distributions")
     network = memory(generator, task)
     exact = run(network, task, dtype="float64")
     assert exact.held == exact.held_proved == T

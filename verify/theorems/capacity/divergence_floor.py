@@ -26,7 +26,7 @@ from verify.linear_algebra.norms import float_above
 from verify.ranks.linear_relations import indicator_relation, indicator_vectors
 from verify.verdict import Verdict
 
-Law = list[fmpq]
+Distribution = list[fmpq]
 
 _BITS = 128
 _NEWTON_STEPS, _NEWTON_END = 60, 1e-9
@@ -53,7 +53,7 @@ class DivergenceFloor:
 
 def relation_divergence_floor(
     contexts: Int64Array,
-    laws: Any,
+    distributions: Any,
     *,
     n_heads: int = 1,
     prior: Sequence[Any] | None = None,
@@ -78,7 +78,8 @@ def relation_divergence_floor(
 
     Args:
         contexts: Tokens of pairwise distinct contexts, `[T, S]`.
-        laws: `[T, N]`, integers, fractions or floats at least 0; the distribution is the row divided by its exact sum.
+        distributions: `[T, N]`, integers, fractions or floats at least 0; the distribution is the row divided by its
+            exact sum.
         n_heads: $H$, at least 0.
         prior: Positive weight of each context, likewise; 1 / T each by default. Not normalized: for contexts that are a
             part of a task, give their probabilities there.
@@ -100,7 +101,7 @@ def relation_divergence_floor(
         ('PROVED', True)
     """
     contexts = checked_contexts(contexts, distinct=True)
-    given = _Given(laws, prior, len(contexts))
+    given = _Given(distributions, prior, len(contexts))
     require_at_least(0, n_heads=n_heads)
     relation = _relation(contexts, n_heads) if relation is None else _checked_relation(contexts, relation, n_heads)
     if relation is None:
@@ -108,8 +109,8 @@ def relation_divergence_floor(
     above = [t for t, k in enumerate(relation) if k > 0]
     below = [t for t, k in enumerate(relation) if k < 0]
     direction = [
-        sum((given.laws[t][n] for t in above), fmpq(0)) / len(above)
-        - sum((given.laws[t][n] for t in below), fmpq(0)) / len(below)
+        sum((given.distributions[t][n] for t in above), fmpq(0)) / len(above)
+        - sum((given.distributions[t][n] for t in below), fmpq(0)) / len(below)
         for n in range(given.d_vocab)
     ]
     with ctx.workprec(_BITS):
@@ -118,7 +119,7 @@ def relation_divergence_floor(
 
 
 def collinear_divergence_floor(
-    contexts: Int64Array, laws: Any, *, prior: Sequence[Any] | None = None, pieces: int = 96
+    contexts: Int64Array, distributions: Any, *, prior: Sequence[Any] | None = None, pieces: int = 96
 ) -> DivergenceFloor:
     r"""Bound the divergence of every network with one head of width 1 from below, on three contexts of one last token.
 
@@ -138,7 +139,8 @@ def collinear_divergence_floor(
 
     Args:
         contexts: Tokens of three distinct contexts, `[3, S]`, with one last token.
-        laws: `[3, N]`, integers, fractions or floats at least 0; the distribution is the row divided by its exact sum.
+        distributions: `[3, N]`, integers, fractions or floats at least 0; the distribution is the row divided by its
+            exact sum.
         prior: Positive weight of each context, as in `relation_divergence_floor`; 1/3 each by default.
         pieces: How many intervals to cut the three choices into, at least 3.
 
@@ -160,7 +162,7 @@ def collinear_divergence_floor(
     if len(contexts) != 3 or (contexts[:, -1] != contexts[0, -1]).any():
         raise InputError("contexts", f"is {contexts.tolist()}", "three contexts with one last token")
     require_at_least(3, pieces=pieces)
-    given = _Given(laws, prior, 3)
+    given = _Given(distributions, prior, 3)
     cells = [given.cell(middle, fmpq(0), fmpq(1)) for middle in range(3)]
     heapq.heapify(cells)
     while len(cells) < pieces:
@@ -196,23 +198,27 @@ class _Cell:
 class _Given:
     """Distributions and prior as rationals that sum to 1 and are positive, and as floats for the search."""
 
-    def __init__(self, laws: Any, prior: Sequence[Any] | None, n_contexts: int) -> None:
-        table = as_rationals(laws).tolist()
+    def __init__(self, distributions: Any, prior: Sequence[Any] | None, n_contexts: int) -> None:
+        table = as_rationals(distributions).tolist()
         if len(table) != n_contexts:
-            raise InputError("laws", f"has {len(table)} rows", f"{n_contexts}, one for each context")
+            raise InputError("distributions", f"has {len(table)} rows", f"{n_contexts}, one for each context")
         sums = [sum(row, fmpq(0)) for row in table]
         if any(not entry >= 0 for row in table for entry in row) or any(not total > 0 for total in sums):
-            raise InputError("laws", "has a negative entry or a row of zeros", "rows that can be normalized")
+            raise InputError("distributions", "has a negative entry or a row of zeros", "rows that can be normalized")
         weights = [fmpq(1, n_contexts)] * n_contexts if prior is None else as_rationals([list(prior)]).entries()
         if len(weights) != n_contexts or any(not weight > 0 for weight in weights):
             raise InputError("prior", f"is {prior}", f"{n_contexts} positive weights")
-        self.laws: list[Law] = [[entry / total for entry in row] for row, total in zip(table, sums, strict=True)]
+        self.distributions: list[Distribution] = [
+            [entry / total for entry in row] for row, total in zip(table, sums, strict=True)
+        ]
         self.prior: list[fmpq] = weights
         self.d_vocab = len(table[0])
-        self._laws = np.array([[_as_float(entry) for entry in law] for law in self.laws])
+        self._distributions = np.array(
+            [[_as_float(entry) for entry in distribution] for distribution in self.distributions]
+        )
         self._prior = np.array([_as_float(weight) for weight in weights])
 
-    def dual_value(self, multipliers: Iterable[tuple[int, Law]]) -> arb:
+    def dual_value(self, multipliers: Iterable[tuple[int, Distribution]]) -> arb:
         r"""$\sum_t \rho_t (\mathrm{Ent}(q_t) - \mathrm{Ent}(\pi_t))$, $q_t = \pi_t - \xi_t / \rho_t$; NaN if no
         distribution.
 
@@ -221,19 +227,19 @@ class _Given:
         """
         total = arb(0)
         for t, multiplier in multipliers:
-            law, weight = self.laws[t], self.prior[t]
-            moved = [entry - change / weight for entry, change in zip(law, multiplier, strict=True)]
+            distribution, weight = self.distributions[t], self.prior[t]
+            moved = [entry - change / weight for entry, change in zip(distribution, multiplier, strict=True)]
             if sum(moved, fmpq(0)) != 1 or min(moved) < 0:
                 return arb("nan")
-            total += weight * (_entropy(moved) - _entropy(law))
+            total += weight * (_entropy(moved) - _entropy(distribution))
         return total
 
-    def pair_floor(self, i: int, j: int, direction: Law) -> arb:
+    def pair_floor(self, i: int, j: int, direction: Distribution) -> arb:
         """Return the bound for logits whose component along the direction is no larger at i than at j."""
         import scipy.optimize
 
         v = np.array([_as_float(entry) for entry in direction])
-        p, q, of_p, of_q = self._laws[i], self._laws[j], self._prior[i], self._prior[j]
+        p, q, of_p, of_q = self._distributions[i], self._distributions[j], self._prior[i], self._prior[j]
         room = np.where(v > 0, p * of_p, q * of_q)[v != 0] / np.abs(v)[v != 0]
         most = float(room.min(initial=math.inf)) * _INSIDE
         if not 0 < most < math.inf:
@@ -257,12 +263,14 @@ class _Given:
             np.outer([_as_float(k) for k in cell.coefficients(theta)] / self._prior, nu) for theta in (start, stop)
         ]
         moving = np.concatenate(shifts)
-        laws = np.concatenate([self._laws, self._laws])
-        step = min(1.0, float((laws / np.where(moving > 0, moving, np.nan))[moving > 0].min(initial=2.0)) * _INSIDE)
+        distributions = np.concatenate([self._distributions, self._distributions])
+        step = min(
+            1.0, float((distributions / np.where(moving > 0, moving, np.nan))[moving > 0].min(initial=2.0)) * _INSIDE
+        )
         bound = min(
             sum(
-                weight * (_float_entropy(law - step * change) - _float_entropy(law))
-                for weight, law, change in zip(self._prior, self._laws, shift, strict=True)
+                weight * (_float_entropy(distribution - step * change) - _float_entropy(distribution))
+                for weight, distribution, change in zip(self._prior, self._distributions, shift, strict=True)
             )
             for shift in shifts
         )
@@ -284,11 +292,11 @@ class _Given:
         """
         ends = [t for t in range(3) if t != middle]
         shares = coefficients[ends]
-        z, gap = np.zeros_like(self._laws), np.zeros_like(self._laws)
+        z, gap = np.zeros_like(self._distributions), np.zeros_like(self._distributions)
         for _ in range(_NEWTON_STEPS):
             powers = np.exp(z - z.max(axis=1, keepdims=True))
             predicted = powers / powers.sum(axis=1, keepdims=True)
-            gap = self._prior[:, None] * (predicted - self._laws)
+            gap = self._prior[:, None] * (predicted - self._distributions)
             gradient = gap[ends] + shares[:, None] * gap[middle]
             curvature = predicted[:, :, None] * (np.eye(self.d_vocab) - predicted[:, None, :])
             curvature *= self._prior[:, None, None]
@@ -313,14 +321,14 @@ def _floor(bounds: list[arb], relation: tuple[int, ...]) -> DivergenceFloor:
     return DivergenceFloor(0.0, Verdict.UNDECIDED, relation, len(bounds))
 
 
-def _entropy(law: Law) -> arb:
+def _entropy(distribution: Distribution) -> arb:
     """Shannon's entropy of a rational distribution, nats."""
-    balls = [arb(entry) for entry in law if entry != 0]
+    balls = [arb(entry) for entry in distribution if entry != 0]
     return -sum((ball * ball.log() for ball in balls), arb(0))
 
 
-def _float_entropy(law: Float64Array) -> float:
-    positive = law[law > 0]
+def _float_entropy(distribution: Float64Array) -> float:
+    positive = distribution[distribution > 0]
     return float(-(positive * np.log(positive)).sum())
 
 

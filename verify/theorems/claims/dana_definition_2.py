@@ -81,7 +81,9 @@ def _in_general_position(d_vocab: int, d_model: int, contexts: int, *, encoders:
         least = constant if least is None else arb.min(least, constant)
         smallest = arb("inf")
         for n in range(depth):
-            verdict, smallest, factor = _approximates_own_law(weights, embeddings, largest, first / 2**n, constant)
+            verdict, smallest, factor = _approximates_own_distribution(
+                weights, embeddings, largest, first / 2**n, constant
+            )
             verdicts.append(verdict)
             compared.append(Comparison(factor, "=", stated(CLAIM, "factor", delta=first / 2**n, R=largest)))
             compared += met(CLAIM, "near", c=constant / 2, delta=first / 2**n, alpha=_POWER, x=smallest)
@@ -105,7 +107,7 @@ def _in_general_position(d_vocab: int, d_model: int, contexts: int, *, encoders:
     )
 
 
-def _approximates_own_law(
+def _approximates_own_distribution(
     weights: Rows, embeddings: Rows, largest: Fraction, delta: Fraction, constant: arb
 ) -> tuple[Verdict, arb, Fraction]:
     """(16) for the distributions of an encoder, which are no rational numbers: log ratios are differences of
@@ -160,7 +162,7 @@ def _no_more_than_encoders(count: int) -> Evidence:
     limits = [FIRST, SECOND]
     for _ in range(count):
         # Distributions that are absolutely continuous with respect to the limit: the others are infinitely far from it.
-        laws = [[Fraction(int(x)) if p > 0 else Fraction(0) for x, p in zip(row, limit, strict=True)]
+        distributions = [[Fraction(int(x)) if p > 0 else Fraction(0) for x, p in zip(row, limit, strict=True)]
                 for row, limit in zip(generator.integers(1, 100, (2, 3)), limits, strict=True)]  # fmt: skip
         prior = [int(x) for x in generator.integers(1, 10, 2)]
         delta = Fraction(1, 2 ** int(generator.integers(2, 40)))
@@ -169,8 +171,8 @@ def _no_more_than_encoders(count: int) -> Evidence:
             verdicts.append(
                 judge_approximation(logits, limits, delta=delta, constant=sequence.constant, exponent=sequence.exponent)
             )
-            reached = mean_divergence(logits, laws, prior)
-            verdicts.append(proved(bool(reached <= _divergence_from(limits, laws, prior) + ball(delta))))
+            reached = mean_divergence(logits, distributions, prior)
+            verdicts.append(proved(bool(reached <= _divergence_from(limits, distributions, prior) + ball(delta))))
     return Evidence(
         "needless",
         f"{count} random pairs of distributions pi with the supports of phi = (3/4, 1/4, 0), (2/5, 2/5, 1/5), N = 3, d "
@@ -201,11 +203,11 @@ def logits_of(weights: Rows, embeddings: Rows) -> Rows:
     return [[sum((a * b for a, b in zip(e, w, strict=True)), Fraction(0)) for w in weights] for e in embeddings]
 
 
-def _divergence_from(limits: list[tuple[Fraction, ...]], laws: Rows, prior: list[int]) -> arb:
+def _divergence_from(limits: list[tuple[Fraction, ...]], distributions: Rows, prior: list[int]) -> arb:
     """KL(pi || phi) for distributions with the same supports; a logarithm of a probability is a logit."""
     mean = arb(0)
-    for weight, law, limit in zip(prior, laws, limits, strict=True):
-        support = [(p, q) for p, q in zip(law, limit, strict=True) if p > 0]
+    for weight, distribution, limit in zip(prior, distributions, limits, strict=True):
+        support = [(p, q) for p, q in zip(distribution, limit, strict=True) if p > 0]
         logits = [ball(q).log() for _, q in support]
         mean += weight * mean_divergence([logits], [[p for p, _ in support]], [1])
     return mean / sum(prior)

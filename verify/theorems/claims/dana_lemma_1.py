@@ -10,7 +10,10 @@ import numpy as np
 from flint import arb
 
 from constructions.encoders.sequence_encoder import best_encoder
-from constructions.heads_of_theorem_1.random.laws import laws_with_a_mode, low_rank_laws_memory
+from constructions.heads_of_theorem_1.random.distributions import (
+    distributions_with_a_mode,
+    low_rank_distributions_memory,
+)
 from constructions.numeric.arrays import Float64Array
 from verify.arithmetic.decimals import number
 from verify.arithmetic.elementary import exp, log1p
@@ -57,7 +60,7 @@ CLAIM = Claim(
         Hypothesis("d_h <= d", lambda d_model, d_head, **_: d_head <= d_model),
     ),
     parameters={"d_vocab": 4, "n_ctx": 2, "d_model": 2, "d_head": 2, "seed": 0},
-    build=low_rank_laws_memory,
+    build=low_rank_distributions_memory,
 )
 
 _FLOATS = "float64 with proved error bounds"
@@ -79,14 +82,14 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _built()
 
 
-def logit_radius(laws: Float64Array, level: float) -> float:
+def logit_radius(distributions: Float64Array, level: float) -> float:
     r"""How large the centred logits of an encoder are at most, if its mean divergence is at most `level`; nats.
 
     For equal priors $1/T$ every context has a divergence of at most $T U$, so
     $-\log q_j \le (T U + H(\pi_t)) / \pi_{t,j}$, and centred logits differ by no more than the logarithms do.
 
     Args:
-        laws: Positive weights, `[T, N]`.
+        distributions: Positive weights, `[T, N]`.
         level: U, nats.
 
     Returns:
@@ -96,19 +99,21 @@ def logit_radius(laws: Float64Array, level: float) -> float:
         >>> 2.7 < logit_radius(np.array([[1.0, 1.0]]), 0.6931472) < 2.8
         True
     """
-    masses = Enclosure(laws) / total(laws, 1).reshape(len(laws), 1)
-    largest = (entropy(laws) + float(len(laws)) * Enclosure(level)).reshape(len(laws), 1) / masses
+    masses = Enclosure(distributions) / total(distributions, 1).reshape(len(distributions), 1)
+    largest = (entropy(distributions) + float(len(distributions)) * Enclosure(level)).reshape(
+        len(distributions), 1
+    ) / masses
     return float(largest.upper().max())
 
 
 def _attained(sizes: tuple[tuple[int, int, int], ...]) -> Evidence:
     verdicts, radii, compared = [], [], []
     for d_vocab, rows, rank in sizes:
-        laws = laws_with_a_mode(rows, d_vocab, seed=rank)
-        silent, level = mean_divergence(Enclosure(np.zeros_like(laws)), laws)
-        found = best_encoder(laws, rank, starts=8)
-        _, upper = encoder_divergence(found.E, found.W, laws)
-        radius = logit_radius(laws, level)
+        distributions = distributions_with_a_mode(rows, d_vocab, seed=rank)
+        silent, level = mean_divergence(Enclosure(np.zeros_like(distributions)), distributions)
+        found = best_encoder(distributions, rank, starts=8)
+        _, upper = encoder_divergence(found.E, found.W, distributions)
+        radius = logit_radius(distributions, level)
         # A distribution that is uniform: all bounds of one context are equal.
         flat = stated(CLAIM, "bound", U=level, rho=Fraction(1, rows), H=arb(d_vocab).log(), p=Fraction(1, d_vocab))
         compared.append(Comparison(logit_radius(np.ones((rows, d_vocab)), level), "agrees with", flat))
@@ -130,10 +135,10 @@ def _attained(sizes: tuple[tuple[int, int, int], ...]) -> Evidence:
 def _bracketed(sizes: tuple[tuple[int, int, int], ...], spread: float) -> Evidence:
     compared, shares, shown = [], [], []
     for d_vocab, rows, rank in sizes:
-        laws = np.exp(spread * np.random.default_rng(rank).standard_normal((rows, d_vocab)))
-        found = best_encoder(laws, rank, starts=8)
-        _, upper = encoder_divergence(found.E, found.W, laws)
-        floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=rank)
+        distributions = np.exp(spread * np.random.default_rng(rank).standard_normal((rows, d_vocab)))
+        found = best_encoder(distributions, rank, starts=8)
+        _, upper = encoder_divergence(found.E, found.W, distributions)
+        floor = ENCODER_DIVERGENCE.at("lower", distributions=distributions, d_model=rank)
         lower = floor.value
         compared += [Comparison(floor, ">", 0), Comparison(floor, "<=", upper)]
         shares.append(lower / upper)
@@ -152,7 +157,7 @@ def _bracketed(sizes: tuple[tuple[int, int, int], ...], spread: float) -> Eviden
 
 def _full_support_is_needed(sizes: tuple[int, ...]) -> Evidence:
     # N = 2, d = 1, pi = (1, 0): the logits differ by x = (w_1 - w_2) e, any real number, and KL = log(1 + e^-x) > 0.
-    weights, law = np.array([[0.5], [-0.5]]), np.array([1.0, 0.0])
+    weights, distribution = np.array([[0.5], [-0.5]]), np.array([1.0, 0.0])
     values = [log1p(exp(Enclosure(-float(x)))) for x in sizes]
     lower, upper = [float(value.lower()) for value in values], [float(value.upper()) for value in values]
     falls = all(after < before for before, after in zip(lower, upper[1:], strict=False))
@@ -164,17 +169,17 @@ def _full_support_is_needed(sizes: tuple[int, ...]) -> Evidence:
         f"0 < KL <= {', '.join(number(value, bound='upper') for value in upper)}",
         Method(f"{_FLOATS}: log1p", Means.ENCLOSURES),
         proved(all(value > 0.0 for value in lower) and falls),
-        compared=(*met(CLAIM, "tokens", N=len(law)), *met(CLAIM, "line", d=weights.shape[1])),
+        compared=(*met(CLAIM, "tokens", N=len(distribution)), *met(CLAIM, "line", d=weights.shape[1])),
     )
 
 
 def _built() -> Evidence:
     made = CLAIM.construct()
     task, network = made.task, made.model
-    laws = task.laws if task.laws is not None else np.zeros((1, 1))
+    distributions = task.distributions if task.distributions is not None else np.zeros((1, 1))
     certified = certify_memorization(network, task, made.criterion, rank=True)
     lower, upper = network_divergence(network, task)
-    floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=network.d_model, prior=task.prior)
+    floor = ENCODER_DIVERGENCE.at("lower", distributions=distributions, d_model=network.d_model, prior=task.prior)
     ranked = proved(certified.certificate.statement(FEATURE_RANK) is not None)
     return Evidence(
         "claim",

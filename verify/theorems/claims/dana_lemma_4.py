@@ -81,8 +81,8 @@ def exponential(sequence: ApproximatingSequence, deltas: list[Fraction], name: s
             compared.append(Comparison(wide * (1 + arb(2) ** -40), ">", stated(CLAIM, "wide", delta=delta)))
             ratios = [
                 abs(x)
-                for row, law in zip(sequence.logits(delta), sequence.laws, strict=True)
-                for x in log_ratios(row, law)
+                for row, distribution in zip(sequence.logits(delta), sequence.distributions, strict=True)
+                for x in log_ratios(row, distribution)
             ]
             given = {"c": sequence.constant, "alpha": sequence.exponent, "delta": delta}
             compared += [one for x in ratios for one in met(CLAIM, "near", **given, x=x)]
@@ -99,7 +99,7 @@ def exponential(sequence: ApproximatingSequence, deltas: list[Fraction], name: s
         f"range >= exp(1 / delta), up to rounding; {decimal_below(seen)} log2(1 / delta) at delta = {smallest}",
         Method(f"balls of {BITS} bits", Means.BALLS),
         Verdict.all_of(verdicts),
-        {"law": [str(p) for p in sequence.laws[0]]},
+        {"distribution": [str(p) for p in sequence.distributions[0]]},
         compared=tuple(compared),
     )
 
@@ -133,7 +133,11 @@ def approximates(sequence: ApproximatingSequence, delta: Fraction) -> Verdict:
         weights, embeddings = sequence.encoder(delta)
         in_one_dimension = decided(all(len(row) == 1 for row in (*weights, *embeddings)))
         found = judge_approximation(
-            sequence.logits(delta), sequence.laws, delta=delta, constant=sequence.constant, exponent=sequence.exponent
+            sequence.logits(delta),
+            sequence.distributions,
+            delta=delta,
+            constant=sequence.constant,
+            exponent=sequence.exponent,
         )
     return Verdict.all_of([in_one_dimension, found])
 
@@ -148,7 +152,7 @@ def _admissible(sequence: ApproximatingSequence, deltas: list[Fraction]) -> Evid
         f"{deltas[0]} to 2^-{deltas[-1].denominator.bit_length() - 1}",
         Method(f"balls of {BITS} bits", Means.BALLS),
         Verdict.all_of(verdicts),
-        {"laws": [[str(p) for p in law] for law in sequence.laws]},
+        {"distributions": [[str(p) for p in distribution] for distribution in sequence.distributions]},
         compared=(
             Comparison(FIRST[0] / FIRST[1], "=", stated(CLAIM, "three")),
             Comparison(FIRST[1] / FIRST[1], "=", stated(CLAIM, "one")),
@@ -191,8 +195,8 @@ def _least_range_is_met() -> Evidence:
         with ctx.workprec(BITS):
             weights, embeddings = shortest_range(delta)
             logits = [[e[0] * w[0] for w in weights] for e in embeddings]
-            near += [abs(x) <= ball(delta) for row, law in zip(logits, (FIRST, SECOND), strict=True)
-                     for x in log_ratios(row, law)]  # fmt: skip
+            near += [abs(x) <= ball(delta) for row, distribution in zip(logits, (FIRST, SECOND), strict=True)
+                     for x in log_ratios(row, distribution)]  # fmt: skip
             seen = logit_range([logits[0]])
             compared += [Comparison(floor, "<=", seen), Comparison(floor, ">", seen * (1 - 7 * ball(delta)))]
             shown.append(decimal_below(floor.value / seen))

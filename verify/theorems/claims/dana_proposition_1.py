@@ -9,7 +9,7 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 
 from constructions.encoders.other_readouts import BiasedEncoder, CappedEncoder, biased_encoder, capped_encoder
-from constructions.heads_of_theorem_1.random.laws import low_rank_laws_memory
+from constructions.heads_of_theorem_1.random.distributions import low_rank_distributions_memory
 from constructions.model.model import Model
 from constructions.model.shapes import dana_network
 from verify.arithmetic.decimals import number
@@ -69,14 +69,20 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _with_bias(given: BiasedEncoder) -> Evidence:
-    exact = given.squares() == tuple(tuple(mass * mass for mass in law) for law in given.laws)
-    tenths = [[10 * mass for mass in law] for law in given.laws]
-    laws = [[int(part) for part in law] for law in tenths]
+    exact = given.squares() == tuple(
+        tuple(mass * mass for mass in distribution) for distribution in given.distributions
+    )
+    tenths = [[10 * mass for mass in distribution] for distribution in given.distributions]
+    distributions = [[int(part) for part in distribution] for distribution in tenths]
     d_model = 1
-    spectral, ordered = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=d_model), ORDER_OF_TOKENS.at(laws=laws)
+    spectral, ordered = (
+        ENCODER_DIVERGENCE.at("lower", distributions=distributions, d_model=d_model),
+        ORDER_OF_TOKENS.at(distributions=distributions),
+    )
     return Evidence(
         "boundary",
-        f"N = 3, d = 1, two contexts with the distributions {laws} / 10, equally likely: with an output bias one "
+        f"N = 3, d = 1, two contexts with the distributions {distributions} / 10, equally likely: "
+        "with an output bias one "
         "dimension is exact, without it rank 1 is not",
         "KL(pi, T) >= inf over L(3, S, 1)",
         "KL = 0 exactly with a bias; without one KL >= "
@@ -88,15 +94,21 @@ def _with_bias(given: BiasedEncoder) -> Evidence:
             Means.BALLS,
             Means.ENCLOSURES,
         ),
-        decided(exact and laws == tenths),
-        {"laws": [[str(mass) for mass in law] for law in given.laws], "W": list(given.W)},
+        decided(exact and distributions == tenths),
+        {
+            "distributions": [[str(mass) for mass in distribution] for distribution in given.distributions],
+            "W": list(given.W),
+        },
         quantifier=Quantifier.ALL_ENCODERS,
         compared=(
             Comparison(spectral, "begins with", stated(CLAIM, "least")),
             Comparison(ordered, ">", 0),
-            *(Comparison(part, "=", stated(CLAIM, name)) for part, name in zip(laws[0], _PARTS, strict=True)),
-            *(Comparison(laws[1][j], "=", stated(CLAIM, name)) for j, name in zip((0, 2, 1), _PARTS, strict=True)),
-            Comparison(sum(laws[0]), "=", stated(CLAIM, "all")),
+            *(Comparison(part, "=", stated(CLAIM, name)) for part, name in zip(distributions[0], _PARTS, strict=True)),
+            *(
+                Comparison(distributions[1][j], "=", stated(CLAIM, name))
+                for j, name in zip((0, 2, 1), _PARTS, strict=True)
+            ),
+            Comparison(sum(distributions[0]), "=", stated(CLAIM, "all")),
             Comparison(0 if exact else 1, "=", stated(CLAIM, "biased")),
             *met(CLAIM, "line", d=d_model),
             *failed(CLAIM, "printed", **{_OF_T: 0, _OF_L: spectral.value}),
@@ -110,12 +122,12 @@ def _with_cap(given: CappedEncoder) -> Evidence:
         differences = arb_mat([[z - row[0] for z in row[1:]] for row in logits])
         determinant = differences.det()
         powers = [[z.exp() for z in row] for row in logits]
-        laws = [[power / sum(row, arb(0)) for power in row] for row in powers]
-        lower = np.array([[float_below(mass) for mass in law] for law in laws])
-        upper = np.array([[float_above(mass) for mass in law] for law in laws])
+        distributions = [[power / sum(row, arb(0)) for power in row] for row in powers]
+        lower = np.array([[float_below(mass) for mass in distribution] for distribution in distributions])
+        upper = np.array([[float_above(mass) for mass in distribution] for distribution in distributions])
         apart = bool(determinant < 0) or bool(determinant > 0)
         size = float_below(abs(determinant))
-    floor = ENCODER_DIVERGENCE.at("lower", laws=Enclosure.between(lower, upper), d_model=1)
+    floor = ENCODER_DIVERGENCE.at("lower", distributions=Enclosure.between(lower, upper), d_model=1)
     return Evidence(
         "boundary",
         f"N = 3, d = 1, logits tanh(w_j x_t) with w = {given.W}, x = {given.stream}, and the distributions that are "
@@ -139,10 +151,10 @@ def _networks_stay_above(count: int) -> Evidence:
         rng = np.random.default_rng((seed, 1))
         d_vocab = int(rng.integers(4, 8))
         d_model = int(rng.integers(2, d_vocab - 1))
-        made = low_rank_laws_memory(d_vocab=d_vocab, n_ctx=2, d_model=d_model, d_head=2, seed=seed)
+        made = low_rank_distributions_memory(d_vocab=d_vocab, n_ctx=2, d_model=d_model, d_head=2, seed=seed)
         task = made.task
-        laws = np.zeros((0, 0)) if task.laws is None else task.laws
-        applied = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=d_model, prior=task.prior)
+        distributions = np.zeros((0, 0)) if task.distributions is None else task.distributions
+        applied = ENCODER_DIVERGENCE.at("lower", distributions=distributions, d_model=d_model, prior=task.prior)
         floor = applied.value
         floors.append(Comparison(applied, ">", 0))
         floors += met(CLAIM, "printed", **{_OF_T: network_divergence(made.model, task)[0], _OF_L: floor})
@@ -170,10 +182,10 @@ def _a_bias_is_one_dimension(count: int) -> Evidence:
         rng = np.random.default_rng((seed, 2))
         d_vocab = int(rng.integers(4, 7))
         rank = int(rng.integers(1, d_vocab - 2))
-        laws = np.exp(rng.normal(size=(2 * d_vocab, d_vocab)) * 0.5)
+        distributions = np.exp(rng.normal(size=(2 * d_vocab, d_vocab)) * 0.5)
         E, W, bias = rng.normal(size=(2 * d_vocab, rank)), rng.normal(size=(d_vocab, rank)), rng.normal(size=d_vocab)
-        lower, _ = mean_divergence(matmul(E, np.ascontiguousarray(W.T)) + bias, laws)
-        verdicts.append(proved(0.0 < encoder_floor(laws, rank + 1).lower <= lower))
+        lower, _ = mean_divergence(matmul(E, np.ascontiguousarray(W.T)) + bias, distributions)
+        verdicts.append(proved(0.0 < encoder_floor(distributions, rank + 1).lower <= lower))
         # With a coordinate that is 1 the bias is one more row of weights.
         beside = np.column_stack([E, np.ones(2 * d_vocab)])
         compared.append(Comparison(beside.shape[1], "=", stated(CLAIM, "more", d=rank)))

@@ -10,9 +10,9 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpz_mat
 
-from constructions.encoders.exact_factors import exact_factors, gap_laws
+from constructions.encoders.exact_factors import exact_factors, gap_distributions
 from constructions.encoders.sequence_encoder import best_encoder
-from constructions.heads_of_theorem_1.random.laws import full_rank_laws_memory
+from constructions.heads_of_theorem_1.random.distributions import full_rank_distributions_memory
 from constructions.numeric.arrays import Float64Array
 from verify.arithmetic.decimals import number
 from verify.arithmetic.elementary import log
@@ -24,7 +24,7 @@ from verify.theorems.claim import Claim, Hypothesis
 from verify.theorems.encoders.ball_cover import cover_floor_in_balls
 from verify.theorems.encoders.encoder_ceiling import encoder_divergence, truncation_ceiling
 from verify.theorems.encoders.encoder_floor import encoder_floor
-from verify.theorems.encoders.truncation_bound import log_law_singular_values
+from verify.theorems.encoders.truncation_bound import log_distribution_singular_values
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.theorems.evidence.encoder_bracket import bracketed
 from verify.theorems.evidence.theorems import ENCODER_DIVERGENCE
@@ -62,7 +62,7 @@ CLAIM = Claim(
         Hypothesis("d_h <= d = N - 1", lambda d_vocab, d_head, **_: d_head <= d_vocab - 1),
     ),
     parameters={"d_vocab": 5, "n_ctx": 2, "d_head": 2, "seed": 0},
-    build=full_rank_laws_memory,
+    build=full_rank_distributions_memory,
 )
 
 _FLOATS = "float64 with proved error bounds"
@@ -72,7 +72,7 @@ _TINY = 1e-20  # nats; what roundings may leave of a divergence that is 0
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
-    yield _exact_for_all_laws(256 if full else 64)
+    yield _exact_for_all_distributions(256 if full else 64)
     yield _exact_in_floats((2, 3, 8, 64, 256) if full else (2, 3, 8, 64))
     yield _zeros((1e-1, 1e-3, 1e-6, 1e-12))
     yield _few_contexts()
@@ -83,7 +83,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _built()
 
 
-def _exact_for_all_laws(largest: int) -> Evidence:
+def _exact_for_all_distributions(largest: int) -> Evidence:
     verdicts: list[Verdict] = []
     compared: list[Comparison] = []
     for d_vocab in range(1, largest + 1):
@@ -108,9 +108,9 @@ def _exact_in_floats(sizes: Sequence[int]) -> Evidence:
     for d_vocab in sizes:
         for smallest in (1.0, 1e-30):
             rng = np.random.default_rng(d_vocab)
-            laws = smallest ** rng.random((16, d_vocab)) * (0.5 + rng.random((16, d_vocab)))
-            found = best_encoder(laws, d_vocab - 1)
-            worst = max(worst, encoder_divergence(found.E, found.W, laws)[1])
+            distributions = smallest ** rng.random((16, d_vocab)) * (0.5 + rng.random((16, d_vocab)))
+            found = best_encoder(distributions, d_vocab - 1)
+            worst = max(worst, encoder_divergence(found.E, found.W, distributions)[1])
     return Evidence(
         "claim",
         f"N in {', '.join(map(str, sizes))}, d = N - 1, 16 distributions each, generic ones and ones with masses down "
@@ -123,13 +123,13 @@ def _exact_in_floats(sizes: Sequence[int]) -> Evidence:
 
 
 def _zeros(noises: Sequence[float]) -> Evidence:
-    laws = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [0, 5, 3, 0], [1, 2, 3, 4]], dtype=np.float64)
+    distributions = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [0, 5, 3, 0], [1, 2, 3, 4]], dtype=np.float64)
     verdicts, shown = [], []
     for noise in noises:
         # (1 - eta) pi + eta / N, in enclosures: its logarithms are the logits of an exact encoder.
-        masses = Enclosure(laws) / total(laws, 1).reshape(len(laws), 1)
-        smooth = masses * (1.0 - Enclosure(noise)) + Enclosure(noise) / float(laws.shape[1])
-        largest = float(divergence(log(smooth), laws).upper().max())
+        masses = Enclosure(distributions) / total(distributions, 1).reshape(len(distributions), 1)
+        smooth = masses * (1.0 - Enclosure(noise)) + Enclosure(noise) / float(distributions.shape[1])
+        largest = float(divergence(log(smooth), distributions).upper().max())
         allowed = -log(1.0 - Enclosure(noise))
         # Where a distribution has one token only, KL = -log(1 - eta + eta / N): less than allowed by about eta / N.
         verdicts.append(proved(largest <= float(allowed.lower())))
@@ -142,17 +142,17 @@ def _zeros(noises: Sequence[float]) -> Evidence:
         f"KL <= {', '.join(shown)} <= -log(1 - eta)",
         Method(f"{_FLOATS}: divergences", Means.ENCLOSURES),
         Verdict.all_of(verdicts),
-        {"laws": laws.astype(int).tolist()},
+        {"distributions": distributions.astype(int).tolist()},
     )
 
 
 def _few_contexts() -> Evidence:
     worst, compared = 0.0, list[Comparison]()
     for d_vocab, rows in ((5, 1), (7, 3), (20, 6)):
-        laws = np.exp(3.0 * np.random.default_rng(rows).standard_normal((rows, d_vocab)))
-        found = best_encoder(laws, rows)
+        distributions = np.exp(3.0 * np.random.default_rng(rows).standard_normal((rows, d_vocab)))
+        found = best_encoder(distributions, rows)
         compared += met(CLAIM, "needed", d=found.E.shape[1], N=d_vocab, k=rows)
-        worst = max(worst, encoder_divergence(found.E, found.W, laws)[1])
+        worst = max(worst, encoder_divergence(found.E, found.W, distributions)[1])
     return Evidence(
         "claim",
         "d = T contexts are enough for any distributions of full support: (N, T) = (5, 1), (7, 3), (20, 6)",
@@ -168,12 +168,12 @@ def _gap(largest: int) -> Evidence:
     verdicts, floors, sizes = [], [], list[Comparison]()
     for d_vocab in range(2, largest + 1):
         for rank in range(d_vocab - 1):
-            laws = gap_laws(d_vocab, rank)
-            floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=rank)
-            verdicts.append(decided(np.array_equal(laws, 1 + np.eye(rank + 1, d_vocab))))
+            distributions = gap_distributions(d_vocab, rank)
+            floor = ENCODER_DIVERGENCE.at("lower", distributions=distributions, d_model=rank)
+            verdicts.append(decided(np.array_equal(distributions, 1 + np.eye(rank + 1, d_vocab))))
             floors.append(floor)
             sizes += met(CLAIM, "fewer", d=rank, N=d_vocab)
-            sizes += failed(CLAIM, "needed", d=rank, N=d_vocab, k=len(laws))
+            sizes += failed(CLAIM, "needed", d=rank, N=d_vocab, k=len(distributions))
     return Evidence(
         "claim",
         f"for every N = 2 .. {largest} and every d < N - 1 there are d + 1 distributions, each with twice the mass at "
@@ -182,7 +182,7 @@ def _gap(largest: int) -> Evidence:
         f"inf >= {number(min(floor.value for floor in floors), bound='lower')} nats in all {len(floors)} cases",
         Method(f"{_FLOATS}: singular values", Means.ENCLOSURES),
         Verdict.all_of(verdicts),
-        {"N = 3, d = 1": gap_laws(3, 1).astype(int).tolist()},
+        {"N = 3, d = 1": gap_distributions(3, 1).astype(int).tolist()},
         quantifier=Quantifier.ALL_ENCODERS,
         compared=(*(Comparison(floor, ">", 0) for floor in floors), *sizes),
     )
@@ -192,12 +192,12 @@ def _closed() -> Evidence:
     """Peaked distributions: covers of all directions, judged twice, and encoders that are nearly as good as any."""
     compared, shown, again = list[Comparison](), [], []
     for d_vocab, contexts, rank, cones in ((3, 2, 1, 200), (4, 12, 2, 1000), (4, 12, 1, 400)):
-        laws = np.random.default_rng(d_vocab).integers(1, 100, (contexts, d_vocab)).astype(np.float64) ** 2
-        found = best_encoder(laws, rank, starts=6)
-        reached = encoder_divergence(found.E[:, :rank], found.W[:, :rank], laws)[1]
-        floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=rank, cones=cones)
+        distributions = np.random.default_rng(d_vocab).integers(1, 100, (contexts, d_vocab)).astype(np.float64) ** 2
+        found = best_encoder(distributions, rank, starts=6)
+        reached = encoder_divergence(found.E[:, :rank], found.W[:, :rank], distributions)[1]
+        floor = ENCODER_DIVERGENCE.at("lower", distributions=distributions, d_model=rank, cones=cones)
         near = Fraction(95, 100) * Fraction(reached) if np.isfinite(reached) else float("inf")
-        again.append(proved(_read_again(laws, rank, cones) >= near))
+        again.append(proved(_read_again(distributions, rank, cones) >= near))
         compared += [Comparison(floor, "<=", reached), Comparison(floor, ">=", near), Comparison(floor, ">", 0)]
         shown.append(f"[{number(floor.value, digits=4, bound='lower')}, {number(reached, digits=4, bound='upper')}]")
     return Evidence(
@@ -213,13 +213,15 @@ def _closed() -> Evidence:
     )
 
 
-def _read_again(laws: Float64Array, rank: int, cones: int) -> float:
+def _read_again(distributions: Float64Array, rank: int, cones: int) -> float:
     """Return the bound of the cover by the second reader, rounded down."""
-    cover = encoder_floor(laws, rank, cones=cones).cover
+    cover = encoder_floor(distributions, rank, cones=cones).cover
     if cover is None:
         return 0.0
     read = (x.tolist() for x in (cover.cuts, cover.scales, cover.moves))
-    return math.nextafter(float(cover_floor_in_balls(laws.tolist(), [1.0] * len(laws), rank, *read).lower()), 0.0)
+    return math.nextafter(
+        float(cover_floor_in_balls(distributions.tolist(), [1.0] * len(distributions), rank, *read).lower()), 0.0
+    )
 
 
 def _sandwich(count: int) -> Evidence:
@@ -228,14 +230,14 @@ def _sandwich(count: int) -> Evidence:
         rng = np.random.default_rng(seed)
         d_vocab, rows = int(rng.integers(3, 8)), int(rng.integers(3, 13))
         rank = int(rng.integers(0, min(d_vocab - 1, rows)))
-        laws = np.exp(rng.normal(size=(rows, d_vocab)) * 10.0 ** rng.uniform(-3, 0.5))
+        distributions = np.exp(rng.normal(size=(rows, d_vocab)) * 10.0 ** rng.uniform(-3, 0.5))
         prior = rng.random(rows)
-        found = best_encoder(laws, rank, prior=prior, starts=4)
-        floor = encoder_floor(laws, rank, prior=prior).lower
-        lower, upper = encoder_divergence(found.E, found.W, laws, prior=prior)
-        ceiling = truncation_ceiling(laws, rank, prior=prior)
+        found = best_encoder(distributions, rank, prior=prior, starts=4)
+        floor = encoder_floor(distributions, rank, prior=prior).lower
+        lower, upper = encoder_divergence(found.E, found.W, distributions, prior=prior)
+        ceiling = truncation_ceiling(distributions, rank, prior=prior)
         verdicts.append(proved(0.0 < floor <= upper and 0.0 < floor <= ceiling and lower <= upper < np.inf))
-        values = log_law_singular_values(laws, prior=prior)[rank:]
+        values = log_distribution_singular_values(distributions, prior=prior)[rank:]
         quarter = stated(CLAIM, "upper", s=total(values * values, 0))
         compared += [
             Comparison(ceiling * (1 + 2.0**-20), ">", quarter),

@@ -108,7 +108,9 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _singular_change_avoided()
     yield _singular_change_approached()
     yield _shifts_are_free()
-    yield _every_law_on_all_bigrams([(2, 2, 2, 1), (3, 3, 3, 2), (3, 2, 1, 7)] + [(4, 4, 4, 3), (4, 3, 2, 7)] * full)
+    yield _every_distribution_on_all_bigrams(
+        [(2, 2, 2, 1), (3, 3, 3, 2), (3, 2, 1, 7)] + [(4, 4, 4, 3), (4, 3, 2, 7)] * full
+    )
     yield _built()
 
 
@@ -403,7 +405,7 @@ def _shifts_are_free() -> Evidence:
     )
 
 
-def _every_law_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evidence:
+def _every_distribution_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]]) -> Evidence:
     verdicts, count, compared = [], 0, list[Comparison]()
     for d_vocab, d_model, d_head, n_heads in sizes:
         contexts = all_contexts(d_vocab, 2)

@@ -16,7 +16,7 @@ from constructions.encoders.one_head_optimum import exclusive_or_contexts, line_
 from constructions.errors import HypothesisError
 from constructions.heads_of_theorem_1.memory import build_memory
 from constructions.heads_of_theorem_1.parameters import paper_heads
-from constructions.heads_of_theorem_1.random.laws import random_laws_memory
+from constructions.heads_of_theorem_1.random.distributions import random_distributions_memory
 from constructions.model.model import Model
 from constructions.rational.exact_memory import exact_memory
 from constructions.tasks.arrays import all_contexts, array_task
@@ -31,9 +31,9 @@ from verify.theorems.evidence import Applied, Comparison, Evidence, Means, Metho
 from verify.theorems.evidence.conditions import conditions
 from verify.theorems.evidence.exclusive_or import (
     CLOSE,
+    exclusive_or_distributions,
     exclusive_or_floor,
     exclusive_or_is_met,
-    exclusive_or_laws,
     is_met,
 )
 from verify.theorems.evidence.theorems import COLLINEAR_DIVERGENCE, PARITY_DIVERGENCE, RANK
@@ -53,7 +53,7 @@ def _enough(
     return generic_rank(contexts, d_model=d_model, d_head=d_head, n_heads=count) == len(contexts)
 
 
-def _laws_fit(*, d_vocab: int, n_ctx: int, d_model: int, facts: int, **_: object) -> bool:
+def _distributions_fit(*, d_vocab: int, n_ctx: int, d_model: int, facts: int, **_: object) -> bool:
     """For S = 1 the features are linear in the stream, of rank T only if the logarithms, of rank N - 1, leave room."""
     return n_ctx >= 2 or (facts or d_vocab) < max(d_vocab, d_model) or d_vocab == 1
 
@@ -100,10 +100,12 @@ CLAIM = Claim(
         *conditions("N >= 1, S >= 1", "1 <= d_h <= d"),
         Hypothesis("d >= N - 1, for divergence 0", lambda d_vocab, d_model, **_: d_model >= d_vocab - 1),
         Hypothesis("contexts of generic rank T with these d, d_h, H", _enough),
-        Hypothesis("S >= 2, or T < d, or T < N: the distributions do not lower the rank of one position", _laws_fit),
+        Hypothesis(
+            "S >= 2, or T < d, or T < N: the distributions do not lower the rank of one position", _distributions_fit
+        ),
     ),
     parameters={"d_vocab": 16, "n_ctx": 2, "d_model": 16, "d_head": 16, "n_heads": 0, "facts": 0, "seed": 0},
-    build=random_laws_memory,
+    build=random_distributions_memory,
 )
 
 
@@ -149,7 +151,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _exclusive_or(p: Fraction, *, n_ctx: int) -> Iterator[Evidence]:
-    contexts, laws = exclusive_or_laws(p, n_ctx=n_ctx)
+    contexts, distributions = exclusive_or_distributions(p, n_ctx=n_ctx)
     floor = exclusive_or_floor(p, n_ctx=n_ctx)
     with ctx.workprec(_BITS):
         odds = arb(fmpq(p.numerator, p.denominator))
@@ -161,7 +163,7 @@ def _exclusive_or(p: Fraction, *, n_ctx: int) -> Iterator[Evidence]:
         f"mean divergence <= gamma for every gamma > 0, as {_count(len(contexts), 2, 2, 1)} and d >= N - 1",
         floor,
         "a linear relation in integers, and duality with rational multipliers in balls",
-        {"contexts": contexts.tolist(), "laws": _texts(laws)},
+        {"contexts": contexts.tolist(), "distributions": _texts(distributions)},
         (
             *_counted(len(contexts), 2, 2, n_heads),
             Comparison(floor, "agrees with", cost),
@@ -200,19 +202,19 @@ def _every_number_of_heads(largest: int) -> Evidence:
 def _line(p: Fraction, *, pieces: int) -> Iterator[Evidence]:
     contexts = line_contexts()
     rest = (1 - p) / 2
-    laws = [[p if token == own else rest for token in range(3)] for own in range(3)]
-    floor = COLLINEAR_DIVERGENCE.at("lower", contexts=contexts, laws=laws, pieces=pieces)
+    distributions = [[p if token == own else rest for token in range(3)] for own in range(3)]
+    floor = COLLINEAR_DIVERGENCE.at("lower", contexts=contexts, distributions=distributions, pieces=pieces)
     yield _impossible(
         f"Collinear: {len(contexts)} contexts of {contexts.shape[1]} tokens with 1 head of width 1, in d = 2 or more, "
         f"and distributions that give {p} to one token each and {rest} to the others",
         f"mean divergence <= gamma for every gamma > 0, as {_count(len(contexts), 2, 1, 1)} and d >= N - 1",
         floor,
         f"duality with rational multipliers in balls, on {pieces} intervals",
-        {"contexts": contexts.tolist(), "laws": _texts(laws)},
+        {"contexts": contexts.tolist(), "distributions": _texts(distributions)},
         _counted(len(contexts), 2, 1, 1),
     )
-    table = np.array([[float(entry) for entry in law] for law in laws])
-    yield _sharp("Collinear", floor, is_met(floor, line_optimum(table), contexts, laws))
+    table = np.array([[float(entry) for entry in distribution] for distribution in distributions])
+    yield _sharp("Collinear", floor, is_met(floor, line_optimum(table), contexts, distributions))
 
 
 def _impossible(
@@ -259,8 +261,12 @@ def _counted(contexts: int, d_model: int, d_head: int, n_heads: int) -> tuple[Co
 
 def _one_head_more() -> Evidence:
     contexts, p = exclusive_or_contexts(), Fraction(99, 100)
-    laws = [[p, 1 - p]] * 2 + [[1 - p, p]] * 2
-    task = array_task(contexts, laws=np.array([[float(entry) for entry in law] for law in laws]), vocabulary=2)
+    distributions = [[p, 1 - p]] * 2 + [[1 - p, p]] * 2
+    task = array_task(
+        contexts,
+        distributions=np.array([[float(entry) for entry in distribution] for distribution in distributions]),
+        vocabulary=2,
+    )
     built = build_memory(task, d_model=2, d_head=2, n_heads=2, front_end=random_attention)
     worst, verdict = _certified(built.model, task, d_model=2, d_head=2)
     return Evidence(
@@ -270,7 +276,7 @@ def _one_head_more() -> Evidence:
         f"divergence <= {decimal_above(worst, 10)} nats after every context",
         Method("enclosures of features and logits", Means.ENCLOSURES),
         verdict,
-        {"contexts": contexts.tolist(), "laws": _texts(laws)},
+        {"contexts": contexts.tolist(), "distributions": _texts(distributions)},
         compared=(Comparison(built.model.n_heads, "=", 2),),
     )
 
@@ -378,5 +384,5 @@ def _count(n_contexts: int, d_model: int, d_head: int, n_heads: int) -> str:
     return f"T = {n_contexts}{below} = {n_heads} * {d_head} + {d_model} = H d_h + d"
 
 
-def _texts(laws: list[list[Fraction]]) -> list[list[str]]:
-    return [[str(entry) for entry in law] for law in laws]
+def _texts(distributions: list[list[Fraction]]) -> list[list[str]]:
+    return [[str(entry) for entry in distribution] for distribution in distributions]

@@ -173,7 +173,7 @@ def _given(instance: PartialMemory) -> dict[str, Any]:
         "kept": instance.kept,
         "stream": instance.stream,
         "occurrences": instance.occurrences,
-        "laws": instance.laws,
+        "distributions": instance.distributions,
     }
 
 
@@ -223,7 +223,9 @@ def printed_is_exceeded(instance: PartialMemory, bound: LeftOutBound) -> Evidenc
         f"at most {at_most(bound.printed(EPSILON))} nats",
         f"at least {at_least(bound.change)} nats",
         Method(_METHOD, Means.ENCLOSURES),
-        proved(fewest and likeliest and nonsingular and instance.laws is None and bound.printed_fails(EPSILON)),
+        proved(
+            fewest and likeliest and nonsingular and instance.distributions is None and bound.printed_fails(EPSILON)
+        ),
         data={
             "contexts": instance.contexts.tolist(),
             "occurrences": occurrences,

@@ -33,14 +33,14 @@ from verify.provers.memorization import certify_memorization
 from verify.theorems.claim import Claim, Hypothesis
 from verify.theorems.claims.dana_theorem_1_tail import at_most
 from verify.theorems.encoders.low_entropy_bound import (
-    LookupLaws,
+    LookupDistributions,
     bound_by_entropy,
     bound_by_missing,
     cross_entropy,
     enclose_leads,
     enclose_printed_strength,
     kappa_of_leads,
-    lookup_laws,
+    lookup_distributions,
     mean_bound_by_entropy,
     mean_bound_by_missing,
     paper_factor,
@@ -113,18 +113,18 @@ class Judged:
 
     Args:
         instance: The instance.
-        laws: What is missing to certainty, entropies, prior.
+        distributions: What is missing to certainty, entropies, prior.
         leads: Leads, `[T, N]`.
     """
 
     instance: LowEntropyInstance
-    laws: LookupLaws
+    distributions: LookupDistributions
     leads: Enclosure
 
     @classmethod
     def of(cls, instance: LowEntropyInstance) -> "Judged":
         leads = enclose_leads(instance.vectors, instance.encoders, instance.tokens) / instance.scale
-        return cls(instance, lookup_laws(instance.laws, instance.tokens, instance.prior), leads)
+        return cls(instance, lookup_distributions(instance.distributions, instance.tokens, instance.prior), leads)
 
     def encodes_by_vectors(self) -> bool:
         r"""Whether $e_t = w_{g(t)}$ exactly, as in Theorem 2."""
@@ -132,9 +132,9 @@ class Judged:
 
     def strengths(self, *, common: bool = False) -> np.ndarray:
         """Return the strengths of Theorem LE1, one for each context or one for all, in floating point."""
-        leads, others = self.leads.midpoint, self.laws.others
+        leads, others = self.leads.midpoint, self.distributions.others
         least, most = np.where(others, leads, np.inf).min(axis=1), np.where(others, leads, -np.inf).max(axis=1)
-        missing = missing_mass(self.instance.laws, self.instance.tokens)
+        missing = missing_mass(self.instance.distributions, self.instance.tokens)
         if common:
             missing = np.full(len(missing), np.average(missing, weights=self.instance.prior))
             least, most = np.full(len(least), least.min()), np.full(len(most), most.max())
@@ -142,9 +142,9 @@ class Judged:
 
     def printed_cost(self) -> Enclosure:
         """Cross-entropies of the paper's encoder, whose strengths solve equation (6), `[T]`."""
-        guess = printed_strength(self.leads.midpoint, self.laws.entropy.midpoint)
-        found = enclose_printed_strength(self.laws, self.leads, guess)
-        return printed_cross_entropy(self.laws, self.leads, found)
+        guess = printed_strength(self.leads.midpoint, self.distributions.entropy.midpoint)
+        found = enclose_printed_strength(self.distributions, self.leads, guess)
+        return printed_cross_entropy(self.distributions, self.leads, found)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -176,12 +176,12 @@ def negative_bound(claim: Claim, factor: Callable[[Enclosure], Enclosure], shown
     Returns:
         The counterexample.
     """
-    laws = lookup_laws([[9.0, 1.0]], np.array([0]))
+    distributions = lookup_distributions([[9.0, 1.0]], np.array([0]))
     constant = printed_constant(2, 1)
-    bound = mean_bound_by_entropy(laws, factor(constant)) - laws.mean(laws.entropy)
+    bound = mean_bound_by_entropy(distributions, factor(constant)) - distributions.mean(distributions.entropy)
     compared = [Comparison(bound, "<", 0), Comparison(constant, ">", Fraction(1, 2))]
     entropy = binary_entropy(Fraction(9, 10))
-    plain = mean_bound_by_entropy(laws, Enclosure(1.0)) - laws.mean(laws.entropy)
+    plain = mean_bound_by_entropy(distributions, Enclosure(1.0)) - distributions.mean(distributions.entropy)
     for name in {"entropy", "mean"} & set(claim.formulas):
         compared.append(
             Comparison(plain, "agrees with", stated(claim, name, p=Fraction(9, 10), x=Fraction(1, 10), N=2, H=entropy))
@@ -200,7 +200,7 @@ def negative_bound(claim: Claim, factor: Callable[[Enclosure], Enclosure], shown
         f"d_KL <= {at_most(bound)} nats",
         "d_KL >= 0, as every divergence",
         Method("one enclosure", Means.ENCLOSURES),
-        data={"laws": [["9/10", "1/10"]], "C": float(constant.midpoint)},
+        data={"distributions": [["9/10", "1/10"]], "C": float(constant.midpoint)},
         compared=tuple(compared),
     )
 
@@ -218,24 +218,25 @@ def _ball(x: Fraction) -> arb:
 def _formulas(p: Fraction, kappa: Fraction, d_vocab: int) -> Evidence:
     """The distribution that gives g the probability p and the others equal shares: the bounds as they are stated."""
     rest, s = (1 - p) / (d_vocab - 1), kappa * (1 - p)
-    laws = lookup_laws([[float(p / rest), *[1.0] * (d_vocab - 1)]], np.array([0]))
+    distributions = lookup_distributions([[float(p / rest), *[1.0] * (d_vocab - 1)]], np.array([0]))
     with ctx.workprec(192):
         entropy = binary_entropy(p) + _ball(1 - p) * arb(d_vocab - 1).log()
     sizes = {"p": p, "N": d_vocab, "H": entropy, "kappa": kappa, "s": s, "h": binary_entropy(s)}
     found = strength(np.array([float(1 - p)]), least=np.array([0.5]), kappa=np.array([float(kappa)]), d_vocab=d_vocab)
     simple, sharp = (
-        bound(laws, Enclosure(float(kappa))) - laws.entropy for bound in (bound_by_entropy, bound_by_missing)
+        bound(distributions, Enclosure(float(kappa))) - distributions.entropy
+        for bound in (bound_by_entropy, bound_by_missing)
     )
     return Evidence(
         "with",
         f"N = {d_vocab}, a distribution with {p} at g and equal shares elsewhere, kappa = {kappa}, a = 1/2: the two "
         "bounds",
         f"{stated(CLAIM, 'sharp', **sizes)} and {stated(CLAIM, 'simple', **sizes)} nats",
-        f"{at_most(laws.mean(sharp))} and {at_most(laws.mean(simple))} nats at most",
+        f"{at_most(distributions.mean(sharp))} and {at_most(distributions.mean(simple))} nats at most",
         Method(METHOD, Means.ENCLOSURES),
         compared=(
-            Comparison(laws.mean(sharp), "agrees with", stated(CLAIM, "sharp", **sizes)),
-            Comparison(laws.mean(simple), "agrees with", stated(CLAIM, "simple", **sizes)),
+            Comparison(distributions.mean(sharp), "agrees with", stated(CLAIM, "sharp", **sizes)),
+            Comparison(distributions.mean(simple), "agrees with", stated(CLAIM, "simple", **sizes)),
             Comparison(stated(CLAIM, "sharp", **sizes), "<", stated(CLAIM, "simple", **sizes)),
             Comparison(s, "=", stated(CLAIM, "share", **sizes)),
             Comparison(d_vocab * s, "<", d_vocab - 1),
@@ -272,11 +273,14 @@ def printed_holds(
         constant = applied.value
         compared.append(Comparison(applied, "<", Fraction(1, 2)))
         compared += met(claim, *({"small"} & set(claim.formulas)), C=constant)
-        bound, cost = bound_by_entropy(judged.laws, factor(constant)), judged.printed_cost()
+        bound, cost = bound_by_entropy(judged.distributions, factor(constant)), judged.printed_cost()
         count += len(judged.instance.tokens)
         held += int(within(cost, bound).sum()) if judged.encodes_by_vectors() else 0
         above += judged.instance.vectors.shape[0] > judged.instance.vectors.shape[1] + 1
-        closest, largest = max(closest, share_reached(judged.laws, cost, bound)), max(largest, float(constant.upper()))
+        closest, largest = (
+            max(closest, share_reached(judged.distributions, cost, bound)),
+            max(largest, float(constant.upper())),
+        )
     return Evidence(
         "with",
         f"{count} distributions with masses down to 10^-30, any g, W with C = max |W W' - I| up to {largest:.3f}, for "
@@ -336,13 +340,13 @@ def by_context(found: Iterable[Judged]) -> Evidence:
     count, first, second = 0, 0, 0
     closest = 0.0
     for judged in found:
-        kappa = kappa_of_leads(judged.laws, judged.leads)
-        cost = cross_entropy(judged.laws, judged.leads, judged.strengths())
-        sharp, simple = bound_by_missing(judged.laws, kappa), bound_by_entropy(judged.laws, kappa)
+        kappa = kappa_of_leads(judged.distributions, judged.leads)
+        cost = cross_entropy(judged.distributions, judged.leads, judged.strengths())
+        sharp, simple = bound_by_missing(judged.distributions, kappa), bound_by_entropy(judged.distributions, kappa)
         count += len(cost)
         first += int(within(cost, sharp).sum())
         second += int((within(sharp, simple) & within(cost, simple)).sum())
-        closest = max(closest, share_reached(judged.laws, cost, sharp))
+        closest = max(closest, share_reached(judged.distributions, cost, sharp))
     return Evidence(
         "with",
         f"{count} distributions with masses down to 10^-30, any g, on families with proved margins and on vectors and "
@@ -358,10 +362,10 @@ def by_mean(found: Iterable[Judged]) -> Evidence:
     """Certify (N3), with one strength for all contexts of an instance, and that it is above the mean of (N1)."""
     count, held = 0, 0
     for judged in found:
-        laws, common = judged.laws, kappa_of_leads(judged.laws, judged.leads, common=True)
-        cost = laws.mean(cross_entropy(laws, judged.leads, judged.strengths(common=True)))
-        sharp, simple = mean_bound_by_missing(laws, common[0]), mean_bound_by_entropy(laws, common[0])
-        each = laws.mean(bound_by_missing(laws, kappa_of_leads(laws, judged.leads)))
+        distributions, common = judged.distributions, kappa_of_leads(judged.distributions, judged.leads, common=True)
+        cost = distributions.mean(cross_entropy(distributions, judged.leads, judged.strengths(common=True)))
+        sharp, simple = mean_bound_by_missing(distributions, common[0]), mean_bound_by_entropy(distributions, common[0])
+        each = distributions.mean(bound_by_missing(distributions, kappa_of_leads(distributions, judged.leads)))
         count += 1
         held += bool(within(cost, sharp) & within(sharp, simple) & within(each, sharp))
     return Evidence(
@@ -383,7 +387,7 @@ def at_scale(d_model: int, missing: Iterable[Fraction], *, contexts: int) -> Ite
     constant = printed_constant(_TOKENS, d_model)
     for share in missing:
         instance = uniform_noise(family, tokens, float(share))
-        judged = Judged(instance, lookup_laws(instance.laws, tokens), leads)
+        judged = Judged(instance, lookup_distributions(instance.distributions, tokens), leads)
         verdict, shown = side_by_side(judged, constant)
         if family.vectors.shape != (_TOKENS, d_model) or not spreads_evenly(judged, share):
             verdict = Verdict.UNDECIDED
@@ -401,10 +405,10 @@ def at_scale(d_model: int, missing: Iterable[Fraction], *, contexts: int) -> Ite
 
 def spreads_evenly(judged: Judged, share: Fraction) -> bool:
     r"""Whether each distribution leaves the other tokens a share, up to $2^{-30}$ of it, and the same to each."""
-    missing, laws = judged.laws.missing, judged.instance.laws
+    missing, distributions = judged.distributions.missing, judged.instance.distributions
     near = (missing.lower() > float(share) * (1 - 2.0**-30)) & (missing.upper() < float(share) * (1 + 2.0**-30))
-    others = judged.laws.others
-    least, most = np.where(others, laws, np.inf).min(axis=1), np.where(others, laws, 0.0).max(axis=1)
+    others = judged.distributions.others
+    least, most = np.where(others, distributions, np.inf).min(axis=1), np.where(others, distributions, 0.0).max(axis=1)
     return bool(near.all() and (least == most).all())
 
 
@@ -419,17 +423,17 @@ def side_by_side(judged: Judged, constant: Enclosure) -> tuple[Verdict, dict[str
         Whether the encoder of (N1) is proved to be within (N1), that within (N2), and the printed bounds to be larger
         for C < 1/2 and negative beyond; and the enclosures by name.
     """
-    laws, kappa = judged.laws, kappa_of_leads(judged.laws, judged.leads)
+    distributions, kappa = judged.distributions, kappa_of_leads(judged.distributions, judged.leads)
     bounds = {
-        "slides": bound_by_entropy(laws, slides_factor(constant)),
-        "paper": bound_by_entropy(laws, paper_factor(constant)),
-        "(N2)": bound_by_entropy(laws, kappa),
-        "(N1)": bound_by_missing(laws, kappa),
+        "slides": bound_by_entropy(distributions, slides_factor(constant)),
+        "paper": bound_by_entropy(distributions, paper_factor(constant)),
+        "(N2)": bound_by_entropy(distributions, kappa),
+        "(N1)": bound_by_missing(distributions, kappa),
         "the paper's encoder": judged.printed_cost(),
-        "the encoder of (N1)": cross_entropy(laws, judged.leads, judged.strengths()),
+        "the encoder of (N1)": cross_entropy(distributions, judged.leads, judged.strengths()),
     }
     holds = within(bounds["the encoder of (N1)"], bounds["(N1)"]) & within(bounds["(N1)"], bounds["(N2)"])
-    shown = {name: laws.mean(bound - laws.entropy) for name, bound in bounds.items()}
+    shown = {name: distributions.mean(bound - distributions.entropy) for name, bound in bounds.items()}
     slides, paper, sharp = shown["slides"], shown["paper"], shown["(N2)"]
     if constant.upper() < 0.5:
         ordered = sharp.upper() < paper.lower() and paper.upper() < slides.lower()
@@ -470,13 +474,16 @@ def held(built: Construction[Task]) -> Evidence:
         The evidence.
     """
     task, network = built.task, built.model
-    if task.laws is None:
-        raise InputError("the task", f"has the target {task.target!r}", "laws")
-    laws = lookup_laws(task.laws, task.labels, task.prior)
+    if task.distributions is None:
+        raise InputError("the task", f"has the target {task.target!r}", "distributions")
+    distributions = lookup_distributions(task.distributions, task.labels, task.prior)
     family = best(task.d_vocab, network.d_model)
     margins = certify_margins(network.W_U.T.astype(np.int64), family.encoders)
-    bound = bound_by_missing(laws, Enclosure(float(margins.largest)) / float(margins.least)) - laws.entropy
-    cost = divergence(enclose_logits(network, task.contexts), task.laws)
+    bound = (
+        bound_by_missing(distributions, Enclosure(float(margins.largest)) / float(margins.least))
+        - distributions.entropy
+    )
+    cost = divergence(enclose_logits(network, task.contexts), task.distributions)
     right = certify_memorization(network, task).answers.margin_lower > 0.0
     certified = bool(right.all())
     below = int((cost.upper() < bound.lower()).sum())
@@ -484,16 +491,16 @@ def held(built: Construction[Task]) -> Evidence:
     return Evidence(
         "with",
         f"attention-only transformer, {network.n_heads} heads of dimension {network.d_head}: {built.summary}",
-        f"at most {at_most(laws.mean(bound))} nats (N1), the token first everywhere",
-        f"at most {at_most(laws.mean(cost))} nats; below (N1) on {below} of {task.n_contexts} contexts",
+        f"at most {at_most(distributions.mean(bound))} nats (N1), the token first everywhere",
+        f"at most {at_most(distributions.mean(cost))} nats; below (N1) on {below} of {task.n_contexts} contexts",
         Method("enclosure of the logits of the float64 weights", Means.ENCLOSURES),
         proved(exact and certified and below == task.n_contexts),
     )
 
 
-def share_reached(laws: LookupLaws, cost: Enclosure, bound: Enclosure) -> float:
+def share_reached(distributions: LookupDistributions, cost: Enclosure, bound: Enclosure) -> float:
     """How much of a bound of the divergence is reached at most, in floating point; for the reader."""
-    entropy = laws.entropy.midpoint
+    entropy = distributions.entropy.midpoint
     room = bound.midpoint - entropy
     usable = np.isfinite(room) & (room > 1e-6 * entropy)
     return float(((cost.midpoint - entropy)[usable] / room[usable]).max(initial=0.0))

@@ -12,7 +12,7 @@ from constructions.encoders.low_entropy_instances import (
     LowEntropyInstance,
     mistaken_token,
     near_orthonormal_instance,
-    two_laws,
+    two_distributions,
 )
 from verify.arithmetic.enclosure import Enclosure
 from verify.theorems.claim import Claim
@@ -64,7 +64,7 @@ _LARGE = 10_000
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     yield negative_bound(CLAIM, slides_factor, "(1 + 4C)/(1 - 2C)", "the infimum")
-    small, large = Judged.of(two_laws()), Judged.of(mistaken_token(_LARGE))
+    small, large = Judged.of(two_distributions()), Judged.of(mistaken_token(_LARGE))
     own = Enclosure(0.0)  # C of orthonormal vectors
     yield encoder_is_beyond(small, own, "N = d = 3, W = I, C = max |W W' - I| = 0, g the mode of both distributions")
     constant = printed_constant(_LARGE, _LARGE)
@@ -94,11 +94,11 @@ def is_identity(instance: LowEntropyInstance) -> bool:
 
 def encoder_is_beyond(judged: Judged, constant: Enclosure, shown: str) -> Evidence:
     """Certify that the encoder of Theorem 2, whose strengths solve equation (6), is beyond the simpler bound."""
-    laws = judged.laws
-    cost = laws.mean(judged.printed_cost())
-    bound = mean_bound_by_entropy(laws, slides_factor(constant))
-    entropy = laws.mean(laws.entropy)
-    rows = [row[:3].tolist() for row in judged.instance.laws]
+    distributions = judged.distributions
+    cost = distributions.mean(judged.printed_cost())
+    bound = mean_bound_by_entropy(distributions, slides_factor(constant))
+    entropy = distributions.mean(distributions.entropy)
+    rows = [row[:3].tolist() for row in judged.instance.distributions]
     return Evidence(
         "without",
         f"{shown}: the encoder of Theorem 2 is beyond the simpler bound, which so does not follow from the theorem "
@@ -107,7 +107,7 @@ def encoder_is_beyond(judged: Judged, constant: Enclosure, shown: str) -> Eviden
         f"at least {at_least(cost - entropy)} nats",
         Method(METHOD, Means.ENCLOSURES),
         proved(is_identity(judged.instance) and bool(beyond(cost, bound)) and bool(constant.upper() < 0.5)),
-        data={"first_weights_of_the_laws": rows, "prior": judged.instance.prior.tolist()},
+        data={"first_weights_of_the_distributions": rows, "prior": judged.instance.prior.tolist()},
     )
 
 
@@ -123,8 +123,10 @@ def one_strength(kind: str, found: Iterable[tuple[Judged, Enclosure]]) -> Eviden
         if len(vectors) < _LARGE:  # the identity of the other one is checked by itself
             compared.append(Comparison(REPAIRED_THEOREM_2.at(vectors=vectors, scale=scale), "<", Fraction(1, 2)))
             compared += met(CLAIM, "small", C=constant)
-        cost = judged.laws.mean(cross_entropy(judged.laws, judged.leads, judged.strengths(common=True)))
-        bound = mean_bound_by_entropy(judged.laws, paper_factor(constant))
+        cost = judged.distributions.mean(
+            cross_entropy(judged.distributions, judged.leads, judged.strengths(common=True))
+        )
+        bound = mean_bound_by_entropy(judged.distributions, paper_factor(constant))
         count += 1
         held += bool(within(cost, bound)) and bool(constant.upper() < 0.5)
     return Evidence(

@@ -11,7 +11,11 @@ import numpy as np
 from flint import arb, ctx, fmpq, fmpq_mat
 
 from constructions.encoders.approximating_sequences import FIRST, SECOND, within_range
-from constructions.heads_of_theorem_1.bounded_range import bounded_range_memory, bounded_transformer, laws_of_contexts
+from constructions.heads_of_theorem_1.bounded_range import (
+    bounded_range_memory,
+    bounded_transformer,
+    distributions_of_contexts,
+)
 from constructions.heads_of_theorem_1.left_out import PartialMemory, loop_instance, random_instance
 from verify.arithmetic.decimals import decimal_above, decimal_below
 from verify.theorems.claim import Claim
@@ -19,7 +23,7 @@ from verify.theorems.encoders.logit_range import BITS, ball, divergence_floor_at
 from verify.theorems.encoders.range_bound import RangeBound, range_bound
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.theorems.evidence.conditions import conditions
-from verify.theorems.evidence.exclusive_or import exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
+from verify.theorems.evidence.exclusive_or import exclusive_or_distributions, exclusive_or_floor, exclusive_or_is_met
 from verify.theorems.evidence.theorems import DIVERGENCE_AT_RANGE, TRADE_OFF
 from verify.verdict import Verdict, decided, proved
 
@@ -77,13 +81,13 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     yield cost_of_a_range([Fraction(10 * 2**n) for n in range(16 if full else 8)])
     yield best_rate([Fraction(1, 100**n) for n in range(2, 9 if full else 6)])
     yield theorem_e_on_random_transformers(range(1000 if full else 60))
-    yield theorem_e_on_the_laws_of_lemma_4([10**n for n in range(2, 10 if full else 7)])
+    yield theorem_e_on_the_distributions_of_lemma_4([10**n for n in range(2, 10 if full else 7)])
 
 
 def exclusive_or() -> Evidence:
     """Certify that one head misses exclusive or, although d + H d_h = 4 = T_epsilon and d_KL(pi, M) = 0."""
     odds = Fraction(99, 100)
-    contexts, laws = exclusive_or_laws(odds)
+    contexts, distributions = exclusive_or_distributions(odds)
     floor = exclusive_or_floor(odds)
     return Evidence(
         "counterexample",
@@ -98,7 +102,10 @@ def exclusive_or() -> Evidence:
             Means.BALLS,
             Means.ENCLOSURES,
         ),
-        data={"contexts": contexts.tolist(), "laws": [[str(p) for p in law] for law in laws]},
+        data={
+            "contexts": contexts.tolist(),
+            "distributions": [[str(p) for p in distribution] for distribution in distributions],
+        },
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(floor, ">", 0),
@@ -154,7 +161,7 @@ def cost_of_a_range(ranges: list[Fraction]) -> Evidence:
         f"[{decimal_below(seen[-1][0], 5)}, {decimal_above(seen[-1][1], 5)}] for the last",
         Method(f"a bound from below, and an encoder; balls of {BITS} bits", Means.BALLS),
         Verdict.all_of(verdicts),
-        {"laws": [[str(p) for p in FIRST], [str(p) for p in SECOND]]},
+        {"distributions": [[str(p) for p in FIRST], [str(p) for p in SECOND]]},
         quantifier=Quantifier.ALL_ENCODERS,
         compared=tuple(compared),
     )
@@ -228,17 +235,20 @@ def theorem_e_on_random_transformers(seeds: range) -> Evidence:
     )
 
 
-def theorem_e_on_the_laws_of_lemma_4(occurrences: list[int]) -> Evidence:
+def theorem_e_on_the_distributions_of_lemma_4(occurrences: list[int]) -> Evidence:
     """Certify Theorem LR1, against the best encoder of each range, for transformers that hold six of nine contexts."""
     verdicts, lines = [], []
-    laws = laws_of_contexts()
+    distributions = distributions_of_contexts()
     for count in occurrences:
         # K(R) + (5/2) epsilon R is least near this R; any one is allowed.
         largest = Fraction(max(2, round((2 * 0.02899 * 2 * count / 2.5) ** (1 / 3))))
         held = bounded_transformer(largest, occurrences=count)
-        bound = judged(held, laws)
+        bound = judged(held, distributions)
         weights = [int(x) for x in held.occurrences]
-        mass = [sum(w for w, law in zip(weights, laws, strict=True) if law == one) for one in (FIRST, SECOND)]
+        mass = [
+            sum(w for w, distribution in zip(weights, distributions, strict=True) if distribution == one)
+            for one in (FIRST, SECOND)
+        ]
         floor = divergence_floor_at_range(FIRST, SECOND, mass, largest)
         with ctx.workprec(BITS):
             gamma = bound.encoder - floor
@@ -264,7 +274,7 @@ def theorem_e_on_the_laws_of_lemma_4(occurrences: list[int]) -> Evidence:
     )
 
 
-def judged(instance: PartialMemory, laws: list[tuple[Fraction, ...]] | None = None) -> RangeBound:
+def judged(instance: PartialMemory, distributions: list[tuple[Fraction, ...]] | None = None) -> RangeBound:
     """Return what `verify.theorems.encoders.range_bound` says of a rational instance."""
     network, stream = instance.model, instance.stream
     if not network.is_rational or isinstance(stream, np.ndarray):
@@ -275,13 +285,15 @@ def judged(instance: PartialMemory, laws: list[tuple[Fraction, ...]] | None = No
         kept=instance.kept,
         stream=stream,
         occurrences=instance.occurrences,
-        laws=laws if laws is not None else _completed(instance),
+        distributions=distributions if distributions is not None else _completed(instance),
     )
 
 
 def _completed(instance: PartialMemory) -> list[list[Fraction]] | None:
     """Distributions on the contexts left out, with uniform ones on the others, where both sides are equal."""
-    if instance.laws is None:
+    if instance.distributions is None:
         return None
-    d_vocab = instance.laws.shape[1]
-    return [[Fraction(1)] * d_vocab] * instance.kept + [[Fraction(p) for p in law] for law in instance.laws.tolist()]
+    d_vocab = instance.distributions.shape[1]
+    return [[Fraction(1)] * d_vocab] * instance.kept + [
+        [Fraction(p) for p in distribution] for distribution in instance.distributions.tolist()
+    ]

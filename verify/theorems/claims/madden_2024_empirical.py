@@ -48,11 +48,11 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _cost(share: Fraction) -> Evidence:
     """Enclose the divergence of (1/3, 2/3, 0, 0) from a softmax that keeps its proportions but gives others a share."""
-    law = (Fraction(1, 3), Fraction(2, 3))
+    distribution = (Fraction(1, 3), Fraction(2, 3))
     with ctx.workprec(_BITS):
-        kept = [(1 - share) * p for p in law]
+        kept = [(1 - share) * p for p in distribution]
         divergence, worse = (
-            sum((_ball(p) * (_ball(p) / _ball(q)).log() for p, q in zip(law, found, strict=True)), arb(0))
+            sum((_ball(p) * (_ball(p) / _ball(q)).log() for p, q in zip(distribution, found, strict=True)), arb(0))
             for found in (kept, [Fraction(1, 2) * (1 - share)] * 2)
         )
     return Evidence(

@@ -11,18 +11,18 @@ import numpy as np
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from constructions.counted import counted
-from constructions.memories.knots import random_law_knots
+from constructions.memories.knots import random_distribution_knots
 from constructions.model.blocks import Attention, FeedForward
 from constructions.model.exact_network import as_rationals
 from constructions.model.model import Model
-from constructions.rational.positional_attention import exact_laws_model
+from constructions.rational.positional_attention import exact_distributions_model
 from constructions.tasks.random_facts import random_contexts
 from verify.forward.in_rationals import exact_network_logits
 from verify.linear_algebra.ball_rank import ball_rank
 from verify.theorems.claim import Claim
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
 from verify.theorems.evidence.conditions import conditions
-from verify.theorems.evidence.theorems import INTERPOLATED_LAWS
+from verify.theorems.evidence.theorems import INTERPOLATED_DISTRIBUTIONS
 from verify.theorems.memories.knots import prove_knots
 from verify.verdict import decided, proved
 
@@ -48,7 +48,7 @@ CLAIM = Claim(
     page="docs/claims/knots.md",
     hypotheses=conditions("N >= 2, S >= 1", "1 <= T <= N^S <= 2^20", "seed >= 0"),
     parameters={"d_vocab": 8, "n_ctx": 4, "facts": 64, "seed": 0},
-    build=random_law_knots,
+    build=random_distribution_knots,
 )
 
 _SIZES = ((2, 1, 1), (2, 1, 2), (2, 4, 9), (4, 3, 20), (8, 4, 40))  # N, S, T
@@ -64,7 +64,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     for d_vocab, n_ctx, facts in _SIZES + (_SIZES_FULL if full else ()):
         contexts = random_contexts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=0)
         log_odds = drawn_log_odds(d_vocab=d_vocab, facts=facts)
-        yield _reached(exact_laws_model(contexts, log_odds, d_vocab), contexts, log_odds)
+        yield _reached(exact_distributions_model(contexts, log_odds, d_vocab), contexts, log_odds)
     yield _rounded()
     for count in (3, 10, *((20,) if full else ())):
         yield _analytic(count)
@@ -96,7 +96,7 @@ def _reached(model: Model, contexts: np.ndarray, log_odds: list[list[fmpq]]) -> 
     found = exact_network_logits(model, contexts)
     numbers = _chosen_numbers(model)
     sizes = {"T": facts, "N": d_vocab, "S": n_ctx}
-    most = INTERPOLATED_LAWS.at(model=model)
+    most = INTERPOLATED_DISTRIBUTIONS.at(model=model)
     compared: tuple[Comparison, ...] = (Comparison(facts, "<=", most),)
     if facts > 1 and numbers is not None:
         odds = sum(map(len, log_odds))

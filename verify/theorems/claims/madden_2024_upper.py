@@ -14,7 +14,7 @@ from constructions.saturated_layers.relu_barrier import moment_curve
 from verify.theorems.claim import Claim
 from verify.theorems.claims.madden_2024_lower import CLAIM as LOWER
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, Quantifier, stated
-from verify.theorems.evidence.theorems import INTERPOLATED_LAWS
+from verify.theorems.evidence.theorems import INTERPOLATED_DISTRIBUTIONS
 from verify.theorems.saturated_layers.activation_patterns import relu_barrier
 from verify.verdict import decided, proved
 
@@ -56,7 +56,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _count(model: Model, facts: int) -> Evidence:
-    most = INTERPOLATED_LAWS.at(model=model)
+    most = INTERPOLATED_DISTRIBUTIONS.at(model=model)
     neurons = sum(block.d_mlp for block in model.blocks if isinstance(block, FeedForward))
     entries = sum(int(np.prod(tensor.shape)) for tensor in model.tensors().values())
     return Evidence(

@@ -10,14 +10,14 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpz_mat
 
-from constructions.encoders.bottleneck import truncated_laws_memory
-from constructions.encoders.truncated_laws import (
-    hadamard_laws,
-    random_laws,
-    rank_one_laws,
-    sharp_laws,
-    token_pair_laws,
-    truncated_laws,
+from constructions.encoders.bottleneck import truncated_distributions_memory
+from constructions.encoders.truncated_distributions import (
+    hadamard_distributions,
+    random_distributions,
+    rank_one_distributions,
+    sharp_distributions,
+    token_pair_distributions,
+    truncated_distributions,
 )
 from constructions.numeric.arrays import Float64Array
 from verify.arithmetic.decimals import decimal_above, decimal_below
@@ -28,8 +28,8 @@ from verify.theorems.claim import Claim
 from verify.theorems.encoders.truncation_bound import (
     MomentBounds,
     least_squares_bound,
-    log_law_singular_values,
-    log_laws,
+    log_distribution_singular_values,
+    log_distributions,
     mean_over,
     moment_bounds,
     probabilities,
@@ -70,7 +70,7 @@ CLAIM = Claim(
     page="docs/claims/least_squares.md",
     hypotheses=conditions("3 <= N <= 32", "2 <= d <= N", "seed >= 0"),
     parameters={"d_vocab": 8, "d_model": 2, "seed": 0},
-    build=truncated_laws_memory,
+    build=truncated_distributions_memory,
 )
 
 _SHAPES = ((4, 3, 1), (6, 5, 2), (12, 10, 3), (30, 20, 4))  # T, N, d
@@ -85,7 +85,7 @@ _WORDS = {"conditional": "max pi(i|t)", "joint": "max rho_t pi(i|t)", "prior": "
 def evidence(*, full: bool) -> Iterator[Evidence]:
     yield _joint_reading_fails()
     yield _prior_reading_fails()
-    instances = [judged(laws, rank) for laws, rank in random_instances(12 if full else 3)]
+    instances = [judged(distributions, rank) for distributions, rank in random_instances(12 if full else 3)]
     yield from _hold_on(instances)
     yield bracketed("claim")
     yield _almost_attained()
@@ -98,14 +98,14 @@ class Judged:
     r"""The truncation of $L P_1$ to rank d in float64, with its divergences and what bounds them.
 
     Args:
-        laws: Weights, `[T, N]`.
+        distributions: Weights, `[T, N]`.
         rank: d.
         divergence: Of each distribution from the truncation, nats, `[T]`.
         moments: Its bounds by moments.
         singular_values: Of $L P_1$.
     """
 
-    laws: Float64Array
+    distributions: Float64Array
     rank: int
     divergence: Enclosure
     moments: MomentBounds
@@ -117,7 +117,7 @@ class Judged:
 
     def printed_bound_holds(self) -> bool:
         """Return the same for the printed bound with the largest conditional probability for the norm."""
-        return never_above(self.divergence, self.printed(norm(self.laws, None, "conditional")))
+        return never_above(self.divergence, self.printed(norm(self.distributions, None, "conditional")))
 
     def mass_bound_holds(self) -> bool | None:
         r"""Return the same for $\frac12 p \sigma^2 / (1 - \sqrt2 \sigma / 3)$, p the largest mass; `None` out of its
@@ -126,7 +126,7 @@ class Judged:
         value = tail_value(self.singular_values, self.rank)
         if not float((1.0 - sqrt(2.0) * value / 3.0).lower()) > 0.0:
             return None
-        return never_above(self.divergence, _mass_bound(norm(self.laws, None, "conditional"), value))
+        return never_above(self.divergence, _mass_bound(norm(self.distributions, None, "conditional"), value))
 
     def moments_hold(self) -> bool:
         r"""Whether the divergence is proved to be between its bounds by moments, up to a relative $2^{-16}$.
@@ -142,25 +142,29 @@ class Judged:
 
     def printed(self, size: Enclosure) -> Enclosure:
         r"""Return the printed bound $N a^2 \sigma_{d+1}^2 + (N a)^{3/2} \sigma_{d+1}^3$ for the norm a."""
-        return printed_bound(self.laws.shape[1], size, tail_value(self.singular_values, self.rank))
+        return printed_bound(self.distributions.shape[1], size, tail_value(self.singular_values, self.rank))
 
 
-def judged(laws: Float64Array, rank: int) -> Judged:
+def judged(distributions: Float64Array, rank: int) -> Judged:
     r"""Truncate $L P_1$ and enclose what the truncation costs."""
-    logits = truncation(laws, rank)
+    logits = truncation(distributions, rank)
     return Judged(
-        laws, rank, sharp_divergence(logits, laws), moment_bounds(logits, laws), log_law_singular_values(laws)
+        distributions,
+        rank,
+        sharp_divergence(logits, distributions),
+        moment_bounds(logits, distributions),
+        log_distribution_singular_values(distributions),
     )
 
 
 def truncation(
-    laws: Float64Array, rank: int, *, prior: Float64Array | None = None, without_means: bool = True
+    distributions: Float64Array, rank: int, *, prior: Float64Array | None = None, without_means: bool = True
 ) -> Enclosure:
     """Return the logits of a truncation, enclosed for its factors as they were rounded; arguments as of the builder.
 
     No more than `rank` columns of the factors are used, whatever the builder returns.
     """
-    found = truncated_laws(laws, rank, prior=prior, without_means=without_means)
+    found = truncated_distributions(distributions, rank, prior=prior, without_means=without_means)
     return matmul(found.E[:, :rank], found.W[:, :rank].T)
 
 
@@ -169,30 +173,30 @@ def never_above(values: Enclosure, bound: Enclosure) -> bool:
     return bool((values.upper() <= bound.lower()).all())
 
 
-def norm(laws: Float64Array, prior: Float64Array | None, reading: str) -> Enclosure:
+def norm(distributions: Float64Array, prior: Float64Array | None, reading: str) -> Enclosure:
     r"""Enclose $\lVert \pi \rVert_\infty$, read as the largest conditional, joint or prior probability.
 
     Args:
-        laws: Weights, `[T, N]`.
+        distributions: Weights, `[T, N]`.
         prior: Weights of the contexts, `[T]`; equal ones by default.
         reading: ``"conditional"``, ``"joint"`` or ``"prior"``.
     """
-    return largest(_flat(laws, prior, reading), 0)
+    return largest(_flat(distributions, prior, reading), 0)
 
 
-def least(laws: Float64Array, prior: Float64Array | None, reading: str) -> Enclosure:
+def least(distributions: Float64Array, prior: Float64Array | None, reading: str) -> Enclosure:
     r"""Enclose $\lVert \pi \rVert_{-\infty}$, the least of the same probabilities; arguments as of `norm`."""
-    masses = _flat(laws, prior, reading)
+    masses = _flat(distributions, prior, reading)
     return Enclosure.between(masses.lower().min(), masses.upper().min())
 
 
-def _flat(laws: Float64Array, prior: Float64Array | None, reading: str) -> Enclosure:
-    shares = probabilities(np.ones(len(laws)) if prior is None else prior, len(laws))
+def _flat(distributions: Float64Array, prior: Float64Array | None, reading: str) -> Enclosure:
+    shares = probabilities(np.ones(len(distributions)) if prior is None else prior, len(distributions))
     if reading == "prior":
         return shares
-    masses = Enclosure(laws) / total(laws, 1).reshape(len(laws), 1)
+    masses = Enclosure(distributions) / total(distributions, 1).reshape(len(distributions), 1)
     if reading == "joint":
-        masses = masses * shares.reshape(len(laws), 1)
+        masses = masses * shares.reshape(len(distributions), 1)
     return masses.reshape(masses.size)
 
 
@@ -212,7 +216,7 @@ def random_instances(seeds: int) -> Iterator[tuple[Float64Array, int]]:
     for seed in range(seeds):
         for contexts, d_vocab, rank in _SHAPES:
             for spread, noise in _SPREADS:
-                yield random_laws(contexts, d_vocab, spread=spread, rank=rank, noise=noise, seed=seed), rank
+                yield random_distributions(contexts, d_vocab, spread=spread, rank=rank, noise=noise, seed=seed), rank
 
 
 def at_least(x: Enclosure | float) -> str:
@@ -230,22 +234,26 @@ def _ends(x: Enclosure | float) -> tuple[float, float]:
 
 
 def _joint_reading_fails() -> Evidence:
-    laws = hadamard_laws(4, 0.01)
-    floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=1)
-    values = [log_law_singular_values(laws, without_means=without) for without in (False, True)]
+    distributions = hadamard_distributions(4, 0.01)
+    floor = ENCODER_DIVERGENCE.at("lower", distributions=distributions, d_model=1)
+    values = [log_distribution_singular_values(distributions, without_means=without) for without in (False, True)]
     bound = max(
-        (printed_bound(laws.shape[1], norm(laws, None, "joint"), tail_value(value, 1)) for value in values),
+        (
+            printed_bound(distributions.shape[1], norm(distributions, None, "joint"), tail_value(value, 1))
+            for value in values
+        ),
         key=lambda x: float(x.upper()),
     )
     return Evidence(
         "boundary",
-        f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, uniform prior, softmax(0.01 h) for the nonconstant "
+        f"T = {distributions.shape[0]}, N = {distributions.shape[1]}, "
+        f"d = 1, uniform prior, softmax(0.01 h) for the nonconstant "
         "rows h of the Hadamard matrix: with the norm read as the largest joint probability the bound fails for "
         "rank 1, be it the truncation of L or of L P1 that is meant",
         f"<= {at_most(bound)} nats",
         f">= {at_least(floor.value)} nats at rank 1",
         Method("a floor of a rank, by weighted singular values", Means.ENCLOSURES),
-        data={"laws": laws.tolist(), "norm": _WORDS["joint"]},
+        data={"distributions": distributions.tolist(), "norm": _WORDS["joint"]},
         quantifier=Quantifier.ALL_ENCODERS,
         compared=(Comparison(floor, ">", bound),),
     )
@@ -253,15 +261,15 @@ def _joint_reading_fails() -> Evidence:
 
 def _prior_reading_fails() -> Evidence:
     pairs = 6
-    laws = token_pair_laws(pairs, size=0.01, depth=30.0)
+    distributions = token_pair_distributions(pairs, size=0.01, depth=30.0)
     swapped = np.arange(2 * pairs) ^ 1
-    matrix = log_laws(laws)
+    matrix = log_distributions(distributions)
     half, rest = (matrix + matrix[:, swapped]) * 0.5, (matrix - matrix[:, swapped]) * 0.5
     kept, lost = enclose_singular_values(half), enclose_singular_values(rest)[0]
-    symmetric = np.array_equal(laws[swapped][:, swapped], laws)
+    symmetric = np.array_equal(distributions[swapped][:, swapped], distributions)
     unique = bool(symmetric and kept.lower()[pairs - 1] > lost.upper())
-    cost = mean_over(np.ones(len(laws)), sharp_divergence(half, laws))
-    bound = printed_bound(2 * pairs, norm(laws, None, "prior"), lost)
+    cost = mean_over(np.ones(len(distributions)), sharp_divergence(half, distributions))
+    bound = printed_bound(2 * pairs, norm(distributions, None, "prior"), lost)
     return Evidence(
         "boundary",
         f"T = N = {2 * pairs}, d = {pairs}, uniform prior, {pairs} pairs of tokens with the logits 0.01 and -0.01, "
@@ -283,7 +291,7 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
     described = (
         f"{len(instances)} random instances, T x N = {', '.join(f'{t} x {n}' for t, n, _ in _SHAPES)}, "
         f"d = {', '.join(str(rank) for *_, rank in _SHAPES)}, masses down to "
-        f"{at_least(min(float(least(x.laws, None, 'conditional').lower()) for x in instances))}"
+        f"{at_least(min(float(least(x.distributions, None, 'conditional').lower()) for x in instances))}"
     )
     worst = _worst(instances, lambda x: least_squares_bound(x.singular_values, x.rank))
     compared = []
@@ -301,7 +309,7 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
         proved(all(instance.sharp_bound_holds() for instance in instances)),
         compared=tuple(compared),
     )
-    worst = _worst(instances, lambda x: x.printed(norm(x.laws, None, "conditional")))
+    worst = _worst(instances, lambda x: x.printed(norm(x.distributions, None, "conditional")))
     formulas = [
         Comparison(
             printed_bound(d_vocab, Enclosure(a), Enclosure(b)),
@@ -342,7 +350,7 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
             ),
         ),
     )
-    rows = sum(len(instance.laws) for instance in instances)
+    rows = sum(len(instance.distributions) for instance in instances)
     yield Evidence(
         "claim",
         f"the {rows} distributions of these: KL is at least log(1 + V phi(-m)), and at most the two-point bound, "
@@ -360,9 +368,9 @@ def _worst(instances: Iterable[Judged], bound: Callable[[Judged], Enclosure]) ->
 
 
 def _almost_attained() -> Evidence:
-    laws = sharp_laws(0.003, copies=400)
+    distributions = sharp_distributions(0.003, copies=400)
     prior = np.array([1e9] + [1.0] * 400)
-    instance = judged(laws, 1)
+    instance = judged(distributions, 1)
     ratio = mean_over(prior, instance.divergence) / least_squares_bound(instance.singular_values, 1)
     return Evidence(
         "claim",
@@ -384,32 +392,36 @@ def _almost_attained() -> Evidence:
 
 
 def _means_cost_a_rank() -> Evidence:
-    laws = rank_one_laws(5, 6)
-    values = log_law_singular_values(laws, without_means=False)
-    cost = float(judged(laws, 1).divergence.upper().max())
+    distributions = rank_one_distributions(5, 6)
+    values = log_distribution_singular_values(distributions, without_means=False)
+    cost = float(judged(distributions, 1).divergence.upper().max())
     # Powers of two have integers for logarithms; after multiplication by N the means are integers too.
-    mantissas, exponents = np.frexp(laws)
+    mantissas, exponents = np.frexp(distributions)
     powers = exponents.astype(np.int64) - 1
-    rank = fmpz_mat((powers * laws.shape[1] - powers.sum(axis=1, keepdims=True)).tolist()).rank()
+    rank = fmpz_mat((powers * distributions.shape[1] - powers.sum(axis=1, keepdims=True)).tolist()).rank()
     exact = bool((mantissas == 0.5).all())
     return Evidence(
         "claim",
-        f"T = {laws.shape[0]}, N = {laws.shape[1]}, pi_t(i) proportional to 2^(t i): L has rank at least 2, yet "
+        f"T = {distributions.shape[0]}, N = {distributions.shape[1]}, "
+        f"pi_t(i) proportional to 2^(t i): L has rank at least 2, yet "
         "L P1 has rank 1 and logits of rank 1 lose nothing but the rounding of their factors; rank d of L P1 is "
         "the condition for divergence 0, not of L",
         "rank L >= 2, divergence 0 at d = 1",
         f"sigma_2(L) >= {at_least(values[1])}, rank L P1 = {rank}, divergence <= {at_most(cost)} nats",
         Method("singular values of L and divergence enclosed, rank of L P1 in integers", Means.EXACT, Means.ENCLOSURES),
         proved(float(values.lower()[1]) > 0.0 and exact and rank == 1 and cost < 1e-24),
-        data={"laws": laws.tolist()},
+        data={"distributions": distributions.tolist()},
     )
 
 
 def _bound_is_not_divergence(count: int) -> Evidence:
-    instances = [random_laws(3, 3, spread=4.0, rank=1, noise=4.0, seed=seed) for seed in range(count)]
+    instances = [random_distributions(3, 3, spread=4.0, rank=1, noise=4.0, seed=seed) for seed in range(count)]
     costs = [
-        [mean_over(np.ones(3), sharp_divergence(truncation(laws, 1, without_means=x), laws)) for x in (True, False)]
-        for laws in instances
+        [
+            mean_over(np.ones(3), sharp_divergence(truncation(distributions, 1, without_means=x), distributions))
+            for x in (True, False)
+        ]
+        for distributions in instances
     ]
     larger = [t for t, (without, with_means) in enumerate(costs) if without.lower() > with_means.upper()]
     chosen = max(larger, key=lambda t: float((costs[t][0] / costs[t][1]).lower()), default=0)
@@ -421,5 +433,5 @@ def _bound_is_not_divergence(count: int) -> Evidence:
         f">= {at_least(costs[chosen][0])} nats with L P1, <= {at_most(costs[chosen][1])} nats with L",
         Method("both float64 truncations, divergences enclosed", Means.ENCLOSURES),
         proved(len(larger) > 0),
-        data={"laws": instances[chosen].tolist()},
+        data={"distributions": instances[chosen].tolist()},
     )

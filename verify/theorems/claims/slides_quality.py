@@ -93,8 +93,8 @@ def _any_number(d_vocab: int, contexts: int) -> Evidence:
 
 def _quality(d_vocab: int, d_model: int) -> Evidence:
     """Distributions that give one token half: their logarithms have the centred rank N - 1."""
-    laws = np.eye(d_vocab) * (d_vocab - 2) + np.ones((d_vocab, d_vocab))
-    floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=d_model)
+    distributions = np.eye(d_vocab) * (d_vocab - 2) + np.ones((d_vocab, d_vocab))
+    floor = ENCODER_DIVERGENCE.at("lower", distributions=distributions, d_model=d_model)
     return Evidence(
         "part",
         f"N = {d_vocab}, the distributions that give one token {d_vocab - 1}/{2 * (d_vocab - 1)} and the others equal "

@@ -47,8 +47,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _labels(d_vocab)
     for d_vocab in (4, 8):
         yield _rank(d_vocab)
-    for law in (Fraction(3, 4), Fraction(9, 10)):
-        yield _laws(law)
+    for distribution in (Fraction(3, 4), Fraction(9, 10)):
+        yield _distributions(distribution)
     yield too_few_heads(16 if full else 14, "one head", role="known")
 
 
@@ -94,14 +94,15 @@ def _rank(d_vocab: int) -> Evidence:
     )
 
 
-def _laws(law: Fraction) -> Evidence:
-    floor = exclusive_or_floor(law)
+def _distributions(distribution: Fraction) -> Evidence:
+    floor = exclusive_or_floor(distribution)
     return Evidence(
         "known",
-        f"XOR after 3 tokens with the distributions ({law}, {1 - law}) and their mirrors: one head, of any widths",
+        f"XOR after 3 tokens with the distributions ({distribution}, {1 - distribution}) and their mirrors: one head, "
+        "of any widths",
         "a divergence that is not 0, and is reached",
         f"KL >= {float(floor.value) if math.isfinite(floor.value) else 0.0:.6g} nats",
         Method("enclosures", Means.ENCLOSURES),
         quantifier=Quantifier.ALL_WEIGHTS,
-        compared=(Comparison(floor, ">", 0), *exclusive_or_is_met(law)),
+        compared=(Comparison(floor, ">", 0), *exclusive_or_is_met(distribution)),
     )

@@ -34,7 +34,7 @@ from verify.theorems.claims.dana_theorem_1_tail import (
 )
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
 from verify.theorems.evidence.conditions import conditions
-from verify.theorems.evidence.exclusive_or import exclusive_or_floor, exclusive_or_is_met, exclusive_or_laws
+from verify.theorems.evidence.exclusive_or import exclusive_or_distributions, exclusive_or_floor, exclusive_or_is_met
 from verify.verdict import Verdict, proved
 
 
@@ -134,7 +134,7 @@ def _has_modules(network: Model, kept: int) -> bool:
 
 def _too_few_modules() -> Evidence:
     p, d_model = Fraction(99, 100), 4
-    contexts, _ = exclusive_or_laws(p)
+    contexts, _ = exclusive_or_distributions(p)
     floor = exclusive_or_floor(p)
     return Evidence(
         "part",

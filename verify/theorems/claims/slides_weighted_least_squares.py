@@ -7,7 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from constructions.encoders.truncated_laws import hadamard_laws, random_laws, sharp_laws
+from constructions.encoders.truncated_distributions import (
+    hadamard_distributions,
+    random_distributions,
+    sharp_distributions,
+)
 from constructions.numeric.arrays import Float64Array
 from verify.arithmetic.enclosure import Enclosure, sqrt
 from verify.arithmetic.sums import total
@@ -22,7 +26,7 @@ from verify.theorems.claims.slides_least_squares import (
     truncation,
 )
 from verify.theorems.encoders.truncation_bound import (
-    log_law_singular_values,
+    log_distribution_singular_values,
     mean_over,
     sharp_divergence,
     tail_sum_bound,
@@ -80,20 +84,22 @@ def printed_bound(size: Enclosure, smallest: Enclosure, value: Enclosure) -> Enc
     return size * value * value + quotient * sqrt(quotient) * value * value * value
 
 
-def _largest_bound(laws: Float64Array, reading: str, prior: Float64Array | None) -> float:
+def _largest_bound(distributions: Float64Array, reading: str, prior: Float64Array | None) -> float:
     """Return the printed bound of rank 1 for one reading of the norms, with the means of L or without, whichever is
     larger.
     """
-    values = [log_law_singular_values(laws, prior=prior, without_means=without) for without in (False, True)]
-    ends = norm(laws, None, reading), least(laws, None, reading)
+    values = [
+        log_distribution_singular_values(distributions, prior=prior, without_means=without) for without in (False, True)
+    ]
+    ends = norm(distributions, None, reading), least(distributions, None, reading)
     return max(float(printed_bound(*ends, tail_value(value, 1)).upper()) for value in values)
 
 
 def _singular_value_is_not_enough() -> Evidence:
-    laws = hadamard_laws(8, 0.01)
-    prior = np.ones(len(laws))
-    floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=1)
-    bounds = {reading: _largest_bound(laws, reading, prior) for reading in _READINGS}
+    distributions = hadamard_distributions(8, 0.01)
+    prior = np.ones(len(distributions))
+    floor = ENCODER_DIVERGENCE.at("lower", distributions=distributions, d_model=1)
+    bounds = {reading: _largest_bound(distributions, reading, prior) for reading in _READINGS}
     worst = max(bounds.values())
     formulas = [
         Comparison(
@@ -105,58 +111,60 @@ def _singular_value_is_not_enough() -> Evidence:
     ]
     return Evidence(
         "boundary",
-        f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, uniform prior, softmax(0.01 h) for the nonconstant "
+        f"T = {distributions.shape[0]}, N = {distributions.shape[1]}, "
+        f"d = 1, uniform prior, softmax(0.01 h) for the nonconstant "
         "rows h of the Hadamard matrix: with the singular values of sqrt(prior) L, or of sqrt(prior) L P1, the "
         "bound fails in each reading of the norms, at rank 1",
         ", ".join(f"<= {at_most(bound)} nats ({reading})" for reading, bound in bounds.items()),
         f">= {at_least(floor.value)} nats at rank 1",
         Method("a floor of a rank, by weighted singular values", Means.ENCLOSURES),
         quantifier=Quantifier.ALL_ENCODERS,
-        data={"laws": laws.tolist()},
+        data={"distributions": distributions.tolist()},
         compared=(Comparison(floor, ">", worst), *formulas),
     )
 
 
 def _elementwise_joint_reading_fails() -> Evidence:
-    laws = hadamard_laws(8, 1e-4)
-    floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=1)
-    bound = _largest_bound(laws, "joint", None)
+    distributions = hadamard_distributions(8, 1e-4)
+    floor = ENCODER_DIVERGENCE.at("lower", distributions=distributions, d_model=1)
+    bound = _largest_bound(distributions, "joint", None)
     return Evidence(
         "boundary",
-        f"T = {laws.shape[0]}, N = {laws.shape[1]}, d = 1, logits of 0.0001 h: with every entry weighted by its "
+        f"T = {distributions.shape[0]}, N = {distributions.shape[1]}, "
+        f"d = 1, logits of 0.0001 h: with every entry weighted by its "
         "own joint probability, singular values of L itself and joint probabilities for the norms the bound "
         "fails at rank 1",
         f"<= {at_most(bound)} nats",
         f">= {at_least(floor.value)} nats at rank 1",
         Method("a floor of a rank, by weighted singular values", Means.ENCLOSURES),
         quantifier=Quantifier.ALL_ENCODERS,
-        data={"laws": laws.tolist()},
+        data={"distributions": distributions.tolist()},
         compared=(Comparison(floor, ">", bound),),
     )
 
 
-def weighted_cost(laws: Float64Array, rank: int, prior: Float64Array) -> tuple[Enclosure, Enclosure]:
+def weighted_cost(distributions: Float64Array, rank: int, prior: Float64Array) -> tuple[Enclosure, Enclosure]:
     r"""Return the mean divergence of the weighted truncation of $L P_1$, and $\frac14 \sum_{i > d} \sigma_i^2$; in
     nats.
     """
-    cost = mean_over(prior, sharp_divergence(truncation(laws, rank, prior=prior), laws))
-    return cost, tail_sum_bound(log_law_singular_values(laws, prior=prior), rank)
+    cost = mean_over(prior, sharp_divergence(truncation(distributions, rank, prior=prior), distributions))
+    return cost, tail_sum_bound(log_distribution_singular_values(distributions, prior=prior), rank)
 
 
-def _tail_squares(laws: Float64Array, rank: int, prior: Float64Array) -> Enclosure:
+def _tail_squares(distributions: Float64Array, rank: int, prior: Float64Array) -> Enclosure:
     """Return the sum of the squares of the singular values beyond the rank."""
-    values = log_law_singular_values(laws, prior=prior)[rank:]
+    values = log_distribution_singular_values(distributions, prior=prior)[rank:]
     return total(values * values, 0)
 
 
 def _tail_sum_holds(seeds: int) -> Evidence:
     rng = np.random.default_rng(5)
     found = []
-    for laws, rank in random_instances(seeds):
-        prior = 10.0 ** rng.uniform(-6.0, 0.0, len(laws))
-        found.append(weighted_cost(laws, rank, prior))
-    laws = random_laws(8, 6, spread=1.0, rank=2, noise=1.0, seed=0)
-    found.append(weighted_cost(laws, 2, np.array([1.0] * 5 + [0.0] * 3)))
+    for distributions, rank in random_instances(seeds):
+        prior = 10.0 ** rng.uniform(-6.0, 0.0, len(distributions))
+        found.append(weighted_cost(distributions, rank, prior))
+    distributions = random_distributions(8, 6, spread=1.0, rank=2, noise=1.0, seed=0)
+    found.append(weighted_cost(distributions, 2, np.array([1.0] * 5 + [0.0] * 3)))
     worst = max(float((cost / bound).upper()) for cost, bound in found)
     return Evidence(
         "known",
@@ -170,9 +178,9 @@ def _tail_sum_holds(seeds: int) -> Evidence:
 
 
 def _tail_sum_is_attained() -> Evidence:
-    laws = sharp_laws(0.003)
+    distributions = sharp_distributions(0.003)
     prior = np.array([1.0, 1000.0])
-    cost, bound = weighted_cost(laws, 1, prior)
+    cost, bound = weighted_cost(distributions, 1, prior)
     ratio = cost / bound
     return Evidence(
         "known",
@@ -183,7 +191,9 @@ def _tail_sum_is_attained() -> Evidence:
         Method("singular values and divergence enclosed", Means.ENCLOSURES),
         proved(float(ratio.lower()) > 0.999 and never_above(cost, bound)),
         compared=(
-            Comparison(bound, "<=", stated(CLAIM, "sharp", s=_tail_squares(laws, 1, prior) * (1.0 + 2.0**-20))),
-            Comparison(cost / 0.999, ">", stated(CLAIM, "sharp", s=_tail_squares(laws, 1, prior))),
+            Comparison(
+                bound, "<=", stated(CLAIM, "sharp", s=_tail_squares(distributions, 1, prior) * (1.0 + 2.0**-20))
+            ),
+            Comparison(cost / 0.999, ">", stated(CLAIM, "sharp", s=_tail_squares(distributions, 1, prior))),
         ),
     )

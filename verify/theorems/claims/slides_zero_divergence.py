@@ -54,7 +54,7 @@ def _logarithms(d_vocab: int) -> Int64Array:
     return np.where(np.eye(d_vocab, dtype=bool), -1, -(d_vocab - 1).bit_length())
 
 
-def _is_law(logarithms: Int64Array) -> bool:
+def _is_distribution(logarithms: Int64Array) -> bool:
     return all(sum(Fraction(1, 2 ** -int(entry)) for entry in row) == 1 for row in logarithms)
 
 
@@ -68,7 +68,7 @@ def _rank(logarithms: Int64Array) -> Evidence:
         f"rank L > {stated(CLAIM, 'printed', N=d_vocab)} = d",
         f"rank L = {rank}",
         Method("exact integers", Means.EXACT),
-        decided(_is_law(logarithms)),
+        decided(_is_distribution(logarithms)),
         {"L": logarithms.tolist()},
         compared=(
             Comparison(rank, ">", stated(CLAIM, "printed", N=d_vocab)),
@@ -94,8 +94,8 @@ def _encoded(logarithms: Int64Array) -> Evidence:
     d_vocab = logarithms.shape[1]
     E = logarithms[:, :-1] - logarithms[:, -1:]
     W = np.eye(d_vocab - 1, d_vocab, dtype=np.int64)
-    laws = [[Fraction(1, 2 ** -int(entry)) for entry in row] for row in logarithms]
-    equal = _softmax_base_two(E @ W) == laws
+    distributions = [[Fraction(1, 2 ** -int(entry)) for entry in row] for row in logarithms]
+    equal = _softmax_base_two(E @ W) == distributions
     centred = _centred_rank(logarithms)
     return Evidence(
         "claim",
@@ -115,14 +115,14 @@ def _encoded(logarithms: Int64Array) -> Evidence:
 def _not_with_less(logarithms: Int64Array) -> Evidence:
     """One dimension fewer than the centred rank."""
     rank = _centred_rank(logarithms)
-    floor = ENCODER_DIVERGENCE.at("lower", laws=2.0**logarithms, d_model=rank - 1)
+    floor = ENCODER_DIVERGENCE.at("lower", distributions=2.0**logarithms, d_model=rank - 1)
     return Evidence(
         "sharper",
         f"N = {logarithms.shape[1]}, the same distributions, d = {rank - 1}: the divergence is not 0",
         "divergence 0 only if L without the mean of each row has rank at most d",
         f"KL >= {floor.value:.3g} nats",
         Method("enclosures of singular values", Means.ENCLOSURES),
-        proved(_is_law(logarithms)),
+        proved(_is_distribution(logarithms)),
         quantifier=Quantifier.ALL_ENCODERS,
         compared=(Comparison(floor, ">", 0),),
     )
@@ -144,6 +144,6 @@ def _of_rank_d() -> Evidence:
         "divergence 0 if L has rank d",
         f"{'equal' if equal else 'different'} logits",
         Method("exact rationals", Means.EXACT),
-        decided(equal and _is_law(logarithms)),
+        decided(equal and _is_distribution(logarithms)),
         compared=(Comparison(rank, "=", columns.ncols()),),
     )

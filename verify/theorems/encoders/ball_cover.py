@@ -15,7 +15,7 @@ Cone = list[Matrix]
 
 
 def cover_floor_in_balls(
-    laws: Sequence[Sequence[float]],
+    distributions: Sequence[Sequence[float]],
     prior: Sequence[float],
     d_model: int,
     cuts: Sequence[tuple[int, int, int, int]],
@@ -28,7 +28,7 @@ def cover_floor_in_balls(
     M_i)$.
 
     Args:
-        laws: Positive weights of T distributions over N tokens; every float is taken exactly.
+        distributions: Positive weights of T distributions over N tokens; every float is taken exactly.
         prior: Positive weights of the contexts.
         d_model: The rank d of the encoders, in 1 .. N - 2.
         cuts: (i, j, a, b) for every cone that is cut at $a v_i + b v_j$, (-1, -1, 0, 0) for every leaf, in preorder.
@@ -44,19 +44,23 @@ def cover_floor_in_balls(
         InputError: Cuts that do not cover everything, or moves and scales that are no moves to distributions.
 
     Example:
-        >>> laws = [[6, 3, 1], [6, 1, 3]]
+        >>> distributions = [[6, 3, 1], [6, 1, 3]]
         >>> moves = [[[[-0.1]], [[-0.1]]], [[[0.0]], [[0.1]]], [[[-0.1]], [[0.0]]]]  # of three cones
-        >>> 0.0261 < float(cover_floor_in_balls(laws, [1, 1], 1, [(-1, -1, 0, 0)] * 3, [[1, 1]] * 3, moves)) < 0.0524
+        >>> floor = cover_floor_in_balls(distributions, [1, 1], 1, [(-1, -1, 0, 0)] * 3, [[1, 1]] * 3, moves)
+        >>> 0.0261 < float(floor) < 0.0524
         True
     """
-    exact = [[x / sum(law, fmpq(0)) for x in law] for law in (list(map(_exact, law)) for law in laws)]
+    exact = [
+        [x / sum(distribution, fmpq(0)) for x in distribution]
+        for distribution in (list(map(_exact, distribution)) for distribution in distributions)
+    ]
     given = list(map(_exact, prior))
     shares = [x / sum(given, fmpq(0)) for x in given]
     if min(map(min, exact)) <= 0 or min(shares) <= 0 or len(shares) != len(exact):
-        raise InputError("laws", "are not positive, one for each entry of the prior")
+        raise InputError("distributions", "are not positive, one for each entry of the prior")
     before, ctx.prec = ctx.prec, bits
     try:
-        still = [_entropy(law) for law in exact]
+        still = [_entropy(distribution) for distribution in exact]
         worst = arb("inf")
         leaves = list(_leaves(len(exact[0]), d_model, list(cuts)))
         if not len(leaves) == len(scales) == len(moves):
@@ -70,9 +74,9 @@ def cover_floor_in_balls(
                 if i != j and len(given_steps[0]) == 1:
                     continue
                 gain = arb(0)
-                for law, share, here, each in zip(exact, shares, still, given_steps, strict=True):
+                for distribution, share, here, each in zip(exact, shares, still, given_steps, strict=True):
                     products = [(each[i % len(each)], scaled[j]), (each[j % len(each)], scaled[i])]
-                    gain += arb(share) * (_entropy(_moved(law, products)) - here)
+                    gain += arb(share) * (_entropy(_moved(distribution, products)) - here)
                 worst = worst.min(gain)
         return worst
     finally:
@@ -85,10 +89,10 @@ def _scaled(matrix: Matrix, factor: fmpq) -> list[list[fmpq]]:
     return [[factor * x for x in row] for row in matrix]
 
 
-def _moved(law: list[fmpq], products: list[tuple[list[fmpq], list[list[fmpq]]]]) -> list[fmpq]:
+def _moved(distribution: list[fmpq], products: list[tuple[list[fmpq], list[list[fmpq]]]]) -> list[fmpq]:
     """Return the distribution, moved by the mean of products of steps and matrices."""
     rows = [pair for step, matrix in products for pair in zip(step, matrix, strict=True)]
-    moved = [p + sum((x * row[j] for x, row in rows), fmpq(0)) / len(products) for j, p in enumerate(law)]
+    moved = [p + sum((x * row[j] for x, row in rows), fmpq(0)) / len(products) for j, p in enumerate(distribution)]
     if min(moved) <= 0 or sum(moved) != 1:
         raise InputError("moves", "lead to what is not a distribution")
     return moved
@@ -98,8 +102,8 @@ def _exact(x: float) -> fmpq:
     return fmpq(*x.as_integer_ratio())
 
 
-def _entropy(law: list[fmpq]) -> arb:
-    return -sum((p * p.log() for p in map(arb, law)), arb(0))
+def _entropy(distribution: list[fmpq]) -> arb:
+    return -sum((p * p.log() for p in map(arb, distribution)), arb(0))
 
 
 def _leaves(tokens: int, rank: int, cuts: list[tuple[int, int, int, int]]) -> Iterator[Cone]:

@@ -22,7 +22,7 @@ from constructions.numeric.arrays import Float64Array, Int64Array
 from verify.arithmetic.elementary import log
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.sums import total
-from verify.theorems.encoders.encoder_ceiling import checked_laws
+from verify.theorems.encoders.encoder_ceiling import checked_distributions
 
 _BATCH = 256  # cones that are looked at together
 _ENTRIES = 2**20  # of the moved distributions of a batch of leaves
@@ -54,7 +54,7 @@ class EncoderCover:
 
 
 def encoder_cover(
-    laws: ArrayLike,
+    distributions: ArrayLike,
     *,
     d_model: int | None = None,
     prior: ArrayLike | None = None,
@@ -69,7 +69,7 @@ def encoder_cover(
     the largest mean small: at the saddle point no moves bound more. For k > 1 every vertex has moves of its own.
 
     Args:
-        laws: Positive weights, `[T, N]`, $N \ge 3$; the distribution is the row divided by its sum.
+        distributions: Positive weights, `[T, N]`, $N \ge 3$; the distribution is the row divided by its sum.
         d_model: The rank d, in 1 .. N - 2; by default N - 2. There are `fewest_cones` to begin with: for 1 < d < N - 2
             too many from N = 7 on.
         prior: As in `verify.theorems.encoders.encoder_floor.encoder_floor`.
@@ -91,7 +91,7 @@ def encoder_cover(
         True
     """
     require_at_least(1, most=most)
-    weights, shares = _full(laws, prior)
+    weights, shares = _full(distributions, prior)
     rank = _checked_rank(d_model, weights.shape[1])
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # what is no number bounds nothing
         return _cover(_Search(weights, shares, rank), relative, reached, most)
@@ -100,7 +100,7 @@ def encoder_cover(
 def _cover(search: "_Search", relative: float, reached: float, most: int) -> EncoderCover:
     """Cut the cones with the smallest bounds until all are near the least divergence that is found."""
     reached = min(reached, search.least_found())
-    vertices = _initial_cones(search.laws.shape[1], search.rank)
+    vertices = _initial_cones(search.distributions.shape[1], search.rank)
     cones = search.with_bounds(search.initial_cones(vertices), (1.0 - relative) * reached)
     nodes, owners = [_LEAF] * len(vertices), np.arange(len(vertices))
     while (short := int((cones.bounds < (1.0 - relative) * reached).sum())) and len(nodes) < most:
@@ -127,7 +127,7 @@ def _cover(search: "_Search", relative: float, reached: float, most: int) -> Enc
 
 
 def cover_floor(
-    laws: ArrayLike, cover: EncoderCover, *, d_model: int | None = None, prior: ArrayLike | None = None
+    distributions: ArrayLike, cover: EncoderCover, *, d_model: int | None = None, prior: ArrayLike | None = None
 ) -> float:
     r"""Bound the mean divergence of every encoder of rank d from below by a cover, in nats.
 
@@ -141,7 +141,7 @@ def cover_floor(
     the moved distributions and their entropies are enclosures, which have to be positive.
 
     Args:
-        laws: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
+        distributions: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
         cover: Cuts, scales and moves, whoever found them.
         d_model: The rank d, in 1 .. N - 2; by default N - 2.
         prior: As in `verify.theorems.encoders.encoder_floor.encoder_floor`.
@@ -153,7 +153,7 @@ def cover_floor(
         InputError: Arguments of wrong shapes or ranges, or cuts that are no cuts of all cones.
         HypothesisError: A distribution without full support.
     """
-    weights, shares = _full(laws, prior)
+    weights, shares = _full(distributions, prior)
     leaves = _leaves(_initial_cones(weights.shape[1], _checked_rank(d_model, weights.shape[1])), cover.cuts)
     corners = leaves.shape[1]
     common, own = ((len(leaves), len(weights), each, leaves.shape[2]) for each in (1, corners))
@@ -186,10 +186,10 @@ def cover_floor(
     return lower if 0.0 < lower < np.inf else 0.0
 
 
-def _full(laws: ArrayLike, prior: ArrayLike | None) -> tuple[Float64Array, Float64Array]:
-    weights, shares = checked_laws(laws, prior, 0)
+def _full(distributions: ArrayLike, prior: ArrayLike | None) -> tuple[Float64Array, Float64Array]:
+    weights, shares = checked_distributions(distributions, prior, 0)
     if weights.shape[1] < 3:
-        raise InputError("laws", f"has {weights.shape[1]} tokens", "at least 3")
+        raise InputError("distributions", f"has {weights.shape[1]} tokens", "at least 3")
     weights, shares = weights[shares > 0.0], shares[shares > 0.0]
     if not (weights > 0.0).all():
         raise HypothesisError(
@@ -315,10 +315,10 @@ class _Search:
     """Scales, moves and bounds of cones, in floating point."""
 
     def __init__(self, weights: Float64Array, shares: Float64Array, rank: int) -> None:
-        self.laws: Float64Array = weights / weights.sum(axis=1, keepdims=True)
+        self.distributions: Float64Array = weights / weights.sum(axis=1, keepdims=True)
         self.prior: Float64Array = shares / shares.sum()
-        self.still = _entropy(self.laws)
-        self.metric = np.sqrt((self.prior[:, None] / self.laws).sum(axis=0))
+        self.still = _entropy(self.distributions)
+        self.metric = np.sqrt((self.prior[:, None] / self.distributions).sum(axis=0))
         self.rank = rank
         self.own = weights.shape[1] - 1 - rank > 1
 
@@ -341,7 +341,7 @@ class _Search:
 
     def each(self, moves: Float64Array) -> Float64Array:
         """Return the moves by vertices, or as one for all: `[cones, T, 1 or k d + 1, k]`."""
-        return moves.reshape(*moves.shape[:2], -1, self.laws.shape[1] - 1 - self.rank)
+        return moves.reshape(*moves.shape[:2], -1, self.distributions.shape[1] - 1 - self.rank)
 
     def with_bounds(self, cones: _Cones, target: float) -> _Cones:
         """Return the cones with moves, weights and bounds of their own, to begin with those that are given."""
@@ -370,11 +370,13 @@ class _Search:
         """Return the moves, shortened where they lead out of the distributions."""
         cones, corners, size, tokens = scaled.shape
         directions = np.swapaxes(scaled, 1, 2).reshape(cones, size, -1)
-        reach = (-(moves @ directions).reshape(*moves.shape[:2], corners, tokens) / self.laws[:, None]).max(axis=(2, 3))
+        reach = (-(moves @ directions).reshape(*moves.shape[:2], corners, tokens) / self.distributions[:, None]).max(
+            axis=(2, 3)
+        )
         return moves * np.minimum(1.0, _BACK / np.maximum(reach, 1e-300))[..., None]
 
     def no_moves(self, cones: int, size: int) -> Float64Array:
-        return np.zeros((cones, len(self.laws), size))
+        return np.zeros((cones, len(self.distributions), size))
 
     def gains(
         self, scaled: Float64Array, weights: Float64Array, moves: Float64Array
@@ -387,7 +389,7 @@ class _Search:
         """
         cones, corners, size, tokens = scaled.shape
         flat = np.swapaxes(scaled, 1, 2).reshape(cones, size, -1)
-        moved = (moves @ flat).reshape(*moves.shape[:2], corners, tokens) + self.laws[:, None]
+        moved = (moves @ flat).reshape(*moves.shape[:2], corners, tokens) + self.distributions[:, None]
         logs = np.log(moved)
         gains = np.einsum("t,bti->bi", self.prior, -(moved * logs).sum(axis=3) - self.still[:, None])
         slopes = -np.einsum("btin,bian->btai", logs, scaled)
@@ -401,11 +403,11 @@ class _Search:
         """Return the moves that maximize the weighted mean of the entropies at the vertices."""
         directions = np.swapaxes(scaled, 1, 2).reshape(len(scaled), scaled.shape[2], -1)  # all vertices side by side
         factors = np.repeat(weights, scaled.shape[3], axis=1)[:, None] * directions
-        laws = np.tile(self.laws, scaled.shape[1])
+        distributions = np.tile(self.distributions, scaled.shape[1])
         return (
-            _in_bracket(laws, directions, factors, start, steps)
+            _in_bracket(distributions, directions, factors, start, steps)
             if scaled.shape[2] == 1
-            else _damped(laws, directions, factors, start, steps)
+            else _damped(distributions, directions, factors, start, steps)
         )
 
     def halves(self, cones: _Cones) -> tuple[_Cones, Int64Array, Int64Array]:
@@ -418,7 +420,7 @@ class _Search:
         if self.own:
             lost = ((scaled[:, first] - scaled[:, second]) ** 2 * self.metric).sum(axis=(2, 3))
         else:
-            moved = self.laws + cones.moves[:, None] @ scaled
+            moved = self.distributions + cones.moves[:, None] @ scaled
             entropies = _entropy(moved) @ self.prior
             lost = _entropy(0.5 * (moved[:, first] + moved[:, second])) @ self.prior
             lost -= 0.5 * (entropies[:, first] + entropies[:, second])
@@ -450,7 +452,7 @@ class _Search:
         """Return the least divergence on a space of directions that is found: descents from the best of many."""
         import scipy.optimize
 
-        tokens = self.laws.shape[1]
+        tokens = self.distributions.shape[1]
         shape = tokens - 1 - self.rank, tokens
 
         def of(matrices: Float64Array) -> tuple[Float64Array, Float64Array]:
@@ -461,7 +463,7 @@ class _Search:
             moves = self.best_moves(
                 centred[:, None], np.ones((len(centred), 1)), self.no_moves(len(centred), shape[0]), 4 * _NEWTON
             )
-            moved = self.laws + moves @ centred
+            moved = self.distributions + moves @ centred
             slopes = -np.swapaxes(moves * self.prior[:, None], 1, 2) @ np.log(moved)
             return (_entropy(moved) - self.still) @ self.prior, slopes - slopes.mean(axis=2, keepdims=True)
 
@@ -490,24 +492,28 @@ def _weighed(weights: Float64Array, gains: Float64Array, curvature: Float64Array
 
 
 def _in_bracket(
-    laws: Float64Array, directions: Float64Array, factors: Float64Array, moves: Float64Array, steps: int
+    distributions: Float64Array, directions: Float64Array, factors: Float64Array, moves: Float64Array, steps: int
 ) -> Float64Array:
     """One direction: Newton's method, kept between the ends and what is known of the slope."""
-    ends, moves = -laws / directions, moves[:, :, 0]
+    ends, moves = -distributions / directions, moves[:, :, 0]
     low: Float64Array = np.where(directions > 0, ends, -np.inf).max(axis=2) * _ROOM
     high: Float64Array = np.where(directions < 0, ends, np.inf).min(axis=2) * _ROOM
     slopes, curvatures = np.swapaxes(factors, 1, 2), np.swapaxes(factors * directions, 1, 2)
     for _ in range(steps):
-        moves, low, high = _closer(laws, directions, slopes, curvatures, (moves, low, high))
+        moves, low, high = _closer(distributions, directions, slopes, curvatures, (moves, low, high))
     return moves[:, :, None]
 
 
 def _closer(
-    laws: Float64Array, directions: Float64Array, slopes: Float64Array, curvatures: Float64Array, bracket: _Bracket
+    distributions: Float64Array,
+    directions: Float64Array,
+    slopes: Float64Array,
+    curvatures: Float64Array,
+    bracket: _Bracket,
 ) -> _Bracket:
     """Return a step of Newton's method, and the ends that are known then."""
     moves, low, high = bracket
-    moved = laws + moves[:, :, None] * directions
+    moved = distributions + moves[:, :, None] * directions
     slope = -(np.log(moved) @ slopes)[:, :, 0]
     low, high = np.where(slope > 0, moves, low), np.where(slope > 0, high, moves)
     new: Float64Array = moves + slope / ((1.0 / moved) @ curvatures)[:, :, 0]
@@ -516,25 +522,31 @@ def _closer(
 
 
 def _damped(
-    laws: Float64Array, directions: Float64Array, factors: Float64Array, moves: Float64Array, steps: int
+    distributions: Float64Array, directions: Float64Array, factors: Float64Array, moves: Float64Array, steps: int
 ) -> Float64Array:
     """Several directions: Newton's method, with steps that stay inside."""
-    products = np.swapaxes((factors[:, :, None] * directions[:, None]).reshape(len(moves), -1, laws.shape[1]), 1, 2)
+    products = np.swapaxes(
+        (factors[:, :, None] * directions[:, None]).reshape(len(moves), -1, distributions.shape[1]), 1, 2
+    )
     for _ in range(steps):
-        moves = moves + _step(laws, directions, factors, products, moves)
+        moves = moves + _step(distributions, directions, factors, products, moves)
     return moves
 
 
 def _step(
-    laws: Float64Array, directions: Float64Array, factors: Float64Array, products: Float64Array, moves: Float64Array
+    distributions: Float64Array,
+    directions: Float64Array,
+    factors: Float64Array,
+    products: Float64Array,
+    moves: Float64Array,
 ) -> Float64Array:
     """Return a step of Newton's method, or what of it stays inside."""
-    moved = laws + moves @ directions
+    moved = distributions + moves @ directions
     slopes = -np.log(moved) @ np.swapaxes(factors, 1, 2)
     curvatures = ((1.0 / moved) @ products).reshape(*slopes.shape, slopes.shape[2])
     slopes[~(np.isfinite(curvatures).all(axis=(2, 3)) & np.isfinite(slopes).all(axis=2))] = 0.0
     step = np.linalg.solve(_regular(curvatures), slopes[..., None])[..., 0]
-    reach = (-(step @ directions) / np.maximum(moved - (1.0 - _ROOM) * laws, 1e-300)).max(axis=2)
+    reach = (-(step @ directions) / np.maximum(moved - (1.0 - _ROOM) * distributions, 1e-300)).max(axis=2)
     return step * np.minimum(1.0, _INSIDE / np.maximum(reach, 1e-300))[..., None]
 
 
@@ -545,5 +557,5 @@ def _regular(curvatures: Float64Array) -> Float64Array:
     return np.where(np.isfinite(above).all(axis=(-2, -1), keepdims=True), above, unit)
 
 
-def _entropy(laws: Float64Array) -> Float64Array:
-    return -(laws * np.log(laws)).sum(axis=-1)
+def _entropy(distributions: Float64Array) -> Float64Array:
+    return -(distributions * np.log(distributions)).sum(axis=-1)

@@ -22,7 +22,9 @@ from verify.forward.logits import logit_chunks
 from verify.linear_algebra.singular_values import enclose_singular_values
 
 
-def mean_divergence(logits: Enclosure, laws: ArrayLike, *, prior: ArrayLike | None = None) -> tuple[float, float]:
+def mean_divergence(
+    logits: Enclosure, distributions: ArrayLike, *, prior: ArrayLike | None = None
+) -> tuple[float, float]:
     r"""Enclose $\sum_t \rho_t \mathrm{KL}(\pi_t \| \mathrm{softmax}(z_t))$ in nats.
 
     Where the logits are near the logarithms of the distributions, the upper end is the quadratic bound.
@@ -31,7 +33,7 @@ def mean_divergence(logits: Enclosure, laws: ArrayLike, *, prior: ArrayLike | No
 
     Args:
         logits: Logits, `[T, N]`.
-        laws: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its exact sum.
+        distributions: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its exact sum.
         prior: As in `encoder_floor`.
 
     Returns:
@@ -44,7 +46,7 @@ def mean_divergence(logits: Enclosure, laws: ArrayLike, *, prior: ArrayLike | No
         >>> mean_divergence(Enclosure([[0.0, 0.0], [0.0, 0.0]]), [[1, 0], [1, 1]], prior=[3, 1])
         (0.51986038541995..., 0.51986038541996...)
     """
-    weights, shares = checked_laws(laws, prior, 0)
+    weights, shares = checked_distributions(distributions, prior, 0)
     return _mean(*_bounds(logits, weights), shares)
 
 
@@ -69,7 +71,7 @@ def network_divergence(
         Lower and upper bound.
 
     Raises:
-        InputError: The target of the task is not ``laws``, or the network cannot read it.
+        InputError: The target of the task is not ``distributions``, or the network cannot read it.
 
     Source: Dana, Pydi, Chevaleyre (2024), Proposition 1.
 
@@ -83,26 +85,26 @@ def network_divergence(
         >>> network_divergence(network, task)[1] < 1e-30
         True
     """
-    if task.laws is None:
-        raise InputError("target", f"is {task.target!r}", "'laws'")
+    if task.distributions is None:
+        raise InputError("target", f"is {task.target!r}", "'distributions'")
     lower, upper = np.zeros(task.n_contexts), np.full(task.n_contexts, np.inf)
     chunks = logit_chunks(network, task.contexts) if logits is None else [(0, logits)]
     for start, part in chunks:
         rows = slice(start, start + len(part))
-        lower[rows], upper[rows] = _bounds(part, task.laws[rows])
+        lower[rows], upper[rows] = _bounds(part, task.distributions[rows])
         if progress is not None:
             progress("encoder", rows.stop / task.n_contexts, f"{rows.stop} of {task.n_contexts} contexts")
     return _mean(lower, upper, task.prior)
 
 
-def _bounds(logits: Enclosure, laws: Float64Array) -> tuple[Float64Array, Float64Array]:
+def _bounds(logits: Enclosure, distributions: Float64Array) -> tuple[Float64Array, Float64Array]:
     """Bound each divergence from both sides, from above also by the quadratic bound if a distribution has no zeros."""
-    direct = divergence(logits, laws)
+    direct = divergence(logits, distributions)
     lower, upper = np.maximum(direct.lower(), 0.0), direct.upper()
-    full = np.flatnonzero(laws.min(axis=1) > 0.0)
+    full = np.flatnonzero(distributions.min(axis=1) > 0.0)
     if len(full):
         upper = upper.copy()
-        upper[full] = np.minimum(upper[full], quadratic_divergence_bound(logits[full], laws[full]))
+        upper[full] = np.minimum(upper[full], quadratic_divergence_bound(logits[full], distributions[full]))
     return lower, upper
 
 
@@ -116,7 +118,7 @@ def _mean(lower: Float64Array, upper: Float64Array, prior: Float64Array) -> tupl
 
 
 def encoder_divergence(
-    E: ArrayLike, W: ArrayLike, laws: ArrayLike, *, prior: ArrayLike | None = None
+    E: ArrayLike, W: ArrayLike, distributions: ArrayLike, *, prior: ArrayLike | None = None
 ) -> tuple[float, float]:
     r"""Enclose the mean divergence of the encoder $F = E W^\top$ with these very float64 factors, in nats.
 
@@ -127,7 +129,7 @@ def encoder_divergence(
     Args:
         E: The encoded contexts, `[T, d]`.
         W: The unembedding vectors, `[N, d]`.
-        laws: As in `mean_divergence`.
+        distributions: As in `mean_divergence`.
         prior: As in `encoder_floor`.
 
     Returns:
@@ -145,10 +147,10 @@ def encoder_divergence(
         raise InputError("E and W", f"have shapes {left.shape} and {right.shape}", "[T, d] and [N, d]")
     zeros = np.zeros((len(left), len(right)))
     logits = matmul(left, np.ascontiguousarray(right.T)) if left.shape[1] else Enclosure(zeros)
-    return mean_divergence(logits, laws, prior=prior)
+    return mean_divergence(logits, distributions, prior=prior)
 
 
-def truncation_ceiling(laws: ArrayLike, d_model: int, *, prior: ArrayLike | None = None) -> float:
+def truncation_ceiling(distributions: ArrayLike, d_model: int, *, prior: ArrayLike | None = None) -> float:
     r"""Return an upper bound, in nats, of the infimum over all encoders of rank d, from singular values alone.
 
     $$ \inf_{E, W} \; \sum_t \rho_t \, \mathrm{KL}\bigl(\pi_t \,\|\, \mathrm{softmax}(E_t W^\top)\bigr)
@@ -159,7 +161,7 @@ def truncation_ceiling(laws: ArrayLike, d_model: int, *, prior: ArrayLike | None
     Why it is rigorous: Hoeffding's lemma for the truncated singular value decomposition; the values are enclosed.
 
     Args:
-        laws: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
+        distributions: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
         d_model: The rank d, at least 0.
         prior: As in `encoder_floor`.
 
@@ -173,7 +175,7 @@ def truncation_ceiling(laws: ArrayLike, d_model: int, *, prior: ArrayLike | None
         >>> 0.0523 < truncation_ceiling([[6, 3, 1], [6, 1, 3]], 1) < 0.16
         True
     """
-    weights, shares = checked_laws(laws, prior, d_model)
+    weights, shares = checked_distributions(distributions, prior, d_model)
     present = shares > 0.0
     weights, shares = weights[present], shares[present]
     if not weights.min() > 0.0:
@@ -185,11 +187,13 @@ def truncation_ceiling(laws: ArrayLike, d_model: int, *, prior: ArrayLike | None
     return float((total(tail * tail, 0) * 0.25).upper()) if tail.size else 0.0
 
 
-def checked_laws(laws: ArrayLike, prior: ArrayLike | None, d_model: int) -> tuple[Float64Array, Float64Array]:
+def checked_distributions(
+    distributions: ArrayLike, prior: ArrayLike | None, d_model: int
+) -> tuple[Float64Array, Float64Array]:
     """Return the distributions and the prior as float64 weights, whose exact sums normalize them.
 
     Args:
-        laws: `[T, N]`.
+        distributions: `[T, N]`.
         prior: `[T]`, or `None` for equal weights.
         d_model: A rank.
 
@@ -201,14 +205,18 @@ def checked_laws(laws: ArrayLike, prior: ArrayLike | None, d_model: int) -> tupl
             argument.
 
     Example:
-        >>> checked_laws([[1, 3]], None, 0)
+        >>> checked_distributions([[1, 3]], None, 0)
         (array([[1., 3.]]), array([1.]))
     """
-    weights = as_float64(laws, "laws")
+    weights = as_float64(distributions, "distributions")
     if weights.ndim != 2 or 0 in weights.shape:
-        raise InputError("laws", f"has shape {weights.shape}", "[T, N] with at least one context and one token")
+        raise InputError(
+            "distributions", f"has shape {weights.shape}", "[T, N] with at least one context and one token"
+        )
     if not (np.isfinite(weights).all() and weights.min() >= 0.0 and weights.any(axis=1).all()):
-        raise InputError("laws", "has a negative or non-finite entry, or a row of zeros", "distributions in its rows")
+        raise InputError(
+            "distributions", "has a negative or non-finite entry, or a row of zeros", "distributions in its rows"
+        )
     shares = np.ones(len(weights)) if prior is None else as_float64(prior, "prior")
     if shares.shape != (len(weights),) or not (np.isfinite(shares).all() and shares.min() >= 0.0 < shares.max()):
         raise InputError("prior", f"has shape {shares.shape}", f"{len(weights)} weights of at least 0, not all 0")

@@ -27,7 +27,7 @@ from verify.arithmetic.rounding import down
 from verify.arithmetic.sums import lower_sum, total
 from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.theorems.encoders.cover_floor import EncoderCover, cover_floor, encoder_cover, fewest_cones
-from verify.theorems.encoders.encoder_ceiling import checked_laws
+from verify.theorems.encoders.encoder_ceiling import checked_distributions
 from verify.verdict import Verdict
 
 _TERMS = 40  # of the series of psi
@@ -75,7 +75,7 @@ class EncoderFloor:
 
 
 def encoder_floor(
-    laws: ArrayLike | Enclosure,
+    distributions: ArrayLike | Enclosure,
     d_model: int,
     *,
     prior: ArrayLike | None = None,
@@ -103,8 +103,9 @@ def encoder_floor(
     computed in enclosures, and the sums are rounded down.
 
     Args:
-        laws: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its exact sum. A block takes
-            part where the distributions are positive on it. An enclosure stands for all distributions in it.
+        distributions: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its exact sum. A
+            block takes part where the distributions are positive on it. An enclosure stands for all distributions in
+            it.
         d_model: The rank d, at least 0.
         prior: Weight of each context, at least 0, `[T]`; the prior is the weights divided by their exact sum. Equal
             weights by default.
@@ -130,8 +131,8 @@ def encoder_floor(
         >>> encoder_floor([[6, 3, 1], [6, 1, 3]], 2).lower
         0.0
     """
-    given = laws if isinstance(laws, Enclosure) else Enclosure(laws)
-    weights, shares = checked_laws(given.midpoint, prior, d_model)
+    given = distributions if isinstance(distributions, Enclosure) else Enclosure(distributions)
+    weights, shares = checked_distributions(given.midpoint, prior, d_model)
     if blocks is None:
         blocks = tuple(_Search(weights, shares, d_model).blocks()) if d_model < weights.shape[1] - 1 else ()
     _require_disjoint(blocks, weights.shape)
@@ -151,9 +152,9 @@ def encoder_floor(
     return EncoderFloor(lower, Verdict.PROVED if lower > 0.0 else Verdict.UNDECIDED, tuple(blocks))
 
 
-def _block_floor(laws: Enclosure, prior: Float64Array, d_model: int, block: Block) -> float:
+def _block_floor(distributions: Enclosure, prior: Float64Array, d_model: int, block: Block) -> float:
     """Return the contribution of one block, rounded down; 0 where nothing is known."""
-    weights = laws[block.contexts]
+    weights = distributions[block.contexts]
     part = weights[:, block.tokens]
     if min(part.shape) <= d_model:
         return 0.0
@@ -264,13 +265,13 @@ class _Part:
 
     contexts: Int64Array
     tokens: Int64Array
-    laws: Float64Array
+    distributions: Float64Array
     logarithms: Float64Array
     shares: Float64Array  # prior times the mass of the tokens
 
     @classmethod
-    def of(cls, laws: Float64Array, prior: Float64Array, contexts: Int64Array, tokens: Int64Array) -> "_Part":
-        part = laws[np.ix_(contexts, tokens)]
+    def of(cls, distributions: Float64Array, prior: Float64Array, contexts: Int64Array, tokens: Int64Array) -> "_Part":
+        part = distributions[np.ix_(contexts, tokens)]
         full = (part > 0.0).all(axis=1) & (prior[contexts] > 0.0)
         contexts, part = contexts[full], part[full]
         mass = part.sum(axis=1)
@@ -283,11 +284,13 @@ class _Part:
         if len(self.contexts) <= most:
             return self
         rows = np.sort(np.argsort(-self.shares)[:most])
-        return _Part(self.contexts[rows], self.tokens, self.laws[rows], self.logarithms[rows], self.shares[rows])
+        return _Part(
+            self.contexts[rows], self.tokens, self.distributions[rows], self.logarithms[rows], self.shares[rows]
+        )
 
     def weights(self, exponents: Sequence[float]) -> Float64Array:
         """Roots of weights that are powers of the arithmetic and of the geometric mean of the distributions."""
-        arithmetic = np.log(self.shares @ self.laws / self.shares.sum())
+        arithmetic = np.log(self.shares @ self.distributions / self.shares.sum())
         geometric = (self.shares @ self.logarithms) / self.shares.sum()
         return _normalized(0.5 * (exponents[0] * arithmetic + exponents[1] * geometric))
 
@@ -297,8 +300,8 @@ class _Part:
         residual = (self.logarithms - (self.logarithms @ squares / squares.sum())[:, None]) * roots
         length = np.sqrt((residual * residual).sum(axis=1, keepdims=True))
         reach = np.sqrt(np.maximum(1.0 - squares / squares.sum(), 0.0))
-        slope = np.maximum(0.5 * (residual + length * reach), 0.0) * roots / self.laws
-        curvature = squares / self.laws
+        slope = np.maximum(0.5 * (residual + length * reach), 0.0) * roots / self.distributions
+        curvature = squares / self.distributions
 
         def gain(steps: Float64Array) -> Float64Array:
             return steps - steps * steps * (_psi(steps[:, None] * slope) * curvature).max(axis=1)
@@ -321,7 +324,7 @@ class _Part:
 
     def value(self, roots: Float64Array, d_model: int) -> float:
         """Return the bound that these weights give."""
-        if not np.isfinite(roots).all() or min(self.laws.shape) <= d_model:
+        if not np.isfinite(roots).all() or min(self.distributions.shape) <= d_model:
             return 0.0
         _, gains, residual = self.steps_and_gains(roots, _COARSE)
         rows = residual * np.sqrt(self.shares * gains)[:, None]
@@ -334,18 +337,18 @@ class _Part:
 class _Search:
     """Blocks, weights and steps for a large bound, in floating point."""
 
-    def __init__(self, laws: Float64Array, prior: Float64Array, d_model: int) -> None:
-        scale = laws.max(axis=1, keepdims=True)
-        self.laws = laws / scale
-        self.laws /= self.laws.sum(axis=1, keepdims=True)
+    def __init__(self, distributions: Float64Array, prior: Float64Array, d_model: int) -> None:
+        scale = distributions.max(axis=1, keepdims=True)
+        self.distributions = distributions / scale
+        self.distributions /= self.distributions.sum(axis=1, keepdims=True)
         self.prior = prior / prior.max()
         self.d_model = d_model
 
     def blocks(self) -> Iterator[Block]:
         """All contexts together, or those of each most likely token by themselves, whichever bounds more."""
-        everything = np.arange(len(self.laws))
+        everything = np.arange(len(self.distributions))
         together = list(self.of_contexts(everything))
-        labels = self.laws.argmax(axis=1)
+        labels = self.distributions.argmax(axis=1)
         apart = [part for label in np.unique(labels) for part in self.of_contexts(everything[labels == label])]
         chosen = max((together, apart), key=lambda parts: sum(value for value, _, _ in parts))
         enough = _REFINED * sum(value for value, _, _ in chosen)
@@ -355,7 +358,7 @@ class _Search:
 
     def of_contexts(self, contexts: Int64Array) -> Iterator[tuple[float, _Part, Float64Array]]:
         """Yield blocks of tokens, the most probable first; each has the size with the best bound."""
-        rest = np.argsort(-(self.prior[contexts] @ self.laws[contexts]), kind="stable")
+        rest = np.argsort(-(self.prior[contexts] @ self.distributions[contexts]), kind="stable")
         while min(len(contexts), len(rest) - 1) > self.d_model:
             candidates = [self.best_of(contexts, rest[:size]) for size in _sizes(len(rest), self.d_model + 2)]
             best = max(candidates, key=lambda candidate: candidate[0])
@@ -365,8 +368,8 @@ class _Search:
             rest = rest[len(best[1].tokens) :]
 
     def best_of(self, contexts: Int64Array, tokens: Int64Array) -> tuple[float, _Part, Float64Array]:
-        part = _Part.of(self.laws, self.prior, contexts, tokens)
-        if min(part.laws.shape) <= self.d_model:
+        part = _Part.of(self.distributions, self.prior, contexts, tokens)
+        if min(part.distributions.shape) <= self.d_model:
             return 0.0, part, np.ones(len(tokens))
         candidates = [part.weights((exponent, 0.0)) for exponent in _EXPONENTS]
         values = [part.value(roots, self.d_model) for roots in candidates]

@@ -17,17 +17,17 @@ from verify.verdict import Verdict
 
 Number: TypeAlias = arb | fmpq | Fraction | int
 Rows: TypeAlias = Sequence[Sequence[Number]]
-Laws: TypeAlias = Sequence[Sequence[Fraction]]
+Distributions: TypeAlias = Sequence[Sequence[Fraction]]
 
 BITS = 512
 
 
-def log_ratios(logits: Sequence[Number], law: Sequence[Fraction]) -> list[arb]:
+def log_ratios(logits: Sequence[Number], distribution: Sequence[Fraction]) -> list[arb]:
     r"""Return the numbers $\log(\pi_j / \mathrm{softmax}(f)_j)$ for the tokens with $\pi_j > 0$, in nats.
 
     Args:
         logits: f, `[N]`.
-        law: $\pi$, `[N]`; divided by its sum.
+        distribution: $\pi$, `[N]`; divided by its sum.
 
     Returns:
         A ball for each token of the support.
@@ -36,22 +36,22 @@ def log_ratios(logits: Sequence[Number], law: Sequence[Fraction]) -> list[arb]:
         >>> [float(x) for x in log_ratios([0, 0], [Fraction(1, 2), Fraction(1, 2)])]
         [0.0, 0.0]
     """
-    shares = _shares(law)
+    shares = _shares(distribution)
     with ctx.workprec(BITS):
-        balls = _balls(logits, len(law))
+        balls = _balls(logits, len(distribution))
         top = _log_sum_exp(balls)
         return [arb(p).log() + top - f for f, p in zip(balls, shares, strict=True) if p > 0]
 
 
 def judge_approximation(
-    logits: Rows, laws: Laws, *, delta: Fraction, constant: Fraction | arb, exponent: int
+    logits: Rows, distributions: Distributions, *, delta: Fraction, constant: Fraction | arb, exponent: int
 ) -> Verdict:
     r"""Judge (16): $c \delta^\alpha \le |\log(\pi_j / \mathrm{softmax}(f)_j)| \le \delta$ on the support of every
     distribution.
 
     Args:
         logits: `[T, N]`.
-        laws: `[T, N]`.
+        distributions: `[T, N]`.
         delta: $\delta > 0$.
         constant: $c > 0$.
         exponent: $\alpha \ge 1$.
@@ -69,18 +69,18 @@ def judge_approximation(
         >>> judge_approximation([[0, half]], [[half, half]], delta=half, constant=Fraction(1, 4), exponent=1).value
         'PROVED'
     """
-    if not (delta > 0 and constant > 0 and exponent >= 1) or len(logits) != len(laws) or not laws:
+    if not (delta > 0 and constant > 0 and exponent >= 1) or len(logits) != len(distributions) or not distributions:
         raise InputError(
             "delta",
-            f"= {delta}, c = {constant}, alpha = {exponent}, {len(logits)} rows of logits for {len(laws)} "
+            f"= {delta}, c = {constant}, alpha = {exponent}, {len(logits)} rows of logits for {len(distributions)} "
             "distributions",
             "delta, c > 0, alpha >= 1 and as many rows",
         )
     verdicts = []
     with ctx.workprec(BITS):
         above, below = ball(delta), ball(constant) * ball(delta**exponent)
-        for row, law in zip(logits, laws, strict=True):
-            for ratio in map(abs, log_ratios(row, law)):
+        for row, distribution in zip(logits, distributions, strict=True):
+            for ratio in map(abs, log_ratios(row, distribution)):
                 if below <= ratio and ratio <= above:
                     verdicts.append(Verdict.PROVED)
                 else:
@@ -169,13 +169,13 @@ def scaling_constants(logits: Rows) -> tuple[arb, arb]:
     return least, logit_range(logits)
 
 
-def mean_divergence(logits: Rows, laws: Laws, prior: Sequence[Fraction | int]) -> arb:
+def mean_divergence(logits: Rows, distributions: Distributions, prior: Sequence[Fraction | int]) -> arb:
     r"""Return the mean of $\mathrm{KL}(\pi_t \| \mathrm{softmax}(f_t))$ over contexts, in nats; distributions may have
     zeros.
 
     Args:
         logits: f, `[T, N]`.
-        laws: $\pi$, `[T, N]`; each divided by its sum.
+        distributions: $\pi$, `[T, N]`; each divided by its sum.
         prior: Weight of each context; divided by their sum.
 
     Returns:
@@ -187,9 +187,9 @@ def mean_divergence(logits: Rows, laws: Laws, prior: Sequence[Fraction | int]) -
     """
     mean = arb(0)
     with ctx.workprec(BITS):
-        for row, law, weight in zip(logits, laws, _shares(prior), strict=True):
-            support = [p for p in _shares(law) if p > 0]
-            mean += weight * sum((p * x for p, x in zip(support, log_ratios(row, law), strict=True)), arb(0))
+        for row, distribution, weight in zip(logits, distributions, _shares(prior), strict=True):
+            support = [p for p in _shares(distribution) if p > 0]
+            mean += weight * sum((p * x for p, x in zip(support, log_ratios(row, distribution), strict=True)), arb(0))
     return mean
 
 

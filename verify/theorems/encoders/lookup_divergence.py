@@ -19,7 +19,7 @@ from verify.theorems.encoders.low_entropy_bound import (
     cross_entropy,
     enclose_leads,
     kappa_of_leads,
-    lookup_laws,
+    lookup_distributions,
     paper_factor,
     printed_constant,
 )
@@ -81,16 +81,18 @@ def lookup_divergence(
         >>> bool((found.divergence.upper() <= found.bound.upper()).all()), found.printed is None
         (True, True)
     """
-    laws = as_float64(distributions, "distributions")
-    if laws.ndim != 2 or laws.shape[1] != len(vectors):
-        raise InputError("distributions", f"has shape {laws.shape}", f"[T, {len(vectors)}], one entry for each vector")
-    if not (np.isfinite(laws).all() and (laws >= 0.0).all()):
+    distributions = as_float64(distributions, "distributions")
+    if distributions.ndim != 2 or distributions.shape[1] != len(vectors):
+        raise InputError(
+            "distributions", f"has shape {distributions.shape}", f"[T, {len(vectors)}], one entry for each vector"
+        )
+    if not (np.isfinite(distributions).all() and (distributions >= 0.0).all()):
         raise InputError("distributions", "has an entry that is negative or not finite")
-    require_sums_of_one(laws)
+    require_sums_of_one(distributions)
     steepness = as_float64(strengths, "strengths")
-    if steepness.shape != (len(laws),) or not (np.isfinite(steepness).all() and (steepness >= 0.0).all()):
+    if steepness.shape != (len(distributions),) or not (np.isfinite(steepness).all() and (steepness >= 0.0).all()):
         raise HypothesisError("Theorem 2", "finite strengths >= 0", f"strengths {steepness.tolist()[:8]}")
-    looked = lookup_laws(laws, tokens)
+    looked = lookup_distributions(distributions, tokens)
     leads = enclose_leads(vectors, encoders, tokens)
     kappa = kappa_of_leads(looked, leads)
     divergence = cross_entropy(looked, leads, steepness) - looked.entropy

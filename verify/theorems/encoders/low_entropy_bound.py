@@ -39,7 +39,7 @@ _SERIES = 18  # terms of the exponential series
 
 
 @dataclass(frozen=True, eq=False)
-class LookupLaws:
+class LookupDistributions:
     r"""The quantities of Theorem 2 for some distributions, enclosed.
 
     Args:
@@ -63,7 +63,9 @@ class LookupLaws:
         return total(self.prior * values, 0)
 
 
-def lookup_laws(laws: ArrayLike, tokens: Int64Array, prior: ArrayLike | None = None) -> LookupLaws:
+def lookup_distributions(
+    distributions: ArrayLike, tokens: Int64Array, prior: ArrayLike | None = None
+) -> LookupDistributions:
     r"""Enclose what is missing to certainty, and the entropy, with a small relative radius.
 
     With $\delta$ the mass of all tokens but the likeliest, i,
@@ -73,7 +75,8 @@ def lookup_laws(laws: ArrayLike, tokens: Int64Array, prior: ArrayLike | None = N
     where no term is negative; $\varepsilon$ and $\delta$ are summed from the masses, never taken from 1.
 
     Args:
-        laws: Weights that are at least 0, `[T, N]`, N >= 2; the distribution is the row divided by its exact sum.
+        distributions: Weights that are at least 0, `[T, N]`, N >= 2; the distribution is the row divided by its exact
+            sum.
         tokens: g(t), `[T]`; any tokens.
         prior: Weights of the contexts, above 0, `[T]`; divided by their exact sum. Uniform by default.
 
@@ -84,15 +87,15 @@ def lookup_laws(laws: ArrayLike, tokens: Int64Array, prior: ArrayLike | None = N
         InputError: Arrays of other shapes or ranges.
 
     Example:
-        >>> found = lookup_laws([[1.0, 1e-30, 1e-30]], np.array([0]))
+        >>> found = lookup_distributions([[1.0, 1e-30, 1e-30]], np.array([0]))
         >>> bool(abs(found.missing.midpoint[0] / 2e-30 - 1) < 1e-12), bool(found.entropy.radius[0] < 1e-40)
         (True, True)
     """
-    weights = as_float64(laws, "laws")
+    weights = as_float64(distributions, "distributions")
     if weights.ndim != 2 or weights.shape[1] < 2 or 0 in weights.shape:
-        raise InputError("laws", f"has shape {weights.shape}", "[T, N] with T >= 1 and N >= 2")
+        raise InputError("distributions", f"has shape {weights.shape}", "[T, N] with T >= 1 and N >= 2")
     if not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.any(axis=1).all()):
-        raise InputError("laws", "has an entry that is negative or not finite, or a row of zeros")
+        raise InputError("distributions", "has an entry that is negative or not finite, or a row of zeros")
     n_contexts, d_vocab = weights.shape
     tokens = _checked_tokens(tokens, n_contexts, d_vocab)
     shares = np.ones(n_contexts) if prior is None else as_float64(prior, "prior")
@@ -105,7 +108,7 @@ def lookup_laws(laws: ArrayLike, tokens: Int64Array, prior: ArrayLike | None = N
     small = _sum_of_masses(rest)
     entropy = total(_surprise(rest), 1) + (small - 1.0) * log1p(-small)
     entropy = _where(small.upper() > 0.0, _nonnegative(entropy), 0.0)
-    return LookupLaws(d_vocab, masses, others, missing, entropy, Enclosure(shares) / total(shares))
+    return LookupDistributions(d_vocab, masses, others, missing, entropy, Enclosure(shares) / total(shares))
 
 
 def enclose_leads(vectors: NDArray, encoders: NDArray, tokens: Int64Array) -> Enclosure:
@@ -182,11 +185,11 @@ def largest_deviation(vectors: NDArray, *, scale: float = 1.0) -> Enclosure:
     return Enclosure.between(deviation.lower().max(), deviation.upper().max())
 
 
-def cross_entropy(laws: LookupLaws, leads: Enclosure, strengths: Enclosure | ArrayLike) -> Enclosure:
+def cross_entropy(distributions: LookupDistributions, leads: Enclosure, strengths: Enclosure | ArrayLike) -> Enclosure:
     r"""Enclose $C_t(\lambda_t)$, in nats, with a small relative radius where the leads are positive.
 
     Args:
-        laws: The distributions.
+        distributions: The distributions.
         leads: $\alpha_{t,j}$, `[T, N]`.
         strengths: $\lambda_t \ge 0$, `[T]`.
 
@@ -197,23 +200,23 @@ def cross_entropy(laws: LookupLaws, leads: Enclosure, strengths: Enclosure | Arr
         InputError: Leads of another shape, or strengths that float64 does not hold.
 
     Example:
-        >>> laws = lookup_laws([[0.5, 0.25, 0.25]], np.array([0]))
-        >>> value = cross_entropy(laws, Enclosure([[0.0, 1.0, 1.0]]), [np.log(2.0)])
+        >>> distributions = lookup_distributions([[0.5, 0.25, 0.25]], np.array([0]))
+        >>> value = cross_entropy(distributions, Enclosure([[0.0, 1.0, 1.0]]), [np.log(2.0)])
         >>> bool(abs(value.midpoint[0] - 1.5 * np.log(2.0)) < 1e-15)  # the entropy: nothing is lost
         True
     """
-    _check_leads(laws, leads)
+    _check_leads(distributions, leads)
     strengths = strengths if isinstance(strengths, Enclosure) else Enclosure(as_float64(strengths, "strengths"))
-    return partition(laws, leads, strengths) + strengths * total(laws.masses * leads, 1)
+    return partition(distributions, leads, strengths) + strengths * total(distributions.masses * leads, 1)
 
 
-def partition(laws: LookupLaws, leads: Enclosure, strengths: Enclosure) -> Enclosure:
+def partition(distributions: LookupDistributions, leads: Enclosure, strengths: Enclosure) -> Enclosure:
     r"""Enclose $A_t(\lambda_t)$, `[T]`: the logarithm of the softmax's sum, with the token's own power divided out."""
     powers = exp(-(leads * strengths.reshape(len(leads), 1)))
-    return log1p(total(_where(laws.others, powers, 0.0), 1))
+    return log1p(total(_where(distributions.others, powers, 0.0), 1))
 
 
-def enclose_printed_strength(laws: LookupLaws, leads: Enclosure, guess: Float64Array) -> Enclosure:
+def enclose_printed_strength(distributions: LookupDistributions, leads: Enclosure, guess: Float64Array) -> Enclosure:
     r"""Enclose the solution $\lambda_t$ of $H_t = A_t(\lambda_t)$, the paper's equation (6).
 
     Where all leads of other tokens are positive, $A_t$ falls strictly, from $\log N \ge H_t$ to 0. So a number where it
@@ -221,7 +224,7 @@ def enclose_printed_strength(laws: LookupLaws, leads: Enclosure, guess: Float64A
     below. Around the guess ever wider brackets are tried.
 
     Args:
-        laws: The distributions.
+        distributions: The distributions.
         leads: $\alpha_{t,j}$, `[T, N]`.
         guess: Where to look, `[T]`; not trusted.
 
@@ -234,29 +237,31 @@ def enclose_printed_strength(laws: LookupLaws, leads: Enclosure, guess: Float64A
     Source: Dana, Pydi, Chevaleyre (2024), equation (6).
 
     Example:
-        >>> laws = lookup_laws([[0.5, 0.5, 0.0]], np.array([0]))
-        >>> found = enclose_printed_strength(laws, Enclosure([[0.0, 1.0, 1.0]]), np.array([0.6931471805599]))
+        >>> distributions = lookup_distributions([[0.5, 0.5, 0.0]], np.array([0]))
+        >>> found = enclose_printed_strength(distributions, Enclosure([[0.0, 1.0, 1.0]]), np.array([0.6931471805599]))
         >>> bool(found.lower()[0] < np.log(2.0) < found.upper()[0]), bool(found.radius[0] < 1e-9)
         (True, True)
     """
-    _check_leads(laws, leads)
-    least = np.where(laws.others, leads.lower(), np.inf).min(axis=1)
+    _check_leads(distributions, leads)
+    least = np.where(distributions.others, leads.lower(), np.inf).min(axis=1)
     low, high = np.full(len(guess), -np.inf), np.full(len(guess), np.inf)
     step = guess + 1.0 / np.where(least > 0.0, least, 1.0)
     for width in _WIDTHS:
         below, above = np.maximum(guess - width * step, 0.0), guess + width * step
-        is_below = (partition(laws, leads, Enclosure(below)).lower() > laws.entropy.upper()) | (below == 0.0)
-        is_above = partition(laws, leads, Enclosure(above)).upper() < laws.entropy.lower()
+        is_below = (partition(distributions, leads, Enclosure(below)).lower() > distributions.entropy.upper()) | (
+            below == 0.0
+        )
+        is_above = partition(distributions, leads, Enclosure(above)).upper() < distributions.entropy.lower()
         fresh = np.isinf(high) & is_below & is_above & (least > 0.0)
         low, high = np.where(fresh, below, low), np.where(fresh, above, high)
     return Enclosure.between(low, high)
 
 
-def printed_cross_entropy(laws: LookupLaws, leads: Enclosure, strengths: Enclosure) -> Enclosure:
+def printed_cross_entropy(distributions: LookupDistributions, leads: Enclosure, strengths: Enclosure) -> Enclosure:
     r"""Enclose $C_t = H_t + \lambda_t \sum_j p_j \alpha_{t,j}$, what it is for the solution of equation (6).
 
     Args:
-        laws: The distributions.
+        distributions: The distributions.
         leads: $\alpha_{t,j}$, `[T, N]`.
         strengths: The solutions, `[T]`, from `enclose_printed_strength`.
 
@@ -266,13 +271,13 @@ def printed_cross_entropy(laws: LookupLaws, leads: Enclosure, strengths: Enclosu
     Source: Dana, Pydi, Chevaleyre (2024), appendix A.3.
 
     Example:
-        >>> laws = lookup_laws([[0.5, 0.5, 0.0]], np.array([0]))
-        >>> value = printed_cross_entropy(laws, Enclosure([[0.0, 1.0, 1.0]]), Enclosure([np.log(2.0)]))
+        >>> distributions = lookup_distributions([[0.5, 0.5, 0.0]], np.array([0]))
+        >>> value = printed_cross_entropy(distributions, Enclosure([[0.0, 1.0, 1.0]]), Enclosure([np.log(2.0)]))
         >>> bool(abs(value.midpoint[0] - 1.5 * np.log(2.0)) < 1e-15)
         True
     """
-    _check_leads(laws, leads)
-    return laws.entropy + strengths * total(laws.masses * leads, 1)
+    _check_leads(distributions, leads)
+    return distributions.entropy + strengths * total(distributions.masses * leads, 1)
 
 
 def least_cross_entropy(share: Enclosure, d_vocab: int) -> Enclosure:
@@ -337,22 +342,23 @@ def slides_factor(constant: Enclosure) -> Enclosure:
     return (1.0 + 4.0 * constant) / (1.0 - 2.0 * constant)
 
 
-def kappa_of_leads(laws: LookupLaws, leads: Enclosure, *, common: bool = False) -> Enclosure:
+def kappa_of_leads(distributions: LookupDistributions, leads: Enclosure, *, common: bool = False) -> Enclosure:
     r"""Enclose $\kappa_t$, the largest lead of a context over its least one; with `common`, one for all contexts.
 
     Returns:
         Enclosure `[T]`; no information where a lead may not be positive.
 
     Example:
-        >>> laws = lookup_laws(np.ones((2, 3)), np.array([0, 0]))
+        >>> distributions = lookup_distributions(np.ones((2, 3)), np.array([0, 0]))
         >>> leads = Enclosure([[0.0, 1.0, 2.0], [0.0, 2.0, 3.0]])
-        >>> kappa_of_leads(laws, leads).midpoint.tolist(), kappa_of_leads(laws, leads, common=True).midpoint.tolist()
+        >>> each, common = kappa_of_leads(distributions, leads), kappa_of_leads(distributions, leads, common=True)
+        >>> each.midpoint.tolist(), common.midpoint.tolist()
         ([2.0, 1.5], [3.0, 3.0])
     """
-    _check_leads(laws, leads)
+    _check_leads(distributions, leads)
     low, high = leads.lower(), leads.upper()
     ends = [
-        (np.where(laws.others, x, np.inf).min(axis=1), np.where(laws.others, x, -np.inf).max(axis=1))
+        (np.where(distributions.others, x, np.inf).min(axis=1), np.where(distributions.others, x, -np.inf).max(axis=1))
         for x in (low, high)
     ]
     if common:
@@ -363,27 +369,29 @@ def kappa_of_leads(laws: LookupLaws, leads: Enclosure, *, common: bool = False) 
     return Enclosure.between(most_low, most_high) / least
 
 
-def bound_by_missing(laws: LookupLaws, kappa: Enclosure) -> Enclosure:
+def bound_by_missing(distributions: LookupDistributions, kappa: Enclosure) -> Enclosure:
     r"""(N1): $C_t \le \Phi(\kappa_t \varepsilon_t)$, `[T]`, see `least_cross_entropy`."""
-    return least_cross_entropy(kappa * laws.missing, laws.d_vocab)
+    return least_cross_entropy(kappa * distributions.missing, distributions.d_vocab)
 
 
-def bound_by_entropy(laws: LookupLaws, factor: Enclosure) -> Enclosure:
+def bound_by_entropy(distributions: LookupDistributions, factor: Enclosure) -> Enclosure:
     r"""(N2), and with another factor the printed bounds: $C_t \le H_t + \kappa_t \varepsilon_t \varphi(H_t)$, `[T]`."""
-    certain = laws.missing.upper() == 0.0  # 0 times infinity is 0
-    phi = lead_of_entropy(_where(~certain, laws.entropy, 1.0), laws.d_vocab)
-    return laws.entropy + factor * laws.missing * phi
+    certain = distributions.missing.upper() == 0.0  # 0 times infinity is 0
+    phi = lead_of_entropy(_where(~certain, distributions.entropy, 1.0), distributions.d_vocab)
+    return distributions.entropy + factor * distributions.missing * phi
 
 
-def mean_bound_by_missing(laws: LookupLaws, kappa: Enclosure) -> Enclosure:
+def mean_bound_by_missing(distributions: LookupDistributions, kappa: Enclosure) -> Enclosure:
     r"""(N3): $\sum_t \rho_t C_t \le \Phi(\kappa \sum_t \rho_t \varepsilon_t)$, a scalar."""
-    return least_cross_entropy(kappa * laws.mean(laws.missing), laws.d_vocab)
+    return least_cross_entropy(kappa * distributions.mean(distributions.missing), distributions.d_vocab)
 
 
-def mean_bound_by_entropy(laws: LookupLaws, factor: Enclosure) -> Enclosure:
+def mean_bound_by_entropy(distributions: LookupDistributions, factor: Enclosure) -> Enclosure:
     r"""Return the simple bound: $\sum_t \rho_t C_t \le \bar H + \kappa \bar\varepsilon \varphi(\bar H)$, a scalar."""
-    entropy = laws.mean(laws.entropy)
-    return entropy + factor * laws.mean(laws.missing) * lead_of_entropy(entropy, laws.d_vocab)
+    entropy = distributions.mean(distributions.entropy)
+    return entropy + factor * distributions.mean(distributions.missing) * lead_of_entropy(
+        entropy, distributions.d_vocab
+    )
 
 
 def within(cost: Enclosure, bound: Enclosure) -> BoolArray:
@@ -437,9 +445,11 @@ def _checked_tokens(values: ArrayLike, n_contexts: int, d_vocab: int) -> Int64Ar
     return tokens
 
 
-def _check_leads(laws: LookupLaws, leads: Enclosure) -> None:
-    if leads.shape != laws.masses.shape:
-        raise InputError("leads", f"has shape {leads.shape}", f"{laws.masses.shape}, that of the distributions")
+def _check_leads(distributions: LookupDistributions, leads: Enclosure) -> None:
+    if leads.shape != distributions.masses.shape:
+        raise InputError(
+            "leads", f"has shape {leads.shape}", f"{distributions.masses.shape}, that of the distributions"
+        )
 
 
 def _largest_integer(values: NDArray) -> int:

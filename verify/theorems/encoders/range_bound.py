@@ -19,7 +19,7 @@ from verify.forward.in_rationals import exact_network_logits, exact_outputs
 from verify.theorems.encoders.logit_range import BITS, mean_divergence
 from verify.verdict import Verdict
 
-Law = Sequence[Fraction]
+Distribution = Sequence[Fraction]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ def range_bound(
     kept: int,
     stream: fmpq_mat,
     occurrences: Int64Array,
-    laws: Sequence[Law] | None = None,
+    distributions: Sequence[Distribution] | None = None,
 ) -> RangeBound:
     r"""Enclose both sides for a transformer and the encoder f that has its logits on the contexts it holds.
 
@@ -80,7 +80,8 @@ def range_bound(
         kept: How many are kept, T.
         stream: $E_t$ of the encoder on the others, in the coordinates that W_U reads, `[M - T, d]`.
         occurrences: How often each context occurs, `[M]`, at least once each.
-        laws: The distributions of the next token after all contexts, `[M, N]`; those of the encoder by default.
+        distributions: The distributions of the next token after all contexts, `[M, N]`; those of the encoder by
+            default.
 
     Returns:
         Both sides.
@@ -112,7 +113,7 @@ def range_bound(
     wanted = reached[:kept] + (stream * as_rationals(network.W_U)).tolist()
     weights = [int(count) for count in occurrences]
     with ctx.workprec(BITS):
-        transformer, encoder = (_divergence(rows, wanted, laws, weights) for rows in (reached, wanted))
+        transformer, encoder = (_divergence(rows, wanted, distributions, weights) for rows in (reached, wanted))
     return RangeBound(
         transformer=transformer,
         encoder=encoder,
@@ -124,10 +125,10 @@ def range_bound(
 
 
 def _divergence(
-    rows: list[list[fmpq]], wanted: list[list[fmpq]], laws: Sequence[Law] | None, weights: list[int]
+    rows: list[list[fmpq]], wanted: list[list[fmpq]], distributions: Sequence[Distribution] | None, weights: list[int]
 ) -> arb:
-    if laws is not None:
-        return mean_divergence(rows, laws, weights)
+    if distributions is not None:
+        return mean_divergence(rows, distributions, weights)
     # The distributions of the encoder are no rational numbers: lse(u) - lse(f) + <p, f - u>.
     mean = arb(0)
     for row, own, weight in zip(rows, wanted, weights, strict=True):

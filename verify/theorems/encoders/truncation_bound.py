@@ -27,7 +27,7 @@ from verify.linear_algebra.singular_values import enclose_singular_values
 _TERMS = 18  # of the series of phi, for |x| <= 1
 
 
-def sharp_divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
+def sharp_divergence(logits: Enclosure, distributions: Float64Array) -> Enclosure:
     r"""Enclose the divergence of each distribution from the predicted one in nats, with a small relative error for near
     logits.
 
@@ -40,7 +40,7 @@ def sharp_divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
 
     Args:
         logits: Logits, `[T, N]`.
-        laws: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
+        distributions: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
 
     Returns:
         Enclosure `[T]`.
@@ -54,7 +54,7 @@ def sharp_divergence(logits: Enclosure, laws: Float64Array) -> Enclosure:
         >>> bool(abs(value.midpoint[0] / 5e-13 - 1.0) < 1e-9), bool(value.radius[0] < 1e-8 * value.midpoint[0])
         (True, True)
     """
-    weights = _checked(laws)
+    weights = _checked(distributions)
     error = _centred_error(logits, weights)
     near = log1p(_mean(error * error * phi(error), weights))
     far = divergence(logits, weights)
@@ -83,12 +83,12 @@ class MomentBounds:
     by_norm: Enclosure
 
 
-def moment_bounds(logits: Enclosure, laws: Float64Array) -> MomentBounds:
+def moment_bounds(logits: Enclosure, distributions: Float64Array) -> MomentBounds:
     r"""Enclose the bounds of the divergence by moments of $z = F - \log \pi$.
 
     Args:
         logits: Logits, `[T, N]`.
-        laws: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
+        distributions: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
 
     Returns:
         The bounds.
@@ -104,7 +104,7 @@ def moment_bounds(logits: Enclosure, laws: Float64Array) -> MomentBounds:
         >>> float(bounds.by_norm.midpoint[0]), bool(bounds.lower.upper()[0] < bounds.two_point.lower()[0])
         (0.03125, True)
     """
-    weights = _checked(laws)
+    weights = _checked(distributions)
     error = _centred_error(logits, weights)
     variance = _mean(error * error, weights)
     top, bottom = largest(error, 1), -largest(-error, 1)
@@ -158,11 +158,11 @@ def _phi_at(x: Float64Array) -> Enclosure:
     )
 
 
-def log_laws(laws: Float64Array) -> Enclosure:
+def log_distributions(distributions: Float64Array) -> Enclosure:
     r"""Enclose the logarithms $\log \pi_t(i)$ of distributions, in nats: the matrix L.
 
     Args:
-        laws: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
+        distributions: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
 
     Returns:
         Enclosure `[T, N]`.
@@ -172,10 +172,10 @@ def log_laws(laws: Float64Array) -> Enclosure:
         InputError: No matrix of finite weights that are at least 0.
 
     Example:
-        >>> bool((log_laws(np.array([[1.0, 1.0]])).midpoint == -np.log(2.0)).all())
+        >>> bool((log_distributions(np.array([[1.0, 1.0]])).midpoint == -np.log(2.0)).all())
         True
     """
-    weights = _checked(laws)
+    weights = _checked(distributions)
     return log(weights) - log(total(weights, 1)).reshape(len(weights), 1)
 
 
@@ -195,13 +195,13 @@ def centred(x: Enclosure) -> Enclosure:
     return x - (total(x, 1) / float(x.shape[1])).reshape(len(x), 1)
 
 
-def log_law_singular_values(
-    laws: Float64Array, *, prior: Float64Array | None = None, without_means: bool = True
+def log_distribution_singular_values(
+    distributions: Float64Array, *, prior: Float64Array | None = None, without_means: bool = True
 ) -> Enclosure:
     r"""Enclose the singular values of $L P_1$, largest first, in nats; of $L$, or weighted by the prior, on request.
 
     Args:
-        laws: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
+        distributions: Positive weights, `[T, N]`; the distribution is the row divided by its exact sum.
         prior: Weights of the contexts, at least 0, `[T]`, which stand for $\rho_t$ after division by their exact sum:
             then the values are those of $\mathrm{diag}(\sqrt\rho)\, L P_1$.
         without_means: Whether the mean of each row is subtracted; False for $L$ itself.
@@ -214,11 +214,11 @@ def log_law_singular_values(
         InputError: Other shapes or ranges.
 
     Example:
-        >>> values = log_law_singular_values(np.array([[4.0, 1.0], [1.0, 4.0]]))
+        >>> values = log_distribution_singular_values(np.array([[4.0, 1.0], [1.0, 4.0]]))
         >>> bool(abs(values.midpoint[0] - np.log(4.0)) < 1e-12), bool(values.upper()[1] < 1e-12)
         (True, True)
     """
-    matrix = log_laws(laws)
+    matrix = log_distributions(distributions)
     if without_means:
         matrix = centred(matrix)
     if prior is not None:
@@ -352,10 +352,10 @@ def _mean(x: Enclosure, weights: Float64Array) -> Enclosure:
     return total(x * weights, 1) / total(weights, 1)
 
 
-def _checked(laws: Float64Array) -> Float64Array:
-    weights = as_float64(laws, "laws")
+def _checked(distributions: Float64Array) -> Float64Array:
+    weights = as_float64(distributions, "distributions")
     if weights.ndim != 2 or 0 in weights.shape or not (np.isfinite(weights).all() and weights.min() >= 0.0):
-        raise InputError("laws", f"has shape {weights.shape}", "[T, N] with finite entries >= 0, at least one")
+        raise InputError("distributions", f"has shape {weights.shape}", "[T, N] with finite entries >= 0, at least one")
     if not weights.min() > 0.0:
         row, token = (int(i) for i in np.argwhere(weights == 0.0)[0])
         value = f"the distribution of row {row} is 0 at token {token}"

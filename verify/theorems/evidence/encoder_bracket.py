@@ -32,10 +32,10 @@ def bracketed(role: Role) -> Evidence:
     """
     compared, shown = [], []
     for tokens, rows, rank in _SIZES:
-        laws = np.exp(_SPREAD * np.random.default_rng(rank).standard_normal((rows, tokens)))
-        found = best_encoder(laws, rank, starts=4)
-        reached = encoder_divergence(found.E[:, :rank], found.W[:, :rank], laws)[1]
-        floor = ENCODER_DIVERGENCE.at("lower", laws=laws, d_model=rank)
+        distributions = np.exp(_SPREAD * np.random.default_rng(rank).standard_normal((rows, tokens)))
+        found = best_encoder(distributions, rank, starts=4)
+        reached = encoder_divergence(found.E[:, :rank], found.W[:, :rank], distributions)[1]
+        floor = ENCODER_DIVERGENCE.at("lower", distributions=distributions, d_model=rank)
         compared += [
             Comparison(floor, "<=", reached),
             Comparison(floor, ">=", _SHARE * Fraction(reached) if np.isfinite(reached) else float("inf")),

@@ -22,7 +22,7 @@ CLOSE = Fraction(1, 10**5)
 """How near weights have to come to the bound, nats: a bound that is too large by more is refuted by them."""
 
 
-def exclusive_or_laws(p: Fraction, *, n_ctx: int = 3) -> tuple[Any, list[list[Fraction]]]:
+def exclusive_or_distributions(p: Fraction, *, n_ctx: int = 3) -> tuple[Any, list[list[Fraction]]]:
     """Return the four contexts of the exclusive or, with the distribution (p, 1 - p) after two of them and its mirror
     after the others.
 
@@ -38,8 +38,8 @@ def exclusive_or_laws(p: Fraction, *, n_ctx: int = 3) -> tuple[Any, list[list[Fr
 
 def exclusive_or_floor(p: Fraction, *, n_ctx: int = 3) -> Applied:
     """Return what the divergence of one head is at least, for all weights."""
-    contexts, laws = exclusive_or_laws(p, n_ctx=n_ctx)
-    return ONE_HEAD_DIVERGENCE.at("lower", contexts=contexts, laws=laws)
+    contexts, distributions = exclusive_or_distributions(p, n_ctx=n_ctx)
+    return ONE_HEAD_DIVERGENCE.at("lower", contexts=contexts, distributions=distributions)
 
 
 def exclusive_or_is_met(p: Fraction) -> tuple[Comparison, Comparison]:
@@ -51,22 +51,24 @@ def exclusive_or_is_met(p: Fraction) -> tuple[Comparison, Comparison]:
     Returns:
         The bound is no larger than their divergence, and smaller by less than `CLOSE`.
     """
-    contexts, laws = exclusive_or_laws(p)
+    contexts, distributions = exclusive_or_distributions(p)
     network = exclusive_or_optimum(math.log(float(p / (1 - p))), size=2.0**40)
-    return is_met(exclusive_or_floor(p), network, contexts, laws)
+    return is_met(exclusive_or_floor(p), network, contexts, distributions)
 
 
-def is_met(floor: Applied, network: Model, contexts: Any, laws: list[list[Fraction]]) -> tuple[Comparison, Comparison]:
+def is_met(
+    floor: Applied, network: Model, contexts: Any, distributions: list[list[Fraction]]
+) -> tuple[Comparison, Comparison]:
     """State that a bound from below is no larger than the mean divergence of a network, and nearly as large.
 
     Args:
         floor: The bound, nats.
         network: One layer.
         contexts: Token ids, `[T, S]`.
-        laws: What each context is followed by, `[T, N]`.
+        distributions: What each context is followed by, `[T, N]`.
     """
-    denominator = int(np.lcm.reduce([entry.denominator for law in laws for entry in law]))
-    weights = np.array([[float(entry * denominator) for entry in law] for law in laws])
+    denominator = int(np.lcm.reduce([entry.denominator for distribution in distributions for entry in distribution]))
+    weights = np.array([[float(entry * denominator) for entry in distribution] for distribution in distributions])
     reached = mean_upper_bound(up(divergence(enclose_logits(network, contexts), weights).upper()))
     near = Fraction(reached) - CLOSE if math.isfinite(reached) else math.inf
     return Comparison(floor, "<=", reached), Comparison(floor, ">", near)

@@ -10,7 +10,7 @@ from verify.ranks.linear_relations import rank_upper_bound_for_all_weights
 from verify.theorems.capacity.beyond_degree import forbids_one_head_by_orders, majority_heads
 from verify.theorems.capacity.counting_matrix import counting_rank
 from verify.theorems.capacity.divergence_floor import collinear_divergence_floor, relation_divergence_floor
-from verify.theorems.capacity.interpolated_laws import most_interpolated_laws
+from verify.theorems.capacity.interpolated_distributions import most_interpolated_distributions
 from verify.theorems.capacity.parity import parity_errors, parity_floor
 from verify.theorems.capacity.sign_patterns import heads_for_every_labelling
 from verify.theorems.capacity.sign_relation import forbids_heads
@@ -186,7 +186,7 @@ ROOM_FOR_TOKENS = _of_these(
 )
 """How long tokens may be that leave sinusoidal positions independent."""
 
-INTERPOLATED_LAWS = _ceiling_of_weights(
-    "the count of distributions", "docs/claims/knots.md", "Derivation", most_interpolated_laws
+INTERPOLATED_DISTRIBUTIONS = _ceiling_of_weights(
+    "the count of distributions", "docs/claims/knots.md", "Derivation", most_interpolated_distributions
 )
 """How many contexts a model of a shape can have arbitrary distributions on."""

@@ -67,7 +67,7 @@ def prove_knots(model: Model, task: Task) -> KnotsProof:
     require_fit(model, task)
     stream = stream_of_knots(model, task.contexts)
     margins = np.empty(task.n_contexts)
-    divergences = None if task.laws is None else np.empty(task.n_contexts)
+    divergences = None if task.distributions is None else np.empty(task.n_contexts)
     rows = max(1, _LOGITS // model.d_vocab_out)
     for start in range(0, task.n_contexts, rows):
         part = slice(start, min(start + rows, task.n_contexts))
@@ -75,8 +75,8 @@ def prove_knots(model: Model, task: Task) -> KnotsProof:
         if model.b_U is not None:
             logits = logits + model.b_U
         margins[part] = argmax_margin(logits, task.modes(part))
-        if divergences is not None and task.laws is not None:
-            divergences[part] = quadratic_divergence_bound(logits, task.laws[part])
+        if divergences is not None and task.distributions is not None:
+            divergences[part] = quadratic_divergence_bound(logits, task.distributions[part])
     return KnotsProof(margins, divergences)
 
 

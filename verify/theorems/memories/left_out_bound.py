@@ -108,7 +108,7 @@ def left_out_bound(
     kept: int,
     stream: Float64Array | fmpq_mat,
     occurrences: Int64Array,
-    laws: Float64Array | None = None,
+    distributions: Float64Array | None = None,
     witnesses: int | None = None,
     precision: int | None = None,
 ) -> LeftOutBound:
@@ -137,8 +137,8 @@ def left_out_bound(
         stream: The encoder's E on the others, in the coordinates that W_U reads, `[M - T, d]`; rational for a rational
             network.
         occurrences: How often each context occurs, `[M]`, at least once each.
-        laws: Distributions after the contexts that are left out, `[M - T, N]`, each divided by its exact sum; by
-            default those of the encoder, the softmax of its logits.
+        distributions: Distributions after the contexts that are left out, `[M - T, N]`, each divided by its exact sum;
+            by default those of the encoder, the softmax of its logits.
         witnesses: Look at so many of the z_t only, those that seem to be the longest; at all by default.
         precision: Bits of the balls for features, logits and z of a float64 network; by default float64. More bits help
             where G_1 is badly conditioned.
@@ -173,8 +173,10 @@ def left_out_bound(
     if left.shape != right.shape:
         raise InputError("stream", f"has {len(right)} rows", f"{len(left)}, the contexts that are left out")
     with np.errstate(all="ignore"):
-        law = enclose_softmax(right, axis=1) if laws is None else _normalized(laws, right.shape)
-        differences = _lse(left) - _lse(right) + total(law * (right - left), 1)
+        distribution = (
+            enclose_softmax(right, axis=1) if distributions is None else _normalized(distributions, right.shape)
+        )
+        differences = _lse(left) - _lse(right) + total(distribution * (right - left), 1)
         shares = Enclosure.exact(occurrences[kept:].astype(np.float64)) / float(occurrences.sum())
         if given.columns < kept:  # no least-squares solution would notice: dependent rows have one too
             z, complete = _unknown(len(left), kept), True
@@ -317,12 +319,14 @@ def _lse(x: Enclosure) -> Enclosure:
     return middle + Enclosure(np.zeros(len(top)), np.broadcast_to(x.radius, x.shape).max(axis=1))
 
 
-def _normalized(laws: ArrayLike, shape: tuple[int, ...]) -> Enclosure:
-    weights = as_float64(laws, "laws")
+def _normalized(distributions: ArrayLike, shape: tuple[int, ...]) -> Enclosure:
+    weights = as_float64(distributions, "distributions")
     if weights.shape != shape:
-        raise InputError("laws", f"has shape {weights.shape}", shape)
+        raise InputError("distributions", f"has shape {weights.shape}", shape)
     if not (np.isfinite(weights).all() and weights.min() >= 0.0 and weights.any(axis=1).all()):
-        raise InputError("laws", "has a row that is not a distribution", "finite weights >= 0, not all of them 0")
+        raise InputError(
+            "distributions", "has a row that is not a distribution", "finite weights >= 0, not all of them 0"
+        )
     return Enclosure.exact(weights) / total(weights, 1).reshape(len(weights), 1)
 
 

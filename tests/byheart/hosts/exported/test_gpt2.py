@@ -54,8 +54,8 @@ def test_answers_and_tokens_are_one_vocabulary_and_what_is_only_read_is_never_an
     assert whole.b_U is not None and np.flatnonzero(whole.b_U < 0).tolist() == [1, 2, 4, 6]
 
 
-def test_laws_are_refused():
-    task = array_task([[0, 1], [1, 0]], laws=np.full((2, 2), 0.5), vocabulary=2)
+def test_distributions_are_refused():
+    task = array_task([[0, 1], [1, 0]], distributions=np.full((2, 2), 0.5), vocabulary=2)
     with pytest.raises(InputError, match="expected 'labels'"):
         in_one_vocabulary(MODELS["embeddings alone"], task)
 

@@ -196,7 +196,7 @@ def permutations_of_three(contexts: np.ndarray) -> np.ndarray:
 
 def test_limits_are_named():
     with pytest.raises(HypothesisError, match="labels"):
-        affine_memory(enumerated_task(2, 2, target="laws"))
+        affine_memory(enumerated_task(2, 2, target="distributions"))
     for n_ctx in (1, 9):
         with pytest.raises(HypothesisError, match=r"contexts of 2 to 8 tokens, but contexts of \d token"):
             affine_memory(enumerated_task(2, n_ctx))

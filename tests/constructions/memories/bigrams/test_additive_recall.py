@@ -121,7 +121,7 @@ def test_entries_that_float32_does_not_hold_are_refused() -> None:
 def test_what_is_no_table_of_pairs_is_refused() -> None:
     with pytest.raises(HypothesisError, match="contexts of two tokens, but they have 3"):
         additive_recall_memory(enumerated_task(2, 3))
-    with pytest.raises(HypothesisError, match="labels, but the target is 'laws'"):
-        additive_recall_memory(enumerated_task(2, 2, target="laws"))
+    with pytest.raises(HypothesisError, match="labels, but the target is 'distributions'"):
+        additive_recall_memory(enumerated_task(2, 2, target="distributions"))
     with pytest.raises(InputError, match="dtype = 'half'"):
         additive_recall_memory(enumerated_task(1, 2), dtype="half")  # pyright: ignore[reportArgumentType]

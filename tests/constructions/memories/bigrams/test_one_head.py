@@ -98,8 +98,8 @@ def test_its_parameters_are_counted_before_it_is_built(tokens, answers):
 def test_what_does_not_fit_is_refused():
     with pytest.raises(HypothesisError, match="needs contexts of two tokens, but they have 3"):
         one_head_memory(enumerated_task(2, 3))
-    with pytest.raises(HypothesisError, match="needs labels, but the target is 'laws'"):
-        one_head_memory(enumerated_task(2, 2, target="laws"))
+    with pytest.raises(HypothesisError, match="needs labels, but the target is 'distributions'"):
+        one_head_memory(enumerated_task(2, 2, target="distributions"))
     for margin in (0.0, -1.0, np.inf, np.nan):
         with pytest.raises(InputError, match="margin"):
             one_head_memory(enumerated_task(2, 2), margin=margin)

@@ -151,8 +151,8 @@ def test_a_bit_that_is_not_taken_is_found_out() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(HypothesisError, match="needs labels, but the target is 'laws'"):
-        packed_words_memory(enumerated_task(2, 2, target="laws"))
+    with pytest.raises(HypothesisError, match="needs labels, but the target is 'distributions'"):
+        packed_words_memory(enumerated_task(2, 2, target="distributions"))
     with pytest.raises(HypothesisError, match="contexts of two tokens, but they have 3"):
         packed_words_memory(enumerated_task(2, 3))
     with pytest.raises(InputError, match="dtype = 'half'"):

@@ -56,10 +56,10 @@ def test_no_built_heads_are_below_the_floor(bits, n_heads, factor, percent):
     p = Fraction(percent, 100)
     contexts = bit_contexts(bits)
     odd = contexts.sum(axis=1) % 2
-    laws = np.where(odd[:, None] == [0, 1], float(p), float(1 - p))
+    distributions = np.where(odd[:, None] == [0, 1], float(p), float(1 - p))
     model = rounded(counting_heads(parity_labels(bits, min(n_heads, bits - 1))))
     scaled = model.with_each(lambda name, tensor: tensor * factor * 2.0**bits if name == "W_U" else tensor)
-    upper = divergence(enclose_logits(scaled, contexts), laws).upper().mean()
+    upper = divergence(enclose_logits(scaled, contexts), distributions).upper().mean()
     assert parity_floor(bits, min(n_heads, bits - 1), p) <= upper
 
 

@@ -19,9 +19,9 @@ from constructions.tasks.arrays import array_task, enumerated_task
 SPARSE = array_task(np.array([[0, 1], [1, 0], [2, 2]]), next_tokens=np.array([5, 1, 6]), vocabulary=7, target="labels")
 
 
-def test_laws_and_contexts_of_one_token_are_refused() -> None:
-    with pytest.raises(HypothesisError, match="Mine needs labels, but the target is 'laws'"):
-        require_labels_after_two(enumerated_task(2, 2, target="laws"), "Mine")
+def test_distributions_and_contexts_of_one_token_are_refused() -> None:
+    with pytest.raises(HypothesisError, match="Mine needs labels, but the target is 'distributions'"):
+        require_labels_after_two(enumerated_task(2, 2, target="distributions"), "Mine")
     with pytest.raises(HypothesisError, match="contexts of two tokens or more"):
         require_labels_after_two(enumerated_task(2, 1), "Mine")
     require_labels_after_two(SPARSE, "Mine")

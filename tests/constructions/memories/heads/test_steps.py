@@ -164,8 +164,8 @@ def test_equal_seeds_give_equal_bits() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    with pytest.raises(HypothesisError, match="needs labels, but the target is 'laws'"):
-        steps_memory(enumerated_task(2, 2, target="laws"))
+    with pytest.raises(HypothesisError, match="needs labels, but the target is 'distributions'"):
+        steps_memory(enumerated_task(2, 2, target="distributions"))
     with pytest.raises(HypothesisError, match="contexts of two tokens or more, but they have 1"):
         steps_memory(enumerated_task(2, 1))
     with pytest.raises(InputError, match="dtype = 'half'"):

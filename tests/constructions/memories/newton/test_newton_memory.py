@@ -359,8 +359,8 @@ def test_an_interrupt_before_the_first_model_is_one() -> None:
 
 def test_what_cannot_be_is_refused() -> None:
     task = enumerated_task(6, 2, seed=2)
-    with pytest.raises(InputError, match="target is 'laws'"):
-        newton_memory(enumerated_task(2, 2, target="laws"))
+    with pytest.raises(InputError, match="target is 'distributions'"):
+        newton_memory(enumerated_task(2, 2, target="distributions"))
     for name in ("seeds", "iterations", "work"):
         with pytest.raises(InputError, match=f"{name} = 0"):
             newton_memory(task, **{name: 0})

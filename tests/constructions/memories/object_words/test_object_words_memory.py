@@ -231,10 +231,12 @@ def test_answers_that_are_tokens_and_tokens_that_are_not_read_cost_only_their_en
 def test_what_it_does_not_hold_is_said() -> None:
     with pytest.raises(HypothesisError, match="needs contexts of two or three tokens, but they have 4"):
         object_words_memory(enumerated_task(2, 4))
-    laws = array_task(np.array([[0, 1]]), laws=np.array([[0.5, 0.5]]), vocabulary=2, answers=("x", "y"))
-    with pytest.raises(HypothesisError, match="needs labels, but the target is 'laws'"):
-        object_words_memory(laws)
-    assert object_words_parameters(laws) == object_words_parameters(enumerated_task(2, 4)) == 0
+    distributions = array_task(
+        np.array([[0, 1]]), distributions=np.array([[0.5, 0.5]]), vocabulary=2, answers=("x", "y")
+    )
+    with pytest.raises(HypothesisError, match="needs labels, but the target is 'distributions'"):
+        object_words_memory(distributions)
+    assert object_words_parameters(distributions) == object_words_parameters(enumerated_task(2, 4)) == 0
     with pytest.raises(HypothesisError, match="for tokens that stand in both columns, but the type is float16"):
         object_words_memory(enumerated_task(3, 2), dtype="float16")
     with pytest.raises(CapacityError, match="objects that runs in bfloat16 tell apart, but there are"):

@@ -16,14 +16,16 @@ from verify.runs.exact_runs import held_without_rounding
 from verify.runs.formats import FORMATS
 
 
-def drawn(count: int, n_ctx: int, tokens: int, answers: int, seed: int, *, laws: bool = False) -> Task:
+def drawn(count: int, n_ctx: int, tokens: int, answers: int, seed: int, *, distributions: bool = False) -> Task:
     rng = np.random.default_rng(seed)
     contexts = np.unique(rng.integers(0, tokens, (count, n_ctx)), axis=0)
-    if not laws:
+    if not distributions:
         labels = rng.integers(0, answers, len(contexts))
         return array_task(contexts, next_tokens=labels, vocabulary=max(tokens, answers), target="labels")
     positive = rng.standard_exponential((len(contexts), answers)) + 1e-3
-    return array_task(contexts, laws=positive / positive.sum(axis=1, keepdims=True), vocabulary=tokens, answers=answers)
+    return array_task(
+        contexts, distributions=positive / positive.sum(axis=1, keepdims=True), vocabulary=tokens, answers=answers
+    )
 
 
 SIZES = (st.integers(1, 40), st.integers(1, 9), st.integers(1, 40), st.integers(1, 60), st.integers(0, 2**32 - 1))
@@ -31,15 +33,19 @@ SIZES = (st.integers(1, 40), st.integers(1, 9), st.integers(1, 40), st.integers(
 
 @settings(max_examples=12)
 @given(st.tuples(*SIZES), st.booleans(), st.sampled_from(SHORT))
-def test_any_labels_and_laws_are_held_in_every_run(sizes: tuple[int, ...], laws: bool, dtype: Precision) -> None:
-    task = drawn(*sizes, laws=laws)  # type: ignore[arg-type, misc]
+def test_any_labels_and_distributions_are_held_in_every_run(
+    sizes: tuple[int, ...], distributions: bool, dtype: Precision
+) -> None:
+    task = drawn(*sizes, distributions=distributions)  # type: ignore[arg-type, misc]
     model = bit_table_memory(task, dtype=dtype).model
     assert held_without_rounding(model, task, FORMATS[dtype], 1e-3).all()
     assert sum(tensor.size for tensor in model.tensors().values()) == bit_table_parameters(task, dtype=dtype)
 
 
 @pytest.mark.parametrize("dtype", SHORT)
-@pytest.mark.parametrize("task", [drawn(300, 6, 90, 70, 1), drawn(60, 3, 20, 9, 2, laws=True)], ids=["labels", "laws"])
+@pytest.mark.parametrize(
+    "task", [drawn(300, 6, 90, 70, 1), drawn(60, 3, 20, 9, 2, distributions=True)], ids=["labels", "distributions"]
+)
 def test_it_is_certified_and_runs_in_torch(task: Task, dtype: Precision) -> None:
     pytest.importorskip("torch")
     from verify.torch.run import run
@@ -49,7 +55,7 @@ def test_it_is_certified_and_runs_in_torch(task: Task, dtype: Precision) -> None
     assert proved.certificate.answers.values["held"] == task.n_contexts
     ran = run(model, task, dtype=dtype)
     assert (ran.held, ran.held_proved, ran.within_bound) == (task.n_contexts, task.n_contexts, None)
-    assert ran.max_output_error == 0.0 or task.laws is not None
+    assert ran.max_output_error == 0.0 or task.distributions is not None
 
 
 def test_many_rows_with_large_labels_stay_in_the_range_of_float16() -> None:

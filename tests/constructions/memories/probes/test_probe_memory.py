@@ -187,9 +187,9 @@ def test_contexts_that_collide_in_every_draw_are_named(monkeypatch):
         probe_memory(enumerated_task(3, 4))
 
 
-def test_laws_and_contexts_that_are_too_long_are_refused():
+def test_distributions_and_contexts_that_are_too_long_are_refused():
     with pytest.raises(HypothesisError, match="labels"):
-        probe_memory(enumerated_task(2, 2, target="laws"))
+        probe_memory(enumerated_task(2, 2, target="distributions"))
     with pytest.raises(HypothesisError, match="1182 tokens"):
         probe_memory(facts(random_contexts(4, 1183, 3), 3, 2))
-    assert probe_parameters(enumerated_task(2, 2, target="laws")) == 0
+    assert probe_parameters(enumerated_task(2, 2, target="distributions")) == 0

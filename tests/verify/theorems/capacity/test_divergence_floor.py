@@ -41,18 +41,20 @@ def opposed(p: Fraction) -> list[list[Fraction]]:
     return binary([p, p, 1 - p, 1 - p])
 
 
-def floats(laws: list[list[Fraction]]) -> np.ndarray:
-    return np.array([[float(entry) for entry in law] for law in laws])
+def floats(distributions: list[list[Fraction]]) -> np.ndarray:
+    return np.array([[float(entry) for entry in distribution] for distribution in distributions])
 
 
-def random_laws(seed: int, rows: int, tokens: int) -> np.ndarray:
-    laws = np.random.default_rng(seed).dirichlet(np.full(tokens, 0.7), rows) + 1e-3
-    return laws / laws.sum(axis=1, keepdims=True)
+def random_distributions(seed: int, rows: int, tokens: int) -> np.ndarray:
+    distributions = np.random.default_rng(seed).dirichlet(np.full(tokens, 0.7), rows) + 1e-3
+    return distributions / distributions.sum(axis=1, keepdims=True)
 
 
-def mean_upper(network: Model, contexts: np.ndarray, laws: np.ndarray, prior: np.ndarray | None = None) -> float:
+def mean_upper(
+    network: Model, contexts: np.ndarray, distributions: np.ndarray, prior: np.ndarray | None = None
+) -> float:
     """A certified upper bound of the mean divergence, but for roundings far below the slack of the tests."""
-    upper = divergence(enclose_logits(network, contexts), laws).upper()
+    upper = divergence(enclose_logits(network, contexts), distributions).upper()
     return float(upper.mean() if prior is None else upper @ prior) * (1 + 1e-14)
 
 
@@ -78,13 +80,17 @@ class Shape:
             start += math.prod(shape)
         return dana_network(**tensors)
 
-    def trained(self, contexts: np.ndarray, laws: np.ndarray, *, seed: int, steps: int) -> Model:
+    def trained(self, contexts: np.ndarray, distributions: np.ndarray, *, seed: int, steps: int) -> Model:
         """The best weights after some steps of L-BFGS from random ones."""
 
         def loss(weights: np.ndarray) -> float:
             z = logits(self.network(np.clip(weights, -1e3, 1e3)), contexts)
             z = z - z.max(axis=1, keepdims=True)
-            return float((laws * (np.log(laws) - z + np.log(np.exp(z).sum(axis=1, keepdims=True)))).sum(axis=1).mean())
+            return float(
+                (distributions * (np.log(distributions) - z + np.log(np.exp(z).sum(axis=1, keepdims=True))))
+                .sum(axis=1)
+                .mean()
+            )
 
         start = np.random.default_rng(seed).normal(0, 1, self.size)
         found = scipy.optimize.minimize(loss, start, method="L-BFGS-B", options={"maxiter": steps})
@@ -108,12 +114,14 @@ def test_labels_cost_half_of_log_two() -> None:
 
 @pytest.mark.parametrize("n_ctx", [3, 4, 9])
 def test_padding_changes_nothing(n_ctx: int) -> None:
-    laws = opposed(Fraction(9, 10))
-    assert relation_divergence_floor(exclusive_or_contexts(n_ctx), laws) == relation_divergence_floor(XOR, laws)
+    distributions = opposed(Fraction(9, 10))
+    assert relation_divergence_floor(exclusive_or_contexts(n_ctx), distributions) == relation_divergence_floor(
+        XOR, distributions
+    )
 
 
 @given(st.lists(ODDS, min_size=4, max_size=4), st.lists(st.integers(1, 9), min_size=4, max_size=4))
-def test_for_two_tokens_the_floor_is_the_least_cost_of_giving_two_contexts_one_law(
+def test_for_two_tokens_the_floor_is_the_least_cost_of_giving_two_contexts_one_distribution(
     odds: list[Fraction], weights: list[int]
 ) -> None:
     prior = [Fraction(weight, sum(weights)) for weight in weights]
@@ -133,7 +141,7 @@ def test_for_two_tokens_the_floor_is_the_least_cost_of_giving_two_contexts_one_l
 
 
 @given(ODDS, ODDS)
-def test_the_floor_grows_as_the_laws_sharpen(p: Fraction, q: Fraction) -> None:
+def test_the_floor_grows_as_the_distributions_sharpen(p: Fraction, q: Fraction) -> None:
     p, q = sorted((max(p, 1 - p), max(q, 1 - q)))
     assume(q - p > Fraction(1, 1000))
     assert relation_divergence_floor(XOR, opposed(p)).lower < relation_divergence_floor(XOR, opposed(q)).lower
@@ -145,85 +153,89 @@ def test_no_random_head_beats_the_floor_of_exclusive_or(seed: int, width: int, d
     shape = Shape(tokens, 3, width, min(d_head, width), 1 + seed % 2)
     network = shape.network(rng.normal(0, rng.choice([0.3, 1.0, 3.0]), shape.size))
     sharp = rng.choice([0.0, 0.9, 0.99])
-    laws = (1 - sharp) * random_laws(seed, 4, tokens) + sharp * np.eye(tokens)[[0, 0, 1, 1]]
-    laws = np.maximum(laws, 1e-4)
+    distributions = (1 - sharp) * random_distributions(seed, 4, tokens) + sharp * np.eye(tokens)[[0, 0, 1, 1]]
+    distributions = np.maximum(distributions, 1e-4)
     prior = rng.dirichlet([2.0] * 4)
-    floor = relation_divergence_floor(XOR, laws, prior=prior.tolist())
-    assert floor.lower <= mean_upper(network, XOR, laws, prior)
+    floor = relation_divergence_floor(XOR, distributions, prior=prior.tolist())
+    assert floor.lower <= mean_upper(network, XOR, distributions, prior)
 
 
 @pytest.mark.parametrize(("width", "d_head"), [(2, 2), pytest.param(3, 1, marks=pytest.mark.slow)])
 def test_no_trained_head_beats_the_floor_of_exclusive_or(width: int, d_head: int) -> None:
-    laws = opposed(Fraction(9, 10))
-    floor = relation_divergence_floor(XOR, laws).lower
-    networks = [Shape(2, 3, width, d_head, 1).trained(XOR, floats(laws), seed=seed, steps=120) for seed in range(2)]
-    reached = [mean_upper(network, XOR, floats(laws)) for network in networks]
+    distributions = opposed(Fraction(9, 10))
+    floor = relation_divergence_floor(XOR, distributions).lower
+    networks = [
+        Shape(2, 3, width, d_head, 1).trained(XOR, floats(distributions), seed=seed, steps=120) for seed in range(2)
+    ]
+    reached = [mean_upper(network, XOR, floats(distributions)) for network in networks]
     assert floor <= min(reached) < 1.3 * floor  # the attack is strong, and fails
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_no_well_trained_head_beats_the_floors(seed: int) -> None:
-    laws = random_laws(seed, 4, 2)
-    laws[:2] = np.sort(laws[:2], axis=1)
-    laws[2:] = np.sort(laws[2:], axis=1)[:, ::-1]
-    network = Shape(2, 3, 3, 2, 2).trained(XOR, laws, seed=seed, steps=1000)
-    assert relation_divergence_floor(XOR, laws).lower <= mean_upper(network, XOR, laws)
-    three = random_laws(seed, 3, 3)
+    distributions = random_distributions(seed, 4, 2)
+    distributions[:2] = np.sort(distributions[:2], axis=1)
+    distributions[2:] = np.sort(distributions[2:], axis=1)[:, ::-1]
+    network = Shape(2, 3, 3, 2, 2).trained(XOR, distributions, seed=seed, steps=1000)
+    assert relation_divergence_floor(XOR, distributions).lower <= mean_upper(network, XOR, distributions)
+    three = random_distributions(seed, 3, 3)
     network = Shape(3, 2, 3, 1, 2).trained(LINE, three, seed=seed, steps=1000)
     assert collinear_divergence_floor(LINE, three).lower <= mean_upper(network, LINE, three)
 
 
 def test_two_heads_go_below_the_floor_of_one() -> None:
-    laws = floats(opposed(Fraction(99, 100)))
-    built = build_memory(array_task(XOR, laws=laws), d_model=2, d_head=2, n_heads=2)
-    assert mean_upper(built.model, XOR, laws) < 1e-9 < relation_divergence_floor(XOR, laws).lower
+    distributions = floats(opposed(Fraction(99, 100)))
+    built = build_memory(array_task(XOR, distributions=distributions), d_model=2, d_head=2, n_heads=2)
+    assert mean_upper(built.model, XOR, distributions) < 1e-9 < relation_divergence_floor(XOR, distributions).lower
 
 
 @given(SEEDS, st.integers(2, 4), st.integers(3, 12))
 def test_the_floor_of_a_line_is_below_the_best_line(seed: int, tokens: int, pieces: int) -> None:
-    laws = random_laws(seed, 3, tokens)
-    best = mean_upper(line_optimum(laws), LINE, laws)
-    floor = collinear_divergence_floor(LINE, laws, pieces=pieces)
+    distributions = random_distributions(seed, 3, tokens)
+    best = mean_upper(line_optimum(distributions), LINE, distributions)
+    floor = collinear_divergence_floor(LINE, distributions, pieces=pieces)
     assert floor.lower <= best
     assert floor.certificates == pieces
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_with_many_pieces_the_floor_of_a_line_is_sharp(seed: int) -> None:
-    laws = random_laws(seed, 3, 3)
-    best = mean_upper(line_optimum(laws), LINE, laws)
-    assert best - 1e-4 < collinear_divergence_floor(LINE, laws).lower <= best
+    distributions = random_distributions(seed, 3, 3)
+    best = mean_upper(line_optimum(distributions), LINE, distributions)
+    assert best - 1e-4 < collinear_divergence_floor(LINE, distributions).lower <= best
 
 
 @pytest.mark.parametrize(("width", "key_width"), [(2, 1), pytest.param(4, 2, marks=pytest.mark.slow)])
 def test_no_trained_head_of_width_one_beats_the_floor_of_a_line(width: int, key_width: int) -> None:
-    laws = np.full((3, 3), 0.05) + 0.85 * np.eye(3)
-    floor = collinear_divergence_floor(LINE, laws).lower
-    networks = [Shape(3, 2, width, 1, key_width).trained(LINE, laws, seed=seed, steps=120) for seed in range(2)]
-    reached = [mean_upper(network, LINE, laws) for network in networks]
+    distributions = np.full((3, 3), 0.05) + 0.85 * np.eye(3)
+    floor = collinear_divergence_floor(LINE, distributions).lower
+    networks = [
+        Shape(3, 2, width, 1, key_width).trained(LINE, distributions, seed=seed, steps=120) for seed in range(2)
+    ]
+    reached = [mean_upper(network, LINE, distributions) for network in networks]
     assert 0.161124 < floor <= min(reached) < 1.1 * floor
 
 
 def test_the_floor_of_a_line_needs_each_choice_of_the_middle() -> None:
     """Permuting the contexts permutes the choices, and the floor stays."""
-    laws = random_laws(5, 3, 3)
+    distributions = random_distributions(5, 3, 3)
     floors = [
-        collinear_divergence_floor(LINE, laws[list(order)], pieces=48).lower
+        collinear_divergence_floor(LINE, distributions[list(order)], pieces=48).lower
         for order in ((0, 1, 2), (1, 2, 0), (2, 0, 1), (1, 0, 2))
     ]
     assert max(floors) - min(floors) < 1e-3 * max(floors)
     assert min(floors) > 0
 
 
-def test_laws_that_one_head_can_hold_are_undecided() -> None:
+def test_distributions_that_one_head_can_hold_are_undecided() -> None:
     assert relation_divergence_floor(XOR, [[1, 2]] * 4).verdict is Verdict.UNDECIDED
     assert relation_divergence_floor(XOR, [[9, 1], [1, 9], [9, 1], [1, 9]]).lower == 0.0
     on_a_line = [[1, 1, 1], [4, 2, 1], [16, 4, 1]]
     assert collinear_divergence_floor(LINE, on_a_line).verdict is Verdict.UNDECIDED
     # Labels are a limit of points on a line; equal distributions are a point.
-    for laws in (np.eye(3), [[1, 0, 0]] * 3, [[1, 1e-300, 1e-300]] * 3, [[5, 2, 1]] * 3):
-        assert collinear_divergence_floor(LINE, laws, pieces=24).verdict is Verdict.UNDECIDED
+    for distributions in (np.eye(3), [[1, 0, 0]] * 3, [[1, 1e-300, 1e-300]] * 3, [[5, 2, 1]] * 3):
+        assert collinear_divergence_floor(LINE, distributions, pieces=24).verdict is Verdict.UNDECIDED
 
 
 def test_contexts_without_a_relation_are_undecided() -> None:
@@ -265,22 +277,24 @@ def test_a_relation_between_contexts_with_different_last_tokens_is_refused() -> 
 
 def test_contexts_outside_the_relation_change_nothing() -> None:
     contexts = np.vstack([XOR, [[0, 1, 1]]])
-    laws = [*opposed(Fraction(9, 10)), [Fraction(1, 3), Fraction(2, 3)]]
+    distributions = [*opposed(Fraction(9, 10)), [Fraction(1, 3), Fraction(2, 3)]]
     quarter = [Fraction(1, 4)] * 5
-    floor = relation_divergence_floor(contexts, laws, prior=quarter, relation=[1, 1, -1, -1, 0])
-    assert floor.lower == relation_divergence_floor(XOR, laws[:4]).lower
+    floor = relation_divergence_floor(contexts, distributions, prior=quarter, relation=[1, 1, -1, -1, 0])
+    assert floor.lower == relation_divergence_floor(XOR, distributions[:4]).lower
 
 
 def test_the_prior_is_not_normalized() -> None:
-    laws = opposed(Fraction(9, 10))
-    half = relation_divergence_floor(XOR, laws, prior=[Fraction(1, 8)] * 4).lower
-    assert half == pytest.approx(relation_divergence_floor(XOR, laws).lower / 2, rel=1e-12)
+    distributions = opposed(Fraction(9, 10))
+    half = relation_divergence_floor(XOR, distributions, prior=[Fraction(1, 8)] * 4).lower
+    assert half == pytest.approx(relation_divergence_floor(XOR, distributions).lower / 2, rel=1e-12)
 
 
-@pytest.mark.parametrize("laws", [[[1, -1]] * 4, [[0, 0]] * 4, [[1, 1]] * 3, [[math.nan, 1]] * 4, [1, 2, 3, 4]])
-def test_laws_that_are_none_are_refused(laws: list) -> None:
+@pytest.mark.parametrize(
+    "distributions", [[[1, -1]] * 4, [[0, 0]] * 4, [[1, 1]] * 3, [[math.nan, 1]] * 4, [1, 2, 3, 4]]
+)
+def test_distributions_that_are_none_are_refused(distributions: list) -> None:
     with pytest.raises(InputError):
-        relation_divergence_floor(XOR, laws)
+        relation_divergence_floor(XOR, distributions)
 
 
 @pytest.mark.parametrize("prior", [[1, 1, 1], [1, 1, 1, 0], [1, 1, 1, -1], [1, 1, 1, math.inf]])
@@ -303,10 +317,10 @@ def test_tokens_that_64_bits_cannot_hold_are_refused() -> None:
 
 
 def test_large_tokens_are_only_names() -> None:
-    laws = opposed(Fraction(9, 10))
+    distributions = opposed(Fraction(9, 10))
     renamed: list[Any] = [XOR + 2**62, (XOR * (2**63 - 1)).astype(np.uint64), XOR.astype(np.uint8)]
     for contexts in renamed:
-        assert relation_divergence_floor(contexts, laws) == relation_divergence_floor(XOR, laws)
+        assert relation_divergence_floor(contexts, distributions) == relation_divergence_floor(XOR, distributions)
 
 
 def test_equal_contexts_are_refused() -> None:
@@ -322,12 +336,14 @@ def test_a_search_that_leaves_its_interval_proves_nothing(monkeypatch: pytest.Mo
     assert relation_divergence_floor(XOR, opposed(Fraction(9, 10))).verdict is Verdict.UNDECIDED
 
 
-def test_multipliers_that_leave_the_laws_bound_nothing() -> None:
-    given_laws = _Given([[1, 3], [1, 1]], None, 2)
+def test_multipliers_that_leave_the_distributions_bound_nothing() -> None:
+    given_distributions = _Given([[1, 3], [1, 1]], None, 2)
     eighth = fmpq(1, 8)
-    assert given_laws.dual_value([(0, [-eighth, eighth])]) > 0
-    assert not given_laws.dual_value([(0, [eighth, eighth])]).is_finite()  # no distribution: the sum is not 1
-    assert not given_laws.dual_value([(0, [3 * eighth, -3 * eighth])]).is_finite()  # no distribution: an entry below 0
+    assert given_distributions.dual_value([(0, [-eighth, eighth])]) > 0
+    assert not given_distributions.dual_value([(0, [eighth, eighth])]).is_finite()  # no distribution: the sum is not 1
+    assert not given_distributions.dual_value(
+        [(0, [3 * eighth, -3 * eighth])]
+    ).is_finite()  # no distribution: an entry below 0
 
 
 def test_too_few_pieces_are_refused() -> None:

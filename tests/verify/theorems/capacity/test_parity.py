@@ -56,17 +56,17 @@ def test_the_shares_of_twelve_bits():
 def test_one_head_too_few_has_the_floor_of_the_relation(bits):
     contexts = bit_contexts(bits)
     odd = contexts.sum(axis=1) % 2
-    laws = np.where(odd[:, None] == [0, 1], 99, 1)
-    floor = relation_divergence_floor(contexts, laws, n_heads=bits - 1)
+    distributions = np.where(odd[:, None] == [0, 1], 99, 1)
+    floor = relation_divergence_floor(contexts, distributions, n_heads=bits - 1)
     assert floor.relation == tuple((1 - 2 * odd).tolist())
     assert floor.lower == pytest.approx(parity_floor(bits, bits - 1, Fraction(99, 100)), rel=1e-9)
-    assert relation_divergence_floor(contexts, laws, n_heads=bits).relation == ()
+    assert relation_divergence_floor(contexts, distributions, n_heads=bits).relation == ()
 
 
 def test_more_heads_too_few_have_a_larger_floor_than_one_relation_shows():
     contexts = bit_contexts(4)
-    laws = np.where((contexts.sum(axis=1) % 2)[:, None] == [0, 1], 99, 1)
-    one = relation_divergence_floor(contexts, laws, n_heads=1).lower
+    distributions = np.where((contexts.sum(axis=1) % 2)[:, None] == [0, 1], 99, 1)
+    one = relation_divergence_floor(contexts, distributions, n_heads=1).lower
     assert one < parity_floor(4, 1, Fraction(99, 100))
 
 

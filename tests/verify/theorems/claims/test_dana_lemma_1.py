@@ -22,20 +22,20 @@ def test_a_bound_above_the_encoder_is_not_confirmed(spoil):
     assert audit._built().verdict is not Verdict.PROVED
 
 
-def test_laws_with_zeros_have_no_bounded_level_set():
+def test_distributions_with_zeros_have_no_bounded_level_set():
     assert audit.logit_radius(np.array([[1.0, 0.0]]), 0.5) == np.inf
     assert audit.logit_radius(np.array([[1.0, 1e-9]]), 0.5) < np.inf
 
 
 def test_no_encoder_of_the_level_set_has_larger_logits_than_the_radius():
     rng = np.random.default_rng(0)
-    laws = rng.random((3, 4)) + 0.1
+    distributions = rng.random((3, 4)) + 0.1
     for scale in (0.1, 1.0, 10.0, 100.0):
         E, W = scale * rng.normal(size=(3, 2)), rng.normal(size=(4, 2))
-        _, level = encoder_divergence(E, W, laws)
+        _, level = encoder_divergence(E, W, distributions)
         logits = E @ W.T
-        assert np.abs(logits - logits.mean(axis=1, keepdims=True)).max() < audit.logit_radius(laws, level)
-    assert mean_divergence(Enclosure(np.zeros((3, 4))), laws)[1] < 1.0
+        assert np.abs(logits - logits.mean(axis=1, keepdims=True)).max() < audit.logit_radius(distributions, level)
+    assert mean_divergence(Enclosure(np.zeros((3, 4))), distributions)[1] < 1.0
 
 
 def test_spoiled_weights_are_not_confirmed(monkeypatch):
@@ -67,8 +67,8 @@ def test_the_weights_have_the_logits_of_the_best_encoder(given_sizes):
     made = CLAIM.construct(**given_sizes)
     sizes = {**CLAIM.parameters, **given_sizes}
     assert made.model.d_model == sizes["d_model"] and made.task.n_contexts == sizes["d_vocab"] ** sizes["n_ctx"]
-    assert made.task.laws is not None
-    found = best_encoder(made.task.laws, sizes["d_model"], prior=made.task.prior, seed=sizes["seed"])
+    assert made.task.distributions is not None
+    found = best_encoder(made.task.distributions, sizes["d_model"], prior=made.task.prior, seed=sizes["seed"])
     reached, wanted = logits(made.model, made.task.contexts), found.E @ found.W.T
     gap = reached - wanted
     assert np.ptp(gap, axis=1).max() < 1e-9

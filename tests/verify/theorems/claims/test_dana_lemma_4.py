@@ -31,8 +31,8 @@ def test_a_sequence_in_two_dimensions_is_not_confirmed() -> None:
     assert audit.exponential(widened(undecided_token()), DELTAS, "").verdict is Verdict.REFUTED
 
 
-def test_a_law_that_is_not_the_limit_is_not_confirmed() -> None:
-    other = replace(undecided_token(), laws=((Fraction(2, 5), Fraction(3, 5), Fraction(0)),))
+def test_a_distribution_that_is_not_the_limit_is_not_confirmed() -> None:
+    other = replace(undecided_token(), distributions=((Fraction(2, 5), Fraction(3, 5), Fraction(0)),))
     assert audit.exponential(other, DELTAS, "").verdict is Verdict.REFUTED
 
 

@@ -8,16 +8,16 @@ import verify.theorems.claims.dana_proposition_1 as audit
 from verify.verdict import Verdict
 
 
-def test_a_bias_that_misses_the_laws_is_refuted(monkeypatch):
+def test_a_bias_that_misses_the_distributions_is_refuted(monkeypatch):
     given = audit.biased_encoder()
     wrong = replace(given, bias=(Fraction(35, 100), *given.bias[1:]))
     monkeypatch.setattr(audit, "biased_encoder", lambda: wrong)
     assert next(audit.evidence(full=False)).verdict is Verdict.REFUTED
 
 
-def test_laws_of_rank_one_are_no_counterexample(monkeypatch):
+def test_distributions_of_rank_one_are_no_counterexample(monkeypatch):
     given = audit.biased_encoder()
-    same = replace(given, laws=(given.laws[0],) * 2, stream=(given.stream[0],) * 2)
+    same = replace(given, distributions=(given.distributions[0],) * 2, stream=(given.stream[0],) * 2)
     monkeypatch.setattr(audit, "biased_encoder", lambda: same)
     assert next(audit.evidence(full=False)).verdict is not Verdict.PROVED
 

@@ -23,12 +23,14 @@ def test_other_factors_are_refuted(monkeypatch):
     assert next(audit.evidence(full=False)).verdict is Verdict.REFUTED
 
 
-def test_laws_of_low_rank_have_no_gap(monkeypatch, spoil):
-    monkeypatch.setattr(audit, "gap_laws", lambda tokens, rank: np.ones((rank + 1, tokens)))
+def test_distributions_of_low_rank_have_no_gap(monkeypatch, spoil):
+    monkeypatch.setattr(audit, "gap_distributions", lambda tokens, rank: np.ones((rank + 1, tokens)))
     assert audit._gap(3).verdict is Verdict.REFUTED  # they are not the distributions of the statement
-    monkeypatch.setattr(audit, "gap_laws", lambda tokens, rank: np.ones((rank + 1, tokens)) + np.eye(rank + 1, tokens))
+    monkeypatch.setattr(
+        audit, "gap_distributions", lambda tokens, rank: np.ones((rank + 1, tokens)) + np.eye(rank + 1, tokens)
+    )
     assert audit._gap(3).verdict is Verdict.PROVED
-    spoil(audit.ENCODER_DIVERGENCE, lambda laws, d_model: encoder_floor(np.ones_like(laws), d_model))
+    spoil(audit.ENCODER_DIVERGENCE, lambda distributions, d_model: encoder_floor(np.ones_like(distributions), d_model))
     assert audit._gap(3).verdict is not Verdict.PROVED
 
 
@@ -53,7 +55,7 @@ def test_an_encoder_that_is_off_is_not_exact(changed):
         {"d_vocab": 3, "n_ctx": 3},
     ],
 )
-def test_laws_are_proved_to_be_held_exactly_but_for_rounding(given_sizes):
+def test_distributions_are_proved_to_be_held_exactly_but_for_rounding(given_sizes):
     made = CLAIM.construct(**given_sizes)
     assert made.model.d_model == made.task.d_vocab - 1
     certified = certify_memorization(made.model, made.task)

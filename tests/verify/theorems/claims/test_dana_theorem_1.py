@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from constructions.errors import CapacityError, HypothesisError, InputError
 from constructions.heads_of_theorem_1.parameters import paper_heads
-from constructions.heads_of_theorem_1.random import laws
-from constructions.heads_of_theorem_1.random.laws import random_laws_memory
+from constructions.heads_of_theorem_1.random import distributions
+from constructions.heads_of_theorem_1.random.distributions import random_distributions_memory
 from constructions.model.attention import logits
 from constructions.model.construction import Construction
 from constructions.model.shapes import dana_network, dana_tensors
@@ -55,7 +55,7 @@ def test_a_floor_that_is_empty_or_false_confirms_nothing(theorem: Theorem, facto
     assert any(piece.verdict is not Verdict.PROVED for piece in pieces)
 
 
-def test_laws_that_are_not_opposed_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+def test_distributions_that_are_not_opposed_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
     contexts = exclusive_or.exclusive_or_contexts()[[0, 2, 1, 3]]
     monkeypatch.setattr(exclusive_or, "exclusive_or_contexts", lambda _=3: contexts)
     assert dict(verdicts())[next(iter(dict(verdicts())))] is not Verdict.PROVED
@@ -90,7 +90,7 @@ def test_one_changed_weight_is_noticed(monkeypatch: pytest.MonkeyPatch, small: N
 
 def test_more_heads_than_the_paper_counts_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
     count = audit.paper_heads
-    for module in (audit, laws, rational):  # the audit counts itself
+    for module in (audit, distributions, rational):  # the audit counts itself
         monkeypatch.setattr(module, "paper_heads", lambda *sizes: count(*sizes) + 1)
     found = dict(verdicts())
     counted = ("rational network", "float64 weights")
@@ -102,11 +102,11 @@ def test_more_heads_than_the_paper_counts_confirm_nothing(monkeypatch: pytest.Mo
 
 
 def test_fewer_contexts_than_there_should_be_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
-    contexts, task = audit.drawn_contexts, laws.random_laws
+    contexts, task = audit.drawn_contexts, distributions.random_distributions
     monkeypatch.setattr(rational, "drawn_contexts", lambda *_: contexts(2, 2, 3, 0))
-    monkeypatch.setattr(laws, "random_laws", lambda *_: task(4, 2, 13, 0))
+    monkeypatch.setattr(distributions, "random_distributions", lambda *_: task(4, 2, 13, 0))
     assert audit._exact(*audit._EXACT[0]).verdict is Verdict.REFUTED
-    monkeypatch.setattr(laws, "paper_heads", lambda *_: 3)  # as many as for all contexts
+    monkeypatch.setattr(distributions, "paper_heads", lambda *_: 3)  # as many as for all contexts
     assert audit._rounded(*audit._ROUNDED[0]).verdict is Verdict.REFUTED
 
 
@@ -124,8 +124,8 @@ def test_printed_bounds_are_rounded_outward() -> None:
 
 
 def worst_error(made: Construction[Task]) -> float:
-    assert made.task.laws is not None
-    return float(np.ptp(logits(made.model, made.task.contexts) - np.log(made.task.laws), axis=1).max())
+    assert made.task.distributions is not None
+    return float(np.ptp(logits(made.model, made.task.contexts) - np.log(made.task.distributions), axis=1).max())
 
 
 @given(st.integers(2, 6), st.data())
@@ -148,7 +148,7 @@ def test_too_few_heads_are_refused() -> None:
     with pytest.raises(HypothesisError, match="generic rank T"):
         CLAIM.construct(d_vocab=4, n_ctx=2, d_model=4, d_head=4, n_heads=2)
     with pytest.raises(CapacityError, match="rank T"):
-        random_laws_memory(d_vocab=4, n_ctx=2, d_model=4, d_head=4, n_heads=2)
+        random_distributions_memory(d_vocab=4, n_ctx=2, d_model=4, d_head=4, n_heads=2)
     with pytest.raises(CapacityError, match="rank T"):
         exact_memory(d_vocab=2, n_ctx=2, d_model=2, d_head=1, n_heads=1)
 
@@ -164,7 +164,7 @@ def test_impossible_numbers_of_contexts_are_refused(changed: dict[str, int]) -> 
 
 
 @pytest.mark.parametrize("sizes", [(5, 5, 2), (4, 4, 1), (2, 2, 1)])
-def test_one_position_whose_laws_lower_the_rank_is_refused(sizes):
+def test_one_position_whose_distributions_lower_the_rank_is_refused(sizes):
     tokens, width, d_head = sizes
     with pytest.raises(HypothesisError, match="needs S >= 2, or T < d, or T < N"):
         CLAIM.construct(d_vocab=tokens, n_ctx=1, d_model=width, d_head=d_head)

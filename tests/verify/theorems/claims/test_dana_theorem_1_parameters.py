@@ -37,7 +37,9 @@ def test_a_wrong_formula_is_refuted(changed: Change, small: None) -> None:
     assert verdicts()[1:3] == [Verdict.PROVED, Verdict.REFUTED]
 
 
-def test_networks_that_do_not_hold_the_laws_confirm_nothing(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+def test_networks_that_do_not_hold_the_distributions_confirm_nothing(
+    monkeypatch: pytest.MonkeyPatch, small: None
+) -> None:
     memories = audit.matched_memories
 
     def spoilt(network: Model) -> Model:

@@ -119,8 +119,8 @@ def test_weights_that_forget_are_not_certified() -> None:
 
 def test_the_strength_of_the_paper_is_enclosed_tightly() -> None:
     judged = audit.Judged.of(near_orthonormal_instance(3))
-    guess = audit.printed_strength(judged.leads.midpoint, judged.laws.entropy.midpoint)
-    found = enclose_printed_strength(judged.laws, judged.leads, guess)
+    guess = audit.printed_strength(judged.leads.midpoint, judged.distributions.entropy.midpoint)
+    found = enclose_printed_strength(judged.distributions, judged.leads, guess)
     assert (found.radius <= 1e-9 * (found.midpoint + 1)).all()
 
 
@@ -142,7 +142,7 @@ def test_vectors_of_another_width_are_not_those_of_the_statement(monkeypatch: py
     assert audit.limit([(30, 16)]).verdict is Verdict.REFUTED
 
 
-def test_other_laws_than_those_of_the_statement_are_not_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_distributions_than_those_of_the_statement_are_not_certified(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "_TOKENS", 100)
     share, original = Fraction(1, 10), audit.uniform_noise
     assert [piece.verdict for piece in audit.at_scale(64, [share], contexts=3)] == [Verdict.PROVED]
@@ -150,15 +150,15 @@ def test_other_laws_than_those_of_the_statement_are_not_certified(monkeypatch: p
 
         def changed(family: Unembedding, tokens: np.ndarray, missing: float, wrong=wrong) -> LowEntropyInstance:
             instance = original(family, tokens, missing)
-            return replace(instance, laws=wrong(instance.laws))
+            return replace(instance, distributions=wrong(instance.distributions))
 
         monkeypatch.setattr(audit, "uniform_noise", changed)
         assert [piece.verdict for piece in audit.at_scale(64, [share], contexts=3)] == [Verdict.UNDECIDED]
 
 
-def test_the_default_has_fewer_dimensions_than_its_laws() -> None:
+def test_the_default_has_fewer_dimensions_than_its_distributions() -> None:
     built = CLAIM.construct()
     assert built.model.d_model < built.task.d_vocab - 1
     assert (logits(built.model, built.task.contexts).argmax(axis=1) == built.task.labels).all()
-    assert built.task.laws is not None
-    assert np.allclose(built.task.laws.max(axis=1), 0.99)
+    assert built.task.distributions is not None
+    assert np.allclose(built.task.distributions.max(axis=1), 0.99)

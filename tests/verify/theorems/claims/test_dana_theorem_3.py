@@ -20,13 +20,13 @@ from verify.verdict import Verdict
 def test_a_smaller_constant_in_theorem_e_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     honest = audit.judged
 
-    def smaller(instance: PartialMemory, laws: Any = None) -> RangeBound:
-        found = honest(instance, laws)
+    def smaller(instance: PartialMemory, distributions: Any = None) -> RangeBound:
+        found = honest(instance, distributions)
         return replace(found, factor=found.factor / 50)
 
     monkeypatch.setattr(audit, "judged", smaller)
     assert audit.theorem_e_on_random_transformers(range(20)).verdict is Verdict.REFUTED
-    assert audit.theorem_e_on_the_laws_of_lemma_4([100]).verdict is Verdict.REFUTED
+    assert audit.theorem_e_on_the_distributions_of_lemma_4([100]).verdict is Verdict.REFUTED
 
 
 def test_an_encoder_of_a_larger_range_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,7 +40,7 @@ def test_a_larger_floor_is_not_confirmed(changed: Change, spoil: Spoil) -> None:
     changed(audit, "divergence_floor_at_range", lambda found: 2 * found)
     spoil(audit.DIVERGENCE_AT_RANGE, lambda **given: 2 * honest(**given))
     assert audit.cost_of_a_range([Fraction(10), Fraction(1280)]).verdict is not Verdict.PROVED
-    assert audit.theorem_e_on_the_laws_of_lemma_4([10**6]).verdict is not Verdict.PROVED
+    assert audit.theorem_e_on_the_distributions_of_lemma_4([10**6]).verdict is not Verdict.PROVED
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.5])

@@ -8,7 +8,7 @@ from flint import arb, arb_mat, fmpq
 
 from constructions.errors import HypothesisError, InputError
 from constructions.rational.interpolating_network import exact
-from constructions.rational.positional_attention import exact_laws_model
+from constructions.rational.positional_attention import exact_distributions_model
 from constructions.tasks.random_facts import random_contexts
 from verify.theorems.claims import madden_2024_lower as audit
 from verify.theorems.claims.madden_2024_lower import CLAIM
@@ -18,7 +18,7 @@ from verify.verdict import Verdict
 def instance():
     contexts = random_contexts(d_vocab=3, n_ctx=3, facts=9, seed=1)
     log_odds = audit.drawn_log_odds(d_vocab=3, facts=9)
-    return exact_laws_model(contexts, log_odds, 3), contexts, log_odds
+    return exact_distributions_model(contexts, log_odds, 3), contexts, log_odds
 
 
 @pytest.mark.parametrize("tensor", ["b_in", "W_out", "b_out"])
@@ -45,7 +45,7 @@ def test_a_neuron_more_is_a_number_more_and_refuted():
     )
 
 
-def test_laws_of_other_contexts_are_not_those():
+def test_distributions_of_other_contexts_are_not_those():
     model, contexts, log_odds = instance()
     assert audit._reached(model, contexts[::-1].copy(), log_odds).verdict is Verdict.REFUTED
 
@@ -55,7 +55,7 @@ def test_dependent_neurons_give_no_rank(monkeypatch):
     assert audit._analytic(3).verdict is not Verdict.PROVED
 
 
-def test_weights_that_miss_the_laws_are_not_confirmed(monkeypatch):
+def test_weights_that_miss_the_distributions_are_not_confirmed(monkeypatch):
     made = CLAIM.construct(facts=16)
     block = made.model.blocks[1]
     louder = replace(made.model, blocks=(made.model.blocks[0], replace(block, b_out=block.b_out + 1e-3)))
@@ -63,8 +63,8 @@ def test_weights_that_miss_the_laws_are_not_confirmed(monkeypatch):
     assert audit._rounded().verdict is Verdict.UNDECIDED
 
 
-def test_contexts_that_repeat_and_laws_that_are_too_many_are_refused():
+def test_contexts_that_repeat_and_distributions_that_are_too_many_are_refused():
     with pytest.raises(InputError, match="some occur more than once"):
-        exact_laws_model(np.array([[0, 1], [0, 1]]), [[fmpq(1)], [fmpq(2)]], 2)
+        exact_distributions_model(np.array([[0, 1], [0, 1]]), [[fmpq(1)], [fmpq(2)]], 2)
     with pytest.raises(HypothesisError, match="1 <= T <= N"):
         CLAIM.construct(d_vocab=2, n_ctx=2, facts=5)

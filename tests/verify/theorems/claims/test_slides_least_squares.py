@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.testing.strategies import distributions
-from constructions.encoders.truncated_laws import truncated_laws
+from constructions.encoders.truncated_distributions import truncated_distributions
 from verify.arithmetic.enclosure import Enclosure
 from verify.provers.memorization import certify_memorization
 from verify.theorems.claims import slides_least_squares as audit
 from verify.theorems.claims.slides_least_squares import CLAIM
 from verify.theorems.encoders.encoder_floor import EncoderFloor
-from verify.theorems.encoders.truncation_bound import least_squares_bound, log_law_singular_values
+from verify.theorems.encoders.truncation_bound import least_squares_bound, log_distribution_singular_values
 from verify.verdict import Verdict
 
 
@@ -29,9 +29,9 @@ def test_a_larger_constant_is_not_attained(changed):
 
 
 def test_the_printed_bound_is_not_confirmed_for_the_joint_probabilities():
-    instance = audit.judged(audit.hadamard_laws(4, 0.01), 1)
+    instance = audit.judged(audit.hadamard_distributions(4, 0.01), 1)
     assert instance.printed_bound_holds() and instance.sharp_bound_holds()
-    joint = instance.printed(audit.norm(instance.laws, None, "joint"))
+    joint = instance.printed(audit.norm(instance.distributions, None, "joint"))
     assert not audit.never_above(instance.divergence, joint)
 
 
@@ -40,21 +40,21 @@ def test_a_floor_that_is_not_proved_refutes_nothing(spoil):
     assert audit._joint_reading_fails().verdict is not Verdict.PROVED
 
 
-def test_laws_that_are_not_symmetric_refute_nothing(monkeypatch):
-    original = audit.token_pair_laws
+def test_distributions_that_are_not_symmetric_refute_nothing(monkeypatch):
+    original = audit.token_pair_distributions
 
     def changed(*args, **options):
         weights = original(*args, **options)
         weights[0, 5] *= 1.0000001
         return weights
 
-    monkeypatch.setattr(audit, "token_pair_laws", changed)
+    monkeypatch.setattr(audit, "token_pair_distributions", changed)
     assert audit._prior_reading_fails().verdict is not Verdict.PROVED
 
 
 def test_a_truncation_that_is_not_unique_refutes_nothing(monkeypatch):
-    original = audit.token_pair_laws
-    monkeypatch.setattr(audit, "token_pair_laws", lambda pairs, **_: original(pairs, size=0.01, depth=0.0))
+    original = audit.token_pair_distributions
+    monkeypatch.setattr(audit, "token_pair_distributions", lambda pairs, **_: original(pairs, size=0.01, depth=0.0))
     assert audit._prior_reading_fails().verdict is not Verdict.PROVED
 
 
@@ -64,17 +64,19 @@ def test_a_pair_part_that_is_larger_than_what_is_kept_refutes_nothing(changed):
 
 
 def test_a_builder_that_returns_more_columns_gains_nothing(monkeypatch):
-    laws = audit.random_laws(6, 5, spread=1.0, rank=2, noise=0.3, seed=0)
-    honest = audit.judged(laws, 2)
-    original = audit.truncated_laws
-    monkeypatch.setattr(audit, "truncated_laws", lambda laws, rank, **options: original(laws, 5, **options))
-    found = audit.judged(laws, 2)
+    distributions = audit.random_distributions(6, 5, spread=1.0, rank=2, noise=0.3, seed=0)
+    honest = audit.judged(distributions, 2)
+    original = audit.truncated_distributions
+    monkeypatch.setattr(
+        audit, "truncated_distributions", lambda distributions, rank, **options: original(distributions, 5, **options)
+    )
+    found = audit.judged(distributions, 2)
     assert (abs(found.divergence.midpoint - honest.divergence.midpoint) < 1e-12).all()
 
 
-def test_the_size_of_the_counterexample_is_that_of_its_laws(monkeypatch):
-    original = audit.hadamard_laws
-    monkeypatch.setattr(audit, "hadamard_laws", lambda tokens, size: original(2 * tokens, size))
+def test_the_size_of_the_counterexample_is_that_of_its_distributions(monkeypatch):
+    original = audit.hadamard_distributions
+    monkeypatch.setattr(audit, "hadamard_distributions", lambda tokens, size: original(2 * tokens, size))
     assert audit._joint_reading_fails().statement.startswith("T = 7, N = 8, ")
 
 
@@ -122,22 +124,22 @@ def test_the_least_probability_is_enclosed_closely():
 
 
 def test_the_truncation_is_that_of_the_builder():
-    weights = audit.hadamard_laws(4, 0.1)
-    found = truncated_laws(weights, 2)
+    weights = audit.hadamard_distributions(4, 0.1)
+    found = truncated_distributions(weights, 2)
     assert audit.truncation(weights, 2).midpoint == pytest.approx(found.E @ found.W.T)
 
 
 @pytest.mark.parametrize("factor", [2.0, 1.0 + 2.0**-50])  # the second costs less than any bound shows
-def test_laws_that_are_not_of_rank_one_exactly_do_not_show_the_lost_rank(monkeypatch, factor):
+def test_distributions_that_are_not_of_rank_one_exactly_do_not_show_the_lost_rank(monkeypatch, factor):
     assert audit._means_cost_a_rank().verdict is Verdict.PROVED
-    original = audit.rank_one_laws
+    original = audit.rank_one_distributions
 
     def changed(tokens, contexts):
-        laws = original(tokens, contexts)
-        laws[0, 0] *= factor
-        return laws
+        distributions = original(tokens, contexts)
+        distributions[0, 0] *= factor
+        return distributions
 
-    monkeypatch.setattr(audit, "rank_one_laws", changed)
+    monkeypatch.setattr(audit, "rank_one_distributions", changed)
     assert audit._means_cost_a_rank().verdict is not Verdict.PROVED
 
 
@@ -145,12 +147,12 @@ def test_laws_that_are_not_of_rank_one_exactly_do_not_show_the_lost_rank(monkeyp
     "parameters",
     [{}, {"d_vocab": 3}, {"d_vocab": 3, "d_model": 3}, {"d_vocab": 32}, {"d_vocab": 12, "d_model": 5, "seed": 7}],
 )
-def test_the_laws_are_held_as_well_as_promised(parameters):
+def test_the_distributions_are_held_as_well_as_promised(parameters):
     made = CLAIM.construct(**parameters)
     width = parameters.get("d_model", 2)
     assert (made.model.n_heads, made.model.d_head) == (1, width)
     found = certify_memorization(made.model, made.task)
     assert found.certificate.verdict is Verdict.PROVED
-    assert made.task.laws is not None
-    bound = least_squares_bound(log_law_singular_values(made.task.laws), width)
+    assert made.task.distributions is not None
+    bound = least_squares_bound(log_distribution_singular_values(made.task.distributions), width)
     assert found.answers.loss_upper.max() <= float(bound.upper()) + 1e-20

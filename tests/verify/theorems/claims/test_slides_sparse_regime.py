@@ -46,5 +46,5 @@ def test_one_token_is_not_sparse_and_short_contexts_need_no_more_heads():
     assert audit.too_few_heads(3).verdict is not Verdict.PROVED
 
 
-def test_equal_laws_cost_nothing():
-    assert audit._laws(Fraction(1, 2)).verdict is not Verdict.PROVED
+def test_equal_distributions_cost_nothing():
+    assert audit._distributions(Fraction(1, 2)).verdict is not Verdict.PROVED

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from constructions.encoders.truncated_laws import hadamard_laws
+from constructions.encoders.truncated_distributions import hadamard_distributions
 from verify.theorems.claims import slides_weighted_least_squares as audit
 from verify.theorems.encoders.encoder_floor import EncoderFloor
 from verify.verdict import Verdict
 
 
 def test_one_singular_value_is_not_enough():
-    weights = hadamard_laws(8, 0.01)
+    weights = hadamard_distributions(8, 0.01)
     cost, bound = audit.weighted_cost(weights, 1, np.ones(7))
-    value = audit.tail_value(audit.log_law_singular_values(weights, prior=np.ones(7)), 1)
+    value = audit.tail_value(audit.log_distribution_singular_values(weights, prior=np.ones(7)), 1)
     assert float(cost.lower()) > float((value * value * 0.25).upper())
     assert audit.never_above(cost, bound)
 

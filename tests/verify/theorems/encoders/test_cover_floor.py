@@ -23,34 +23,37 @@ def drawn(tokens, contexts, seed, power=1.0):
     return np.random.default_rng(seed).dirichlet(np.ones(tokens), contexts) ** power + 1e-4
 
 
-def reached(laws, rank, prior=None):
-    found = best_encoder(np.array(laws), rank, prior=prior, starts=6)
-    return encoder_divergence(found.E[:, :rank], found.W[:, :rank], laws, prior=prior)[1]
+def reached(distributions, rank, prior=None):
+    found = best_encoder(np.array(distributions), rank, prior=prior, starts=6)
+    return encoder_divergence(found.E[:, :rank], found.W[:, :rank], distributions, prior=prior)[1]
 
 
-def test_the_two_laws_of_the_chapter_are_closed_from_both_sides():
+def test_the_two_distributions_of_the_chapter_are_closed_from_both_sides():
     cover = encoder_cover(TWO, relative=1e-4)
     assert 0.99989 * 0.0523248 < cover_floor(TWO, cover) <= reached(TWO, 1) < 0.0523249
 
 
 @pytest.mark.parametrize(("tokens", "contexts", "relative"), [(4, 12, 0.02), (5, 10, 0.2)])
 def test_the_bound_is_near_the_best_encoder_that_is_found(tokens, contexts, relative):
-    laws = drawn(tokens, contexts, 0)
-    floor, upper = cover_floor(laws, encoder_cover(laws, relative=relative)), reached(laws, tokens - 2)
+    distributions = drawn(tokens, contexts, 0)
+    floor, upper = (
+        cover_floor(distributions, encoder_cover(distributions, relative=relative)),
+        reached(distributions, tokens - 2),
+    )
     assert (1 - relative - 0.01) * upper < floor <= upper
-    assert encoder_floor(laws, tokens - 2).lower < floor
+    assert encoder_floor(distributions, tokens - 2).lower < floor
 
 
 @pytest.mark.parametrize(
     ("tokens", "contexts", "seed", "power"), [(3, 2, 0, 4.0), (3, 6, 1, 0.3), (4, 3, 2, 1.0), (5, 8, 3, 2.0)]
 )
 def test_no_encoder_is_below_the_bound(tokens, contexts, seed, power):
-    laws = drawn(tokens, contexts, seed, power)
+    distributions = drawn(tokens, contexts, seed, power)
     prior = np.random.default_rng(seed).random(contexts)
-    cover = encoder_cover(laws, prior=prior, relative=0.3, most=200)
-    found = best_encoder(laws, tokens - 2, prior=prior, starts=1)
-    upper = encoder_divergence(found.E[:, : tokens - 2], found.W[:, : tokens - 2], laws, prior=prior)[1]
-    assert cover_floor(laws, cover, prior=prior) <= upper
+    cover = encoder_cover(distributions, prior=prior, relative=0.3, most=200)
+    found = best_encoder(distributions, tokens - 2, prior=prior, starts=1)
+    upper = encoder_divergence(found.E[:, : tokens - 2], found.W[:, : tokens - 2], distributions, prior=prior)[1]
+    assert cover_floor(distributions, cover, prior=prior) <= upper
 
 
 @given(st.integers(3, 8), st.integers(0, 2**32))
@@ -87,20 +90,20 @@ def test_every_space_of_directions_is_in_a_cone(sizes, seed):
 @pytest.mark.parametrize(("tokens", "contexts", "seed", "most"), [(4, 8, 3, 60), (5, 10, 0, 900)])
 def test_covers_of_other_ranks_are_near_the_best_encoder_too(tokens, contexts, seed, most):
     """With one move for all vertices of a cone the second takes twice as many cones and more."""
-    rank, laws, prior = 1, drawn(tokens, contexts, seed), np.arange(1.0, contexts + 1)
-    cover = encoder_cover(laws, d_model=rank, prior=prior, relative=0.05, most=most)
-    floor, upper = cover_floor(laws, cover, d_model=rank, prior=prior), reached(laws, rank, prior)
+    rank, distributions, prior = 1, drawn(tokens, contexts, seed), np.arange(1.0, contexts + 1)
+    cover = encoder_cover(distributions, d_model=rank, prior=prior, relative=0.05, most=most)
+    floor, upper = cover_floor(distributions, cover, d_model=rank, prior=prior), reached(distributions, rank, prior)
     assert 0.94 * upper < floor <= upper
-    assert encoder_floor(laws, rank, prior=prior).lower < floor
+    assert encoder_floor(distributions, rank, prior=prior).lower < floor
     with pytest.raises(InputError, match=r"cuts|cover"):
-        cover_floor(laws, cover, d_model=tokens - 2, prior=prior)
+        cover_floor(distributions, cover, d_model=tokens - 2, prior=prior)
     with pytest.raises(InputError, match=rf"d_model = {tokens - 1}, expected 1 \.\. N - 2 = {tokens - 2}"):
-        encoder_cover(laws, d_model=tokens - 1)
+        encoder_cover(distributions, d_model=tokens - 1)
 
 
-def forged_cover(laws, shorter):
+def forged_cover(distributions, shorter):
     """No cut, and of every vertex nearly the best moves; what they gain at least, each at its own vertex."""
-    search = judge._Search(laws, np.ones(len(laws)), 1)
+    search = judge._Search(distributions, np.ones(len(distributions)), 1)
     roots = search.initial_cones(judge._initial_cones(4, 1))
     scaled, one = roots.vertices * roots.scales[:, :, None, None], np.ones((len(roots.bounds), 1))
     moves = [shorter * search.best_moves(scaled[:, [i]], one, search.no_moves(len(one), 2), 36) for i in range(3)]
@@ -111,11 +114,11 @@ def forged_cover(laws, shorter):
 @pytest.mark.parametrize("shorter", [1.0, 0.6])
 def test_moves_of_the_vertices_are_judged_at_every_pair_of_them(shorter):
     """They gain more at the vertices than the best encoder loses, but not between them."""
-    laws = drawn(4, 8, 3)
-    forged, gained = forged_cover(laws, shorter)
-    assert cover_floor(laws, forged, d_model=1) < reached(laws, 1) < gained
+    distributions = drawn(4, 8, 3)
+    forged, gained = forged_cover(distributions, shorter)
+    assert cover_floor(distributions, forged, d_model=1) < reached(distributions, 1) < gained
     with pytest.raises(InputError, match="moves"):
-        cover_floor(laws, replace(forged, moves=forged.moves[:, :, :2]), d_model=1)
+        cover_floor(distributions, replace(forged, moves=forged.moves[:, :, :2]), d_model=1)
 
 
 def test_what_is_no_cover_is_refused():
@@ -148,7 +151,7 @@ def test_other_moves_bound_less_or_nothing(seed):
     assert cover_floor(other, cover) < best
 
 
-def test_a_leaf_whose_moved_laws_may_have_a_zero_proves_nothing(monkeypatch):
+def test_a_leaf_whose_moved_distributions_may_have_a_zero_proves_nothing(monkeypatch):
     """Whatever the leaves before and after it say: each is judged by itself here."""
     monkeypatch.setattr(judge, "_ENTRIES", 1)
     scales, moves = COVER.scales.copy(), COVER.moves.copy()
@@ -166,7 +169,7 @@ def test_a_cover_is_of_use_to_the_floor_of_encoders():
     assert encoder_floor([[6, 3], [1, 3]], 0, cones=100).cover is None
 
 
-def test_laws_that_have_no_cover_are_refused():
+def test_distributions_that_have_no_cover_are_refused():
     with pytest.raises(HypothesisError, match="full support"):
         encoder_cover([[6, 3, 0], [6, 1, 3]])
     with pytest.raises(InputError, match="2 tokens"):
@@ -177,11 +180,11 @@ def test_laws_that_have_no_cover_are_refused():
 
 
 @pytest.mark.parametrize(("tokens", "contexts", "spread", "most"), [(4, 12, 0.3, 290), (5, 10, 1.0, 720)])
-def test_laws_are_closed_to_one_percent_by_few_cones(tokens, contexts, spread, most):
+def test_distributions_are_closed_to_one_percent_by_few_cones(tokens, contexts, spread, most):
     """Vertices that count alike, cuts at $v_i + v_j$ or at the longest edge take many more."""
-    laws = np.random.default_rng(2).dirichlet(np.full(tokens, spread), contexts) + 1e-4
-    upper = reached(laws, tokens - 2)
-    floor = cover_floor(laws, encoder_cover(laws, relative=0.009, reached=upper, most=most))
+    distributions = np.random.default_rng(2).dirichlet(np.full(tokens, spread), contexts) + 1e-4
+    upper = reached(distributions, tokens - 2)
+    floor = cover_floor(distributions, encoder_cover(distributions, relative=0.009, reached=upper, most=most))
     assert 0.99 * upper <= floor <= upper
 
 

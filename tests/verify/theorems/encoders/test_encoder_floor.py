@@ -29,52 +29,52 @@ def priors(rows):
 def test_no_encoder_is_below_the_bound(data):
     tokens, rows = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 6))
     rank = data.draw(st.integers(0, tokens))
-    given_laws, prior = data.draw(distributions(d_vocab=tokens, rows=rows)), data.draw(priors(rows))
-    floor = encoder_floor(given_laws, rank, prior=prior)
+    given_distributions, prior = data.draw(distributions(d_vocab=tokens, rows=rows)), data.draw(priors(rows))
+    floor = encoder_floor(given_distributions, rank, prior=prior)
     assert floor.lower >= 0.0
-    found = best_encoder(given_laws, rank, prior=prior, starts=3, iterations=200)
-    assert floor.lower <= encoder_divergence(found.E, found.W, given_laws, prior=prior)[1]
-    assert floor.lower <= truncation_ceiling(given_laws, rank, prior=prior)
+    found = best_encoder(given_distributions, rank, prior=prior, starts=3, iterations=200)
+    assert floor.lower <= encoder_divergence(found.E, found.W, given_distributions, prior=prior)[1]
+    assert floor.lower <= truncation_ceiling(given_distributions, rank, prior=prior)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     E, W = rng.normal(size=(rows, rank)) * 10.0 ** rng.uniform(-2, 2), rng.normal(size=(tokens, rank))
-    assert floor.lower <= encoder_divergence(E, W, given_laws, prior=prior)[1]
+    assert floor.lower <= encoder_divergence(E, W, given_distributions, prior=prior)[1]
 
 
 @given(st.data())
 def test_any_weights_and_steps_give_a_bound(data):
     tokens, rows = data.draw(st.integers(2, 5)), data.draw(st.integers(1, 5))
     rank = data.draw(st.integers(0, tokens - 2))
-    given_laws = data.draw(distributions(d_vocab=tokens, rows=rows))
+    given_distributions = data.draw(distributions(d_vocab=tokens, rows=rows))
     positive = st.floats(1e-8, 10.0)
     weights = np.array(data.draw(st.lists(positive, min_size=tokens, max_size=tokens)))
     steps = np.array(data.draw(st.lists(positive, min_size=rows, max_size=rows)))
     # Steps in units that are about right, too short and too long alike.
-    steps *= (given_laws / weights**2).min(axis=1)
+    steps *= (given_distributions / weights**2).min(axis=1)
     block = Block(np.arange(rows), np.arange(tokens), weights, steps)
-    found = best_encoder(given_laws, rank, starts=3, iterations=200)
-    upper = encoder_divergence(found.E, found.W, given_laws)[1]
-    assert encoder_floor(given_laws, rank, blocks=[block]).lower <= upper
+    found = best_encoder(given_distributions, rank, starts=3, iterations=200)
+    upper = encoder_divergence(found.E, found.W, given_distributions)[1]
+    assert encoder_floor(given_distributions, rank, blocks=[block]).lower <= upper
 
 
 @given(st.integers(2, 6), st.data())
 def test_of_rank_zero_it_is_below_the_only_encoder(tokens, data):
-    given_laws = data.draw(distributions(d_vocab=tokens, rows=3))
-    _, exact = mean_divergence(Enclosure(np.zeros((3, tokens))), given_laws)
-    assert encoder_floor(given_laws, 0).lower <= exact
+    given_distributions = data.draw(distributions(d_vocab=tokens, rows=3))
+    _, exact = mean_divergence(Enclosure(np.zeros((3, tokens))), given_distributions)
+    assert encoder_floor(given_distributions, 0).lower <= exact
 
 
 @pytest.mark.parametrize(("sharpness", "least"), [(1e-3, 0.99), (0.1, 0.85), (0.5, 0.4)])
-def test_near_uniform_laws_are_bounded_from_both_sides(sharpness, least):
-    given_laws = np.exp(sharpness * np.random.default_rng(1).normal(size=(6, 4)))
-    found = best_encoder(given_laws, 1)
-    upper = encoder_divergence(found.E, found.W, given_laws)[1]
-    assert least * upper < encoder_floor(given_laws, 1).lower <= upper
+def test_near_uniform_distributions_are_bounded_from_both_sides(sharpness, least):
+    given_distributions = np.exp(sharpness * np.random.default_rng(1).normal(size=(6, 4)))
+    found = best_encoder(given_distributions, 1)
+    upper = encoder_divergence(found.E, found.W, given_distributions)[1]
+    assert least * upper < encoder_floor(given_distributions, 1).lower <= upper
 
 
 def test_the_bound_is_sharp_to_second_order_for_two_tokens():
-    laws_of_coin = np.exp([[1e-4, -1e-4]])
-    lower, _ = mean_divergence(Enclosure(np.zeros((1, 2))), laws_of_coin)
-    floor = encoder_floor(laws_of_coin, 0).lower
+    distributions_of_coin = np.exp([[1e-4, -1e-4]])
+    lower, _ = mean_divergence(Enclosure(np.zeros((1, 2))), distributions_of_coin)
+    floor = encoder_floor(distributions_of_coin, 0).lower
     assert 0.9999 * lower < floor <= lower * (1 + 1e-7)
 
 
@@ -95,29 +95,29 @@ def test_with_enough_dimensions_there_is_nothing_to_prove(rank):
     assert (floor.lower, floor.verdict, floor.blocks) == (0.0, Verdict.UNDECIDED, ())
 
 
-def test_laws_of_low_rank_are_given_no_bound_that_their_encoder_refutes():
+def test_distributions_of_low_rank_are_given_no_bound_that_their_encoder_refutes():
     rng = np.random.default_rng(5)
-    given_laws = np.exp(rng.normal(size=(12, 2)) @ rng.normal(size=(2, 7)))
-    assert encoder_floor(given_laws, 2).lower < 1e-24
-    assert encoder_floor(given_laws, 1).lower > 1e-3
+    given_distributions = np.exp(rng.normal(size=(12, 2)) @ rng.normal(size=(2, 7)))
+    assert encoder_floor(given_distributions, 2).lower < 1e-24
+    assert encoder_floor(given_distributions, 1).lower > 1e-3
 
 
 def test_masses_of_1e_30_are_no_trouble():
-    given_laws = np.array([[1.0, 1e-30, 1e-15, 2e-30], [1e-30, 1.0, 1e-20, 1e-25], [1e-10, 1e-30, 1.0, 1e-30]])
-    found = best_encoder(given_laws, 1, starts=8)
-    floor = encoder_floor(given_laws, 1).lower
-    assert 0.0 <= floor <= encoder_divergence(found.E, found.W, given_laws)[1]
+    given_distributions = np.array([[1.0, 1e-30, 1e-15, 2e-30], [1e-30, 1.0, 1e-20, 1e-25], [1e-10, 1e-30, 1.0, 1e-30]])
+    found = best_encoder(given_distributions, 1, starts=8)
+    floor = encoder_floor(given_distributions, 1).lower
+    assert 0.0 <= floor <= encoder_divergence(found.E, found.W, given_distributions)[1]
 
 
-def test_contexts_of_no_weight_and_scales_of_laws_and_prior_do_not_matter():
+def test_contexts_of_no_weight_and_scales_of_distributions_and_prior_do_not_matter():
     one = encoder_floor(MINIMAL, 1).lower
     scaled = encoder_floor(np.array([[6, 3, 1], [60, 10, 30], [1, 0, 1]]) * 2.0**-20, 1, prior=[2.0, 2.0, 0.0]).lower
     assert scaled == pytest.approx(one, rel=1e-3)
 
 
-def test_a_law_with_zeros_is_bounded_on_the_tokens_that_it_has():
-    given_laws = [[6, 3, 1, 0], [6, 1, 3, 0]]
-    floor = encoder_floor(given_laws, 1)
+def test_a_distribution_with_zeros_is_bounded_on_the_tokens_that_it_has():
+    given_distributions = [[6, 3, 1, 0], [6, 1, 3, 0]]
+    floor = encoder_floor(given_distributions, 1)
     assert floor.verdict is Verdict.PROVED
     assert all(3 not in block.tokens for block in floor.blocks)
 
@@ -130,7 +130,7 @@ def test_blocks_of_contexts_add_up():
     assert floor.lower == pytest.approx(encoder_floor(MINIMAL, 1).lower, rel=1e-2)
 
 
-def test_an_enclosure_stands_for_all_laws_in_it():
+def test_an_enclosure_stands_for_all_distributions_in_it():
     exact = np.array(MINIMAL) / 10.0
     narrow, wide = encoder_floor(Enclosure(exact, 1e-9), 1).lower, encoder_floor(Enclosure(exact, 0.09), 1).lower
     assert 0.0298 < narrow < encoder_floor(exact, 1).lower + 1e-9
@@ -187,7 +187,7 @@ def test_the_same_block_twice_is_refused():
     ("arguments", "options", "message"),
     [
         (([[1, -1]], 0), {}, "negative"),
-        (([1, 1], 0), {}, "laws has shape"),
+        (([1, 1], 0), {}, "distributions has shape"),
         ((MINIMAL, -1), {}, "d_model = -1"),
         ((MINIMAL, 1), dict(prior=[1.0]), "prior has shape"),
     ],
@@ -199,12 +199,12 @@ def test_bad_arguments_are_named(arguments, options, message):
 
 def test_a_reach_that_is_too_short_would_be_noticed(monkeypatch):
     # Half of psi, or half of the reach, proves bounds above encoders that exist: the attack sees it.
-    given_laws = np.exp(1.5 * np.random.default_rng(2).normal(size=(1, 2)))
-    exact = mean_divergence(Enclosure(np.zeros((1, 2))), given_laws)[1]
-    assert encoder_floor(given_laws, 0).lower <= exact
+    given_distributions = np.exp(1.5 * np.random.default_rng(2).normal(size=(1, 2)))
+    exact = mean_divergence(Enclosure(np.zeros((1, 2))), given_distributions)[1]
+    assert encoder_floor(given_distributions, 0).lower <= exact
     monkeypatch.setattr(module, "psi_above", lambda theta: 0.25 * psi_above(theta))
     monkeypatch.setattr(module, "_psi", lambda theta: 0.25 * psi_above(np.minimum(theta, 1.0)))
-    assert encoder_floor(given_laws, 0).lower > exact
+    assert encoder_floor(given_distributions, 0).lower > exact
 
 
 @given(st.integers(2, 6), st.integers(0, 2**32), st.data())
@@ -246,8 +246,8 @@ def test_a_long_attack_finds_no_encoder_below_the_bound(seed):
     for _ in range(60):
         tokens, rows = int(rng.integers(2, 8)), int(rng.integers(1, 12))
         rank = int(rng.integers(0, tokens))
-        given_laws = 10.0 ** -(rng.uniform(0, 1, (rows, tokens)) * 10.0 ** rng.uniform(-3, 1.5))
+        given_distributions = 10.0 ** -(rng.uniform(0, 1, (rows, tokens)) * 10.0 ** rng.uniform(-3, 1.5))
         prior = rng.random(rows)
-        found = best_encoder(given_laws, rank, prior=prior, starts=8)
-        upper = encoder_divergence(found.E, found.W, given_laws, prior=prior)[1]
-        assert encoder_floor(given_laws, rank, prior=prior).lower <= upper
+        found = best_encoder(given_distributions, rank, prior=prior, starts=8)
+        upper = encoder_divergence(found.E, found.W, given_distributions, prior=prior)[1]
+        assert encoder_floor(given_distributions, rank, prior=prior).lower <= upper

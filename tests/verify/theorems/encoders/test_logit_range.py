@@ -32,13 +32,13 @@ numbers = st.fractions(-20, 20, max_denominator=64)
     st.lists(st.tuples(numbers, st.integers(0, 9)), min_size=1, max_size=6).filter(lambda rows: any(p for _, p in rows))
 )
 def test_log_ratios_are_those_of_floating_point(rows: list[tuple[Fraction, int]]) -> None:
-    logits, law = [f for f, _ in rows], [Fraction(p) for _, p in rows]
-    f, p = np.array(logits, dtype=float), np.array(law, dtype=float)
+    logits, distribution = [f for f, _ in rows], [Fraction(p) for _, p in rows]
+    f, p = np.array(logits, dtype=float), np.array(distribution, dtype=float)
     q = f - f.max() - math.log(np.exp(f - f.max()).sum())
     expected = [math.log(p[j] / p.sum()) - q[j] for j in range(len(rows)) if p[j] > 0]
-    assert [float(x) for x in log_ratios(logits, law)] == pytest.approx(expected, abs=1e-9)
+    assert [float(x) for x in log_ratios(logits, distribution)] == pytest.approx(expected, abs=1e-9)
     weighted = sum(p[j] / p.sum() * r for j, r in zip([j for j in range(len(rows)) if p[j] > 0], expected, strict=True))
-    assert float(mean_divergence([logits], [law], [3])) == pytest.approx(weighted, abs=1e-9)
+    assert float(mean_divergence([logits], [distribution], [3])) == pytest.approx(weighted, abs=1e-9)
 
 
 @given(st.lists(numbers, min_size=1, max_size=6))
@@ -106,9 +106,9 @@ def test_the_range_floor_is_the_formula_and_nothing_where_delta_is_large() -> No
 
 
 def test_both_halves_of_the_definition_are_judged() -> None:
-    law, given_ = [HALVES], [[Fraction(0), Fraction(1, 10)]]
+    distribution, given_ = [HALVES], [[Fraction(0), Fraction(1, 10)]]
     judged = {
-        (delta, c): judge_approximation(given_, law, delta=delta, constant=c, exponent=1)
+        (delta, c): judge_approximation(given_, distribution, delta=delta, constant=c, exponent=1)
         for delta in (Fraction(1, 25), Fraction(1, 10))
         for c in (Fraction(1, 4), Fraction(3, 4))
     }
@@ -126,11 +126,11 @@ def test_a_ball_that_knows_too_little_decides_nothing() -> None:
 
 
 def test_what_is_out_of_range_is_refused() -> None:
-    law = [HALVES]
+    distribution = [HALVES]
     with pytest.raises(InputError, match="delta = 0"):
-        judge_approximation([[0, 1]], law, delta=Fraction(0), constant=Fraction(1), exponent=1)
+        judge_approximation([[0, 1]], distribution, delta=Fraction(0), constant=Fraction(1), exponent=1)
     with pytest.raises(InputError, match="2 rows of logits for 1 distributions"):
-        judge_approximation([[0, 1], [0, 1]], law, delta=Fraction(1), constant=Fraction(1), exponent=1)
+        judge_approximation([[0, 1], [0, 1]], distribution, delta=Fraction(1), constant=Fraction(1), exponent=1)
     with pytest.raises(InputError, match="first is"):
         admissible_range_floor(SECOND, SECOND, Fraction(1, 10))
     with pytest.raises(InputError, match="second is"):

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
-from byheart.testing.strategies import distributions as law_arrays
+from byheart.testing.strategies import distributions as distribution_arrays
 from constructions.encoders.low_entropy_encoder import missing_mass, printed_strength, strength
 from constructions.errors import InputError
 from verify.arithmetic.enclosure import Enclosure
@@ -24,7 +24,7 @@ from verify.theorems.encoders.low_entropy_bound import (
     largest_deviation,
     lead_of_entropy,
     least_cross_entropy,
-    lookup_laws,
+    lookup_distributions,
     mean_bound_by_entropy,
     mean_bound_by_missing,
     paper_factor,
@@ -58,25 +58,25 @@ def surprise(p: fmpq) -> arb:
 def problems(draw: st.DrawFn, *, rows: int = 3) -> tuple:
     """Distributions, tokens, leads that are positive, and a prior."""
     d_vocab = draw(st.integers(2, 6))
-    laws = draw(law_arrays(d_vocab=d_vocab, rows=rows))
+    distributions = draw(distribution_arrays(d_vocab=d_vocab, rows=rows))
     tokens = np.array([draw(st.integers(0, d_vocab - 1)) for _ in range(rows)])
     lead = st.one_of(st.sampled_from([1.0, 2.0]), st.floats(0.01, 20.0))
     leads = np.array([[draw(lead) for _ in range(d_vocab)] for _ in range(rows)])
     leads[np.arange(rows), tokens] = 0.0
     prior = np.array([draw(st.integers(1, 9)) for _ in range(rows)], dtype=np.float64)
-    return laws, tokens, leads, prior
+    return distributions, tokens, leads, prior
 
 
 @given(problem=problems(), size=st.floats(0.0, 60.0))
 def test_enclosures_hold_the_exact_values_with_small_relative_radii(problem: tuple, size: float) -> None:
-    laws, tokens, leads, prior = problem
-    found = lookup_laws(laws, tokens, prior)
-    cost = cross_entropy(found, Enclosure(leads), np.full(len(laws), size))
+    distributions, tokens, leads, prior = problem
+    found = lookup_distributions(distributions, tokens, prior)
+    cost = cross_entropy(found, Enclosure(leads), np.full(len(distributions), size))
     bound, simple = bound_by_missing(found, Enclosure(1.5)), bound_by_entropy(found, Enclosure(1.5))
     with ctx.workprec(BITS):
-        for t, (law, token) in enumerate(zip(laws, tokens, strict=True)):
-            mass = sum((exact(x) for x in law), fmpq(0))
-            p = [exact(x) / mass for x in law]
+        for t, (distribution, token) in enumerate(zip(distributions, tokens, strict=True)):
+            mass = sum((exact(x) for x in distribution), fmpq(0))
+            p = [exact(x) / mass for x in distribution]
             others = [j for j in range(len(p)) if j != token]
             missing = sum((p[j] for j in others), fmpq(0))
             entropy = sum((surprise(x) for x in p), arb(0))
@@ -100,11 +100,11 @@ def test_enclosures_hold_the_exact_values_with_small_relative_radii(problem: tup
 
 @given(problem=problems())
 def test_no_repaired_bound_is_exceeded(problem: tuple) -> None:
-    laws, tokens, leads, prior = problem
-    found, given_leads = lookup_laws(laws, tokens, prior), Enclosure(leads)
+    distributions, tokens, leads, prior = problem
+    found, given_leads = lookup_distributions(distributions, tokens, prior), Enclosure(leads)
     others = np.where(found.others, leads, np.inf)
     least, most = others.min(axis=1), leads.max(axis=1)
-    d_vocab, missing = laws.shape[1], missing_mass(laws, tokens)
+    d_vocab, missing = distributions.shape[1], missing_mass(distributions, tokens)
     kappa, common = kappa_of_leads(found, given_leads), kappa_of_leads(found, given_leads, common=True)
     assert (common.upper() >= kappa.lower()).all()
     cost = cross_entropy(found, given_leads, strength(missing, least=least, kappa=most / least, d_vocab=d_vocab))
@@ -116,15 +116,15 @@ def test_no_repaired_bound_is_exceeded(problem: tuple) -> None:
         kappa=most.max() / least.min(),
         d_vocab=d_vocab,
     )
-    mean = found.mean(cross_entropy(found, given_leads, np.full(len(laws), float(one))))
+    mean = found.mean(cross_entropy(found, given_leads, np.full(len(distributions), float(one))))
     middle, right = mean_bound_by_missing(found, common[0]), mean_bound_by_entropy(found, common[0])
     assert within(mean, middle) and within(middle, right) and within(found.mean(sharp), middle)
 
 
 @given(problem=problems())
 def test_the_paper_s_encoder_is_within_its_bound_without_the_total_variation(problem: tuple) -> None:
-    laws, tokens, leads, prior = problem
-    found, given_leads = lookup_laws(laws, tokens, prior), Enclosure(leads)
+    distributions, tokens, leads, prior = problem
+    found, given_leads = lookup_distributions(distributions, tokens, prior), Enclosure(leads)
     solved = enclose_printed_strength(found, given_leads, printed_strength(leads, found.entropy.midpoint))
     assert np.isfinite(solved.radius).all()
     cost = printed_cross_entropy(found, given_leads, solved)
@@ -136,10 +136,10 @@ def test_the_paper_s_encoder_is_within_its_bound_without_the_total_variation(pro
 
 @given(problem=problems(rows=1), d_model=st.integers(1, 200))
 def test_for_a_constant_above_a_half_the_printed_bounds_are_negative(problem: tuple, d_model: int) -> None:
-    laws, tokens, _, prior = problem
-    found = lookup_laws(laws, tokens, prior)
-    assume(found.entropy.upper()[0] < 0.999 * np.log(laws.shape[1]))  # not uniform
-    constant = printed_constant(laws.shape[1], d_model)
+    distributions, tokens, _, prior = problem
+    found = lookup_distributions(distributions, tokens, prior)
+    assume(found.entropy.upper()[0] < 0.999 * np.log(distributions.shape[1]))  # not uniform
+    constant = printed_constant(distributions.shape[1], d_model)
     for factor in (paper_factor, slides_factor):
         bound = mean_bound_by_entropy(found, factor(constant))
         if constant.lower() > 0.5:
@@ -149,34 +149,37 @@ def test_for_a_constant_above_a_half_the_printed_bounds_are_negative(problem: tu
 
 
 def test_a_solution_of_equation_6_is_not_claimed_without_positive_leads_or_near_a_wrong_guess() -> None:
-    laws = lookup_laws([[0.5, 0.25, 0.25]] * 6, np.zeros(6, dtype=np.int64))
+    distributions = lookup_distributions([[0.5, 0.25, 0.25]] * 6, np.zeros(6, dtype=np.int64))
     leads = np.array([[0.0, 1.0, 1.0]] * 3 + [[0.0, 1.0, 0.0], [0.0, 1.0, -1.0], [0.0, 3.0, -0.1]])
     right = float(np.log(2.0 / (np.exp(1.5 * np.log(2.0)) - 1.0)))
     # With the leads 3 and -0.1 the equation has two solutions; this is the first.
     first = brentq(lambda x: 1 + np.exp(-3 * x) + np.exp(0.1 * x) - np.exp(1.5 * np.log(2.0)), 0.0, 0.5, xtol=1e-15)
     guess = np.array([right, 1.01 * right, 0.99 * right, right, right, first])
-    found = enclose_printed_strength(laws, Enclosure(leads), guess)
+    found = enclose_printed_strength(distributions, Enclosure(leads), guess)
     assert np.isfinite(found.radius).tolist() == [True, False, False, False, False, False]
     assert found.radius[0] < 1e-9
-    unknown = enclose_printed_strength(laws, Enclosure(leads, 2.0), guess)
+    unknown = enclose_printed_strength(distributions, Enclosure(leads, 2.0), guess)
     assert np.isinf(unknown.radius).all()
-    assert np.isinf(enclose_printed_strength(laws, Enclosure(leads), np.full(6, np.nan)).radius).all()
+    assert np.isinf(enclose_printed_strength(distributions, Enclosure(leads), np.full(6, np.nan)).radius).all()
 
 
-def test_a_certain_law_costs_nothing_in_the_limit() -> None:
-    laws = lookup_laws([[0.0, 7.0, 0.0]], np.array([1]))
-    assert laws.missing.upper()[0] == 0.0 == laws.entropy.upper()[0]
+def test_a_certain_distribution_costs_nothing_in_the_limit() -> None:
+    distributions = lookup_distributions([[0.0, 7.0, 0.0]], np.array([1]))
+    assert distributions.missing.upper()[0] == 0.0 == distributions.entropy.upper()[0]
     leads = Enclosure([[1.0, 0.0, 2.0]])
-    kappa = kappa_of_leads(laws, leads)
-    cost = cross_entropy(laws, leads, strength(0.0, least=1.0, kappa=2.0, d_vocab=3) * np.ones(1))
+    kappa = kappa_of_leads(distributions, leads)
+    cost = cross_entropy(distributions, leads, strength(0.0, least=1.0, kappa=2.0, d_vocab=3) * np.ones(1))
     assert cost.lower()[0] > 0.0
-    assert within(cost, bound_by_missing(laws, kappa)).all() and within(cost, bound_by_entropy(laws, kappa)).all()
+    assert (
+        within(cost, bound_by_missing(distributions, kappa)).all()
+        and within(cost, bound_by_entropy(distributions, kappa)).all()
+    )
 
 
-def test_a_law_that_is_certain_of_another_token_has_no_finite_bound_by_entropy() -> None:
-    laws = lookup_laws([[0.0, 1.0]], np.array([0]))
-    assert np.isinf(bound_by_entropy(laws, Enclosure(1.0)).radius).all()
-    assert abs(bound_by_missing(laws, Enclosure(1.0)).midpoint[0] - np.log(2.0)) < 1e-15
+def test_a_distribution_that_is_certain_of_another_token_has_no_finite_bound_by_entropy() -> None:
+    distributions = lookup_distributions([[0.0, 1.0]], np.array([0]))
+    assert np.isinf(bound_by_entropy(distributions, Enclosure(1.0)).radius).all()
+    assert abs(bound_by_missing(distributions, Enclosure(1.0)).midpoint[0] - np.log(2.0)) < 1e-15
 
 
 def test_leads_of_integers_are_exact_and_of_floats_enclosed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,11 +243,13 @@ def test_the_least_cross_entropy_is_enclosed_on_intervals(share: float, radius: 
 
 
 def test_kappa_is_unknown_where_a_lead_may_not_be_positive() -> None:
-    laws = lookup_laws(np.ones((3, 2)), np.array([0, 0, 0]))
+    distributions = lookup_distributions(np.ones((3, 2)), np.array([0, 0, 0]))
     leads = Enclosure([[0.0, 1.0], [0.0, -1.0], [0.0, 1.0]], np.array([[0.0], [0.0], [1.0]]))
-    assert np.isfinite(kappa_of_leads(laws, leads).radius).tolist() == [True, False, False]
-    assert np.isinf(kappa_of_leads(laws, leads, common=True).radius).all()
-    assert not within(laws.entropy, bound_by_missing(laws, kappa_of_leads(laws, leads)))[1:].any()
+    assert np.isfinite(kappa_of_leads(distributions, leads).radius).tolist() == [True, False, False]
+    assert np.isinf(kappa_of_leads(distributions, leads, common=True).radius).all()
+    assert not within(distributions.entropy, bound_by_missing(distributions, kappa_of_leads(distributions, leads)))[
+        1:
+    ].any()
 
 
 def test_the_slack_is_small_and_one_sided() -> None:
@@ -257,8 +262,8 @@ def test_the_slack_is_small_and_one_sided() -> None:
 
 def test_the_numbers_of_the_page() -> None:
     assert abs(printed_constant(2, 1).midpoint - 5.9292) < 1e-4
-    laws = lookup_laws([[9.0, 1.0]], np.array([0]))
-    bound = mean_bound_by_entropy(laws, paper_factor(printed_constant(2, 1))) - laws.entropy[0]
+    distributions = lookup_distributions([[9.0, 1.0]], np.array([0]))
+    bound = mean_bound_by_entropy(distributions, paper_factor(printed_constant(2, 1))) - distributions.entropy[0]
     assert -0.1133 < bound.lower() <= bound.upper() < -0.1132
     assert printed_constant(50_257, 1385).lower() > 0.5 > printed_constant(50_257, 1386).upper()
     # The least N for which some d < N - 1 has C < 1/2.
@@ -288,7 +293,7 @@ def test_the_limit_is_sharp_for_the_simplex_and_refuses_what_is_below() -> None:
 
 
 @pytest.mark.parametrize(
-    ("laws", "tokens", "prior"),
+    ("distributions", "tokens", "prior"),
     [
         ([[1.0]], [0], None),
         ([[1.0, -1.0]], [0], None),
@@ -301,34 +306,34 @@ def test_the_limit_is_sharp_for_the_simplex_and_refuses_what_is_below() -> None:
         ([[1.0, 1.0]], [0], [1.0, 1.0]),
     ],
 )
-def test_laws_that_are_none_are_refused(laws: list, tokens: list, prior: list | None) -> None:
+def test_distributions_that_are_none_are_refused(distributions: list, tokens: list, prior: list | None) -> None:
     with pytest.raises(InputError):
-        lookup_laws(laws, np.array(tokens), prior)
+        lookup_distributions(distributions, np.array(tokens), prior)
 
 
 def test_leads_of_another_shape_are_refused() -> None:
-    laws = lookup_laws([[1.0, 1.0]], np.array([0]))
-    for judge in (kappa_of_leads, lambda laws, leads: cross_entropy(laws, leads, np.ones(1))):
+    distributions = lookup_distributions([[1.0, 1.0]], np.array([0]))
+    for judge in (kappa_of_leads, lambda distributions, leads: cross_entropy(distributions, leads, np.ones(1))):
         with pytest.raises(InputError, match="leads has shape"):
-            judge(laws, Enclosure(np.ones((1, 3))))
+            judge(distributions, Enclosure(np.ones((1, 3))))
 
 
 def test_masked_arrays_and_tokens_out_of_range_are_refused() -> None:
     eye, token = np.eye(3), np.array([0])
     hidden = np.ma.masked_array(token, mask=[True])
-    laws = lookup_laws(np.ones((1, 3)), token)
+    distributions = lookup_distributions(np.ones((1, 3)), token)
     for bad in (hidden, np.array([-1]), np.array([3]), np.array([0.0])):
         with pytest.raises(InputError, match="tokens"):
             enclose_leads(eye, eye[[0]], bad)
     with pytest.raises(InputError, match="tokens"):
-        lookup_laws(np.ones((1, 3)), hidden)
+        lookup_distributions(np.ones((1, 3)), hidden)
     for vectors, encoders in ((np.ma.masked_array(eye, mask=eye > 0), eye[[0]]), (eye, np.ma.masked_array(eye[[0]]))):
         with pytest.raises(InputError, match="masked"):
             enclose_leads(vectors, encoders, token)
     leads = Enclosure([[0.0, 1.0, 1.0]])
     for strengths in (np.ma.masked_array([1.0], mask=[True]), np.array([2**60 + 1]), np.ones(1, dtype=np.longdouble)):
         with pytest.raises(InputError, match="strengths"):
-            cross_entropy(laws, leads, strengths)
+            cross_entropy(distributions, leads, strengths)
 
 
 @pytest.mark.parametrize(

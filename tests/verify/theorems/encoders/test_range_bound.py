@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constructions.errors import HypothesisError, InputError
-from constructions.heads_of_theorem_1.bounded_range import bounded_transformer, laws_of_contexts
+from constructions.heads_of_theorem_1.bounded_range import bounded_transformer, distributions_of_contexts
 from constructions.heads_of_theorem_1.left_out import PartialMemory, loop_instance, random_instance
 from verify.theorems.encoders.range_bound import RangeBound, range_bound
 from verify.theorems.memories.left_out_bound import left_out_bound
 from verify.verdict import Verdict
 
 
-def judged(instance: PartialMemory, laws: list | None = None) -> RangeBound:
+def judged(instance: PartialMemory, distributions: list | None = None) -> RangeBound:
     assert instance.model.is_rational
     assert isinstance(instance.stream, fmpq_mat)
     return range_bound(
@@ -26,7 +26,7 @@ def judged(instance: PartialMemory, laws: list | None = None) -> RangeBound:
         kept=instance.kept,
         stream=instance.stream,
         occurrences=instance.occurrences,
-        laws=laws,
+        distributions=distributions,
     )
 
 
@@ -46,7 +46,7 @@ def test_the_change_is_that_of_the_other_judge(seed: int) -> None:
         kept=instance.kept,
         stream=instance.stream,
         occurrences=instance.occurrences,
-        laws=None,
+        distributions=None,
     )
     found = judged(instance)
     assert other.change.lower() - 1e-9 <= float(found.transformer - found.encoder) <= other.change.upper() + 1e-9
@@ -62,9 +62,9 @@ def test_by_hand_the_factor_is_one_more_than_the_ratio(ratio: int, size: int) ->
 
 
 @given(st.integers(2, 40), st.integers(1, 1000))
-def test_given_laws_are_used(largest: int, occurrences: int) -> None:
+def test_given_distributions_are_used(largest: int, occurrences: int) -> None:
     held = bounded_transformer(Fraction(largest), occurrences=occurrences)
-    found = judged(held, laws_of_contexts())
+    found = judged(held, distributions_of_contexts())
     assert found.verdict is Verdict.PROVED
     assert found.encoder > 0
     assert found.factor == fmpq(5, 2)

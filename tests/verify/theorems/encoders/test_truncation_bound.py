@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.testing.strategies import distributions
-from constructions.encoders.truncated_laws import hadamard_laws, random_laws, token_pair_laws, truncated_laws
+from constructions.encoders.truncated_distributions import (
+    hadamard_distributions,
+    random_distributions,
+    token_pair_distributions,
+    truncated_distributions,
+)
 from constructions.errors import HypothesisError, InputError
 from verify.arithmetic.enclosure import Enclosure, matmul
 from verify.linear_algebra.singular_values import enclose_spectral_norm
@@ -18,8 +23,8 @@ from verify.theorems.encoders.encoder_floor import encoder_floor
 from verify.theorems.encoders.truncation_bound import (
     centred,
     least_squares_bound,
-    log_law_singular_values,
-    log_laws,
+    log_distribution_singular_values,
+    log_distributions,
     mean_over,
     moment_bounds,
     phi,
@@ -89,7 +94,7 @@ def test_the_divergence_is_enclosed(case):
 
 @pytest.mark.parametrize("size", [1e-1, 1e-3, 1e-6, 1e-9])
 def test_the_divergence_of_near_logits_has_a_small_relative_radius(size):
-    weights = random_laws(5, 8, spread=2.0, rank=3, noise=1.0, seed=0)
+    weights = random_distributions(5, 8, spread=2.0, rank=3, noise=1.0, seed=0)
     logits = np.log(weights) + size * np.random.default_rng(1).standard_normal(weights.shape)
     found = sharp_divergence(Enclosure(logits), weights)
     assert (found.radius < 1e-4 * found.midpoint).all()
@@ -133,7 +138,7 @@ def test_a_shorter_series_is_still_enclosed(monkeypatch):
             assert holds(found, t, (arb(x).exp() - 1 - x) / (arb(x) * x) if x else arb(0.5))
 
 
-def test_a_law_of_nearly_one_mass_costs_no_digits():
+def test_a_distribution_of_nearly_one_mass_costs_no_digits():
     weights = np.array([[1e-27, 1e-20, 1.0]])
     found = sharp_divergence(Enclosure([[-62.0, -46.0, 0.3]]), weights)
     assert found.radius[0] < 5e-11 * found.midpoint[0]
@@ -156,18 +161,18 @@ def test_the_sharp_bounds_are_never_violated_by_truncations(data):
     rank = data.draw(st.integers(0, min(tokens, rows)))
     prior = np.array([data.draw(st.sampled_from((0.0, 1e-6, 0.3, 1.0))) for _ in range(rows)])
     prior[0] += 1e-3
-    found = truncated_laws(weights, rank)
+    found = truncated_distributions(weights, rank)
     logits = matmul(found.E, found.W.T)
-    residual = centred(logits) - centred(log_laws(weights))
+    residual = centred(logits) - centred(log_distributions(weights))
     cost = sharp_divergence(logits, weights)
     distance = float(enclose_spectral_norm(residual).upper())
     assert (cost.lower() <= 0.25 * distance**2 * (1 + 1e-12)).all()
-    values = log_law_singular_values(weights)
+    values = log_distribution_singular_values(weights)
     allowed = 1e-10 * (1.0 + float(values.upper().max()))
     assert distance <= float(tail_value(values, rank).upper()) + allowed
-    found = truncated_laws(weights, rank, prior=prior)
+    found = truncated_distributions(weights, rank, prior=prior)
     cost = mean_over(prior, sharp_divergence(matmul(found.E, found.W.T), weights))
-    bound = tail_sum_bound(log_law_singular_values(weights, prior=prior), rank)
+    bound = tail_sum_bound(log_distribution_singular_values(weights, prior=prior), rank)
     assert float(cost.lower()) <= (np.sqrt(float(bound.upper())) + allowed) ** 2
 
 
@@ -175,14 +180,14 @@ def test_the_sharp_bounds_are_never_violated_by_truncations(data):
 def test_no_truncation_is_below_the_floor_for_all_encoders(case, rank):
     _, weights = case
     rank = min(rank, *weights.shape)
-    found = truncated_laws(weights, rank)
+    found = truncated_distributions(weights, rank)
     cost = mean_over(np.ones(len(weights)), sharp_divergence(matmul(found.E, found.W.T), weights))
     assert encoder_floor(weights, rank).lower <= float(cost.upper())
 
 
 def closed_form_floor(tokens, size, rank, theta):
     """The floor for the Hadamard distributions by hand: all rows of L P1 are orthogonal and of one norm."""
-    a, b = (float(x) for x in np.sort(np.unique(hadamard_laws(tokens, size))))
+    a, b = (float(x) for x in np.sort(np.unique(hadamard_distributions(tokens, size))))
     with ctx.workprec(BITS):
         p = arb(a) / (tokens * (arb(a) + arb(b)) / 2)
         square = tokens * (arb(b).log() - arb(a).log()) ** 2 / 4
@@ -195,15 +200,15 @@ def closed_form_floor(tokens, size, rank, theta):
 @pytest.mark.parametrize(("tokens", "size", "theta"), [(4, 0.01, 0.03), (8, 0.01, 0.03), (8, 1e-4, 0.03)])
 def test_the_floor_of_the_counterexamples_is_no_less_than_by_hand(tokens, size, theta):
     by_hand = closed_form_floor(tokens, size, 1, theta)
-    assert by_hand <= arb(encoder_floor(hadamard_laws(tokens, size), 1).lower)
+    assert by_hand <= arb(encoder_floor(hadamard_distributions(tokens, size), 1).lower)
 
 
-def test_the_singular_values_of_hadamard_laws_are_known_by_hand():
-    values = log_law_singular_values(hadamard_laws(8, 0.25))
+def test_the_singular_values_of_hadamard_distributions_are_known_by_hand():
+    values = log_distribution_singular_values(hadamard_distributions(8, 0.25))
     assert (values.lower() <= 0.25 * np.sqrt(8)).all() and (values.upper() >= 0.25 * np.sqrt(8)).all()
-    weighted = log_law_singular_values(hadamard_laws(8, 0.25), prior=np.full(7, 3.0))
+    weighted = log_distribution_singular_values(hadamard_distributions(8, 0.25), prior=np.full(7, 3.0))
     assert weighted.midpoint == pytest.approx(0.25 * np.sqrt(8 / 7))
-    raw = log_law_singular_values(token_pair_laws(6, size=0.01, depth=30.0), without_means=False)
+    raw = log_distribution_singular_values(token_pair_distributions(6, size=0.01, depth=30.0), without_means=False)
     assert raw.midpoint[5:7] == pytest.approx([60.0, 0.02], rel=1e-3)
 
 
@@ -232,10 +237,10 @@ def test_probabilities_of_weight_zero_are_exact():
 
 def test_arguments_out_of_range_are_refused():
     with pytest.raises(HypothesisError, match="row 1 is 0 at token 0"):
-        log_laws(np.array([[1.0, 1.0], [0.0, 1.0]]))
+        log_distributions(np.array([[1.0, 1.0], [0.0, 1.0]]))
     for bad in (np.ones(3), np.ones((0, 2)), np.array([[-1.0, 1.0]]), np.array([[np.nan, 1.0]])):
-        with pytest.raises(InputError, match="laws"):
-            log_laws(bad)
+        with pytest.raises(InputError, match="distributions"):
+            log_distributions(bad)
     with pytest.raises(InputError, match="logits has shape"):
         sharp_divergence(Enclosure(np.zeros((1, 3))), np.ones((1, 2)))
     for prior in (np.ones(3), np.zeros(2), np.array([-1.0, 2.0]), np.array([np.inf, 1.0])):

@@ -84,7 +84,7 @@ def test_a_verdict_is_compared_with_a_verdict_only():
 def test_a_bound_speaks_for_all_in_its_own_direction_only():
     upper = RANK.at("rank", contexts=XOR, d_model=4, d_head=4, n_heads=1, with_skip=False)
     floor = Theorem("A", "docs/claims/theorem_1.md", "Theorem O1", relation_divergence_floor, *LOWER)
-    lower = floor.at("lower", contexts=XOR, laws=[[99, 1], [99, 1], [1, 99], [1, 99]])
+    lower = floor.at("lower", contexts=XOR, distributions=[[99, 1], [99, 1], [1, 99], [1, 99]])
     for comparison in (Comparison(upper, "<", 4), Comparison(4, ">", upper), Comparison(upper, "=", 3)):
         assert comparison.speaks_for(Quantifier.ALL_WEIGHTS) and not comparison.speaks_for(Quantifier.ALL_ENCODERS)
     assert not Comparison(upper, ">", 2).speaks_for(Quantifier.ALL_WEIGHTS)

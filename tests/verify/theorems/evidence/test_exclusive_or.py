@@ -24,8 +24,8 @@ def test_weights_come_near_the_bound(p: Fraction) -> None:
 
 @pytest.mark.parametrize("n_ctx", [3, 5])
 def test_longer_contexts_have_the_same_bound(n_ctx: int) -> None:
-    contexts, laws = module.exclusive_or_laws(P, n_ctx=n_ctx)
-    assert contexts.shape == (4, n_ctx) and [sum(law) for law in laws] == [1] * 4
+    contexts, distributions = module.exclusive_or_distributions(P, n_ctx=n_ctx)
+    assert contexts.shape == (4, n_ctx) and [sum(distribution) for distribution in distributions] == [1] * 4
     assert module.exclusive_or_floor(P, n_ctx=n_ctx).value == pytest.approx(module.exclusive_or_floor(P).value)
 
 

@@ -72,11 +72,11 @@ def test_what_is_not_of_integers_is_refused() -> None:
         integer_margins(Model(blocks=(model.blocks[0], smooth), **ends), task)
 
 
-def test_tasks_of_laws_and_of_one_token_are_refused() -> None:
+def test_tasks_of_distributions_and_of_one_token_are_refused() -> None:
     task = enumerated_task(2, 2, labels=np.array([0, 1, 1, 0]))
     model = keyed_words_memory(task).model
     with pytest.raises(InputError, match="expected labels"):
-        integer_margins(model, enumerated_task(2, 2, target="laws"))
+        integer_margins(model, enumerated_task(2, 2, target="distributions"))
     single = array_task(np.array([[0]]), next_tokens=np.array([0]), vocabulary=1, target="labels")
     with pytest.raises(InputError, match="expected labels"):
         integer_margins(keyed_words_memory(single).model, single)

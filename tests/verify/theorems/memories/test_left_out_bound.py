@@ -43,7 +43,7 @@ def judged(instance: PartialMemory, **options: Any) -> LeftOutBound:
         kept=instance.kept,
         stream=instance.stream,
         occurrences=instance.occurrences,
-        laws=instance.laws,
+        distributions=instance.distributions,
         **options,
     )
 
@@ -116,9 +116,13 @@ def test_the_enclosures_hold_what_floating_point_finds(seed: int) -> None:
     z = outputs[kept:] @ np.linalg.pinv(outputs[:kept])
     left = reached[kept:]
     own = np.exp(wanted - lse(wanted)[:, None])
-    laws = own if instance.laws is None else instance.laws / instance.laws.sum(axis=1, keepdims=True)
+    distributions = (
+        own
+        if instance.distributions is None
+        else instance.distributions / instance.distributions.sum(axis=1, keepdims=True)
+    )
     shares = instance.occurrences[kept:] / instance.occurrences.sum()
-    cost = lse(left) - lse(wanted) + (laws * (wanted - left)).sum(axis=1)
+    cost = lse(left) - lse(wanted) + (distributions * (wanted - left)).sum(axis=1)
     assert contains(bound.probability, shares.sum())
     assert contains(bound.change, abs(shares @ cost))
     assert contains(bound.total_change, shares @ np.abs(cost))
@@ -235,9 +239,9 @@ def test_logits_that_are_unknown_decide_nothing() -> None:
         ({"occurrences": np.array([1, 1, 1, 0])}, "occurrences are 0 .. 1"),
         ({"occurrences": np.array([1.0, 1, 1, 1])}, "expected integers, one each"),
         ({"occurrences": np.array([1, 1, 1])}, "expected integers, one each"),
-        ({"laws": np.array([[1.0, -1.0]])}, "expected finite weights"),
-        ({"laws": np.array([[0.0, 0.0]])}, "expected finite weights"),
-        ({"laws": np.array([[1.0, 1.0, 1.0]])}, "laws has shape"),
+        ({"distributions": np.array([[1.0, -1.0]])}, "expected finite weights"),
+        ({"distributions": np.array([[0.0, 0.0]])}, "expected finite weights"),
+        ({"distributions": np.array([[1.0, 1.0, 1.0]])}, "distributions has shape"),
         ({"stream": np.ones((1, 2))}, "float64 array with 1 columns"),
         ({"stream": as_rationals([[1]])}, "float64 array with 1 columns"),
     ],
@@ -288,9 +292,11 @@ def test_an_epsilon_that_is_no_more_than_the_probability_refutes_nothing(epsilon
     assert not bound.printed_fails(epsilon)
 
 
-@pytest.mark.parametrize("name", ["contexts", "occurrences", "laws"])
+@pytest.mark.parametrize("name", ["contexts", "occurrences", "distributions"])
 def test_masked_arrays_are_refused(name: str) -> None:
-    instance = replace(sharp_instance(violating_front_end(), norm=200.0, occurrences=33), laws=np.array([[0.5, 0.5]]))
+    instance = replace(
+        sharp_instance(violating_front_end(), norm=200.0, occurrences=33), distributions=np.array([[0.5, 0.5]])
+    )
     masked = np.ma.masked_array(getattr(instance, name), mask=True)
     with pytest.raises(InputError, match="masked"):
         judged(replace(instance, **{name: masked}))

@@ -14,7 +14,7 @@ from constructions.numeric.arrays import Float64Array
 
 
 @dataclass(frozen=True, eq=False)
-class TruncatedLaws:
+class TruncatedDistributions:
     r"""Logits $F = E W^\top$ of rank d that approximate the logarithms of distributions.
 
     Args:
@@ -26,16 +26,16 @@ class TruncatedLaws:
     W: Float64Array
 
 
-def truncated_laws(
-    laws: Float64Array, rank: int, *, prior: Float64Array | None = None, without_means: bool = True
-) -> TruncatedLaws:
+def truncated_distributions(
+    distributions: Float64Array, rank: int, *, prior: Float64Array | None = None, without_means: bool = True
+) -> TruncatedDistributions:
     r"""Truncate the singular value decomposition of $L P_1$ to rank d, where $L = \log \pi$.
 
     $P_1$ subtracts the mean of each row, which the softmax does not see. Among all logits of rank d these minimize
     $\lVert F - L P_1 \rVert_F$, and with a prior $\sum_t \rho_t \lVert F_t - L_t P_1 \rVert^2$.
 
     Args:
-        laws: Positive weights, `[T, N]`; the distribution is the row divided by its sum.
+        distributions: Positive weights, `[T, N]`; the distribution is the row divided by its sum.
         rank: d, 0 to min(T, N).
         prior: Weights of the contexts, `[T]`, for the weighted problem.
         without_means: Whether $P_1$ is applied; False to truncate $L$ itself.
@@ -50,14 +50,14 @@ def truncated_laws(
     Source: slides of Dana (2024), "Almost rank d"; Eckart and Young (1936).
 
     Example:
-        >>> laws = np.array([[4.0, 1.0, 2.0], [1.0, 4.0, 2.0]])
-        >>> found = truncated_laws(laws, 1)
+        >>> distributions = np.array([[4.0, 1.0, 2.0], [1.0, 4.0, 2.0]])
+        >>> found = truncated_distributions(distributions, 1)
         >>> (np.exp(found.E @ found.W.T) * 2.0).round(9).tolist()
         [[4.0, 1.0, 2.0], [1.0, 4.0, 2.0]]
     """
-    weights = np.asarray(laws, dtype=np.float64)
+    weights = np.asarray(distributions, dtype=np.float64)
     if weights.ndim != 2 or not weights.size or not np.isfinite(weights).all():
-        raise InputError("laws", f"has shape {weights.shape}", "[T, N] with finite entries, at least one")
+        raise InputError("distributions", f"has shape {weights.shape}", "[T, N] with finite entries, at least one")
     if not 0 <= rank <= min(weights.shape):
         raise InputError("rank", f"= {rank} and distributions of shape {weights.shape}", "0 <= rank <= min(T, N)")
     if not weights.min() > 0.0:
@@ -73,10 +73,10 @@ def truncated_laws(
         scaled = logarithms * np.sqrt(shares)[:, None]
     _, _, right = np.linalg.svd(scaled, full_matrices=False)
     W = right[:rank].T
-    return TruncatedLaws(E=logarithms @ W, W=W)
+    return TruncatedDistributions(E=logarithms @ W, W=W)
 
 
-def hadamard_laws(d_vocab: int, size: float) -> Float64Array:
+def hadamard_distributions(d_vocab: int, size: float) -> Float64Array:
     r"""N - 1 distributions whose centred logarithms are orthogonal: $\pi_t = \mathrm{softmax}(a h_t)$.
 
     The $h_t$ are the rows of the Hadamard matrix of order N but the constant one. All singular values of $L P_1$ are
@@ -93,7 +93,7 @@ def hadamard_laws(d_vocab: int, size: float) -> Float64Array:
         InputError: No power of two.
 
     Example:
-        >>> hadamard_laws(2, np.log(2.0)).round(12).tolist()
+        >>> hadamard_distributions(2, np.log(2.0)).round(12).tolist()
         [[2.0, 0.5]]
     """
     if d_vocab < 2 or d_vocab & (d_vocab - 1):
@@ -102,7 +102,7 @@ def hadamard_laws(d_vocab: int, size: float) -> Float64Array:
     return np.where(signs > 0, np.exp(size), np.exp(-size))
 
 
-def token_pair_laws(pairs: int, *, size: float, depth: float) -> Float64Array:
+def token_pair_distributions(pairs: int, *, size: float, depth: float) -> Float64Array:
     r"""Distributions of 2 n contexts on n pairs of tokens: within its own pair a context is nearly undecided.
 
     Context 2 k has the logits $(a, -a)$ on pair k, context 2 k + 1 has $(-a, a)$, and both $-b$ elsewhere. The
@@ -120,18 +120,18 @@ def token_pair_laws(pairs: int, *, size: float, depth: float) -> Float64Array:
         InputError: Fewer than two pairs.
 
     Example:
-        >>> token_pair_laws(2, size=0.0, depth=700.0).round(3).tolist()[0]
+        >>> token_pair_distributions(2, size=0.0, depth=700.0).round(3).tolist()[0]
         [1.0, 1.0, 0.0, 0.0]
     """
     require_at_least(2, pairs=pairs)
-    laws = np.full((2 * pairs, 2 * pairs), np.exp(-depth))
+    distributions = np.full((2 * pairs, 2 * pairs), np.exp(-depth))
     own = np.arange(2 * pairs)
-    laws[own, own] = np.exp(size)
-    laws[own, own ^ 1] = np.exp(-size)
-    return laws
+    distributions[own, own] = np.exp(size)
+    distributions[own, own ^ 1] = np.exp(-size)
+    return distributions
 
 
-def sharp_laws(size: float, *, copies: int = 1) -> Float64Array:
+def sharp_distributions(size: float, *, copies: int = 1) -> Float64Array:
     r"""Distributions on three tokens for which $\sigma_2^2 / 4$ is all but what the truncation to rank 1 costs the
     first one.
 
@@ -148,13 +148,13 @@ def sharp_laws(size: float, *, copies: int = 1) -> Float64Array:
         Weights `[1 + copies, 3]`.
 
     Example:
-        >>> sharp_laws(0.01).shape
+        >>> sharp_distributions(0.01).shape
         (2, 3)
     """
     return np.exp([[size, -size, -12.0]] + [[0.0, 0.0, -700.0]] * copies)
 
 
-def rank_one_laws(d_vocab: int, contexts: int) -> Float64Array:
+def rank_one_distributions(d_vocab: int, contexts: int) -> Float64Array:
     r"""Distributions $\pi_t(i) \propto 2^{t i}$, whose centred logarithms have rank 1 while those with their means have
     rank 2.
 
@@ -169,7 +169,7 @@ def rank_one_laws(d_vocab: int, contexts: int) -> Float64Array:
         InputError: Sizes too small, or so large that the powers overflow.
 
     Example:
-        >>> rank_one_laws(3, 3).tolist()
+        >>> rank_one_distributions(3, 3).tolist()
         [[1.0, 1.0, 1.0], [1.0, 2.0, 4.0], [1.0, 4.0, 16.0]]
     """
     if not (d_vocab >= 3 and contexts >= 3 and (d_vocab - 1) * (contexts - 1) < 1000):
@@ -177,7 +177,9 @@ def rank_one_laws(d_vocab: int, contexts: int) -> Float64Array:
     return np.exp2(np.outer(np.arange(contexts), np.arange(d_vocab)))
 
 
-def random_laws(contexts: int, d_vocab: int, *, spread: float, rank: int, noise: float, seed: int) -> Float64Array:
+def random_distributions(
+    contexts: int, d_vocab: int, *, spread: float, rank: int, noise: float, seed: int
+) -> Float64Array:
     r"""Distributions whose logarithms are a random matrix of rank r and some noise.
 
     Args:
@@ -192,7 +194,7 @@ def random_laws(contexts: int, d_vocab: int, *, spread: float, rank: int, noise:
         Weights `[T, N]`, the largest of each row being 1.
 
     Example:
-        >>> random_laws(2, 3, spread=1.0, rank=1, noise=0.1, seed=0).max(axis=1).tolist()
+        >>> random_distributions(2, 3, spread=1.0, rank=1, noise=0.1, seed=0).max(axis=1).tolist()
         [1.0, 1.0]
     """
     rng = np.random.default_rng(seed)
@@ -201,7 +203,7 @@ def random_laws(contexts: int, d_vocab: int, *, spread: float, rank: int, noise:
     return np.exp(logits - logits.max(axis=1, keepdims=True))
 
 
-def nearly_planar_laws(d_vocab: int, *, noise: float, seed: int) -> Float64Array:
+def nearly_planar_distributions(d_vocab: int, *, noise: float, seed: int) -> Float64Array:
     r"""One distribution for each token, with the logits $-(i - t)^2 / 4$ and a little noise: almost of rank 2, with
     clear modes.
 
@@ -214,11 +216,11 @@ def nearly_planar_laws(d_vocab: int, *, noise: float, seed: int) -> Float64Array
         Distributions `[N, N]`.
 
     Example:
-        >>> nearly_planar_laws(4, noise=0.01, seed=0).argmax(axis=1).tolist()
+        >>> nearly_planar_distributions(4, noise=0.01, seed=0).argmax(axis=1).tolist()
         [0, 1, 2, 3]
     """
     places = np.arange(d_vocab)
     logits = -0.25 * (places[:, None] - places) ** 2
     logits = logits + np.random.default_rng(seed).uniform(-noise, noise, logits.shape)
-    laws = np.exp(logits)
-    return laws / laws.sum(axis=1, keepdims=True)
+    distributions = np.exp(logits)
+    return distributions / distributions.sum(axis=1, keepdims=True)

@@ -1,7 +1,7 @@
 r"""Distributions of any contexts, each written by the one neuron that its context turns on, in numbers that no run
 rounds.
 
-Page: docs/claims/one_hot_laws.md
+Page: docs/claims/one_hot_distributions.md
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ _SHARP = 1024.0  # what other positions score less at least, so that they weigh 
 _LONGEST = 2000  # tokens: 3 S^2 <= 2^24, so that scores are exact
 
 
-def one_hot_laws_memory(task: Task, *, dtype: Precision = "float32") -> Construction[Task]:
+def one_hot_distributions_memory(task: Task, *, dtype: Precision = "float32") -> Construction[Task]:
     r"""Hold distributions of any distinct contexts, such that every run has the logits as they are written, bit for
     bit.
 
@@ -41,13 +41,13 @@ def one_hot_laws_memory(task: Task, *, dtype: Precision = "float32") -> Construc
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
-        >>> one_hot_laws_memory(enumerated_task(3, 2, target="laws")).summary
+        >>> one_hot_distributions_memory(enumerated_task(3, 2, target="distributions")).summary
         '9 distributions by 2 digits in base 3 and one neuron each, 126 parameters'
     """
     require_precision(dtype)
-    if task.laws is None:
+    if task.distributions is None:
         raise HypothesisError(_CLAIM, "distributions", f"the target is {task.target!r}")
-    logarithms = np.log(task.laws)
+    logarithms = np.log(task.distributions)
     outputs = logarithms[:, :-1] - logarithms[:, -1:] if task.n_answers > 1 else np.zeros((task.n_contexts, 1))
     W_U = np.eye(outputs.shape[1], task.n_answers) if task.n_answers > 1 else np.zeros((1, 1))
     model = one_hot_model(task, outputs, W_U, dtype)
@@ -93,7 +93,7 @@ def one_hot_model(task: Task, outputs: Float64Array, W_U: Float64Array, dtype: P
     return rounded_model(model, dtype)
 
 
-def one_hot_laws_parameters(task: Task, *, dtype: Precision = "float32") -> int:
+def one_hot_distributions_parameters(task: Task, *, dtype: Precision = "float32") -> int:
     r"""Entries of the memory of one-hot distributions, 0 where it refuses.
 
     With k digits, $d = k + 3$ and $D = \max(K - 1, 1)$ they are
@@ -101,11 +101,11 @@ def one_hot_laws_parameters(task: Task, *, dtype: Precision = "float32") -> int:
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
-        >>> one_hot_laws_parameters(enumerated_task(3, 2, target="laws"))
+        >>> one_hot_distributions_parameters(enumerated_task(3, 2, target="distributions"))
         126
     """
     n_ctx, size, outputs = task.n_ctx, task.d_vocab, max(task.n_answers - 1, 1)
-    if task.laws is None or n_ctx > _LONGEST:
+    if task.distributions is None or n_ctx > _LONGEST:
         return 0
     _, k = digits_of(size, n_ctx, SIGNIFICAND[dtype])
     d = k + 3

@@ -21,7 +21,7 @@ from constructions.tasks.task import Task
 _OWN_SHARE = 0.6  # of each distribution at its mode
 
 
-def laws_with_a_mode(rows: int, d_vocab: int, *, seed: int = 0) -> Float64Array:
+def distributions_with_a_mode(rows: int, d_vocab: int, *, seed: int = 0) -> Float64Array:
     """Random distributions with more than half of their mass at a random token, so that an encoder that misses it pays
     for it.
 
@@ -34,18 +34,20 @@ def laws_with_a_mode(rows: int, d_vocab: int, *, seed: int = 0) -> Float64Array:
         Positive distributions, `[T, N]`.
 
     Example:
-        >>> laws = laws_with_a_mode(3, 4)
-        >>> laws.shape, bool((laws.max(axis=1) > 0.6).all())
+        >>> distributions = distributions_with_a_mode(3, 4)
+        >>> distributions.shape, bool((distributions.max(axis=1) > 0.6).all())
         ((3, 4), True)
     """
     rng = np.random.default_rng(seed)
     masses = rng.standard_exponential((rows, d_vocab)) + 0.25
-    laws = (1.0 - _OWN_SHARE) * masses / masses.sum(axis=1, keepdims=True)
-    laws[np.arange(rows), rng.integers(0, d_vocab, rows)] += _OWN_SHARE
-    return laws / laws.sum(axis=1, keepdims=True)
+    distributions = (1.0 - _OWN_SHARE) * masses / masses.sum(axis=1, keepdims=True)
+    distributions[np.arange(rows), rng.integers(0, d_vocab, rows)] += _OWN_SHARE
+    return distributions / distributions.sum(axis=1, keepdims=True)
 
 
-def low_rank_laws_memory(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, seed: int) -> Construction[Task]:
+def low_rank_distributions_memory(
+    *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, seed: int
+) -> Construction[Task]:
     r"""Weights that hold the best encoder of rank d that is found, for random distributions after all $N^S$ contexts.
 
     Args:
@@ -64,11 +66,15 @@ def low_rank_laws_memory(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int,
     Source: Dana, Pydi, Chevaleyre (2024), Lemma 1.
 
     Example:
-        >>> low_rank_laws_memory(d_vocab=4, n_ctx=2, d_model=2, d_head=2, seed=0).summary[:69]
+        >>> low_rank_distributions_memory(d_vocab=4, n_ctx=2, d_model=2, d_head=2, seed=0).summary[:69]
         'distributions over N = 4 tokens after 16 contexts, by an encoder of r'
     """
     task = enumerated_task(
-        d_vocab, n_ctx, target="laws", laws=laws_with_a_mode(d_vocab**n_ctx, d_vocab, seed=seed), seed=seed
+        d_vocab,
+        n_ctx,
+        target="distributions",
+        distributions=distributions_with_a_mode(d_vocab**n_ctx, d_vocab, seed=seed),
+        seed=seed,
     )
     alone = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
     n_heads = default_heads(alone, task.n_contexts, d_head, "none")
@@ -82,7 +88,7 @@ def low_rank_laws_memory(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int,
     )
 
 
-def full_rank_laws_memory(*, d_vocab: int, n_ctx: int, d_head: int, seed: int) -> Construction[Task]:
+def full_rank_distributions_memory(*, d_vocab: int, n_ctx: int, d_head: int, seed: int) -> Construction[Task]:
     r"""Weights of $d = N - 1$ dimensions that hold random distributions after all $N^S$ contexts, exactly but for
     rounding.
 
@@ -101,10 +107,10 @@ def full_rank_laws_memory(*, d_vocab: int, n_ctx: int, d_head: int, seed: int) -
     Source: Dana, Pydi, Chevaleyre (2024), Proposition 2.
 
     Example:
-        >>> full_rank_laws_memory(d_vocab=3, n_ctx=2, d_head=1, seed=0).model.d_model
+        >>> full_rank_distributions_memory(d_vocab=3, n_ctx=2, d_head=1, seed=0).model.d_model
         2
     """
-    task = enumerated_task(d_vocab, n_ctx, target="laws", seed=seed)
+    task = enumerated_task(d_vocab, n_ctx, target="distributions", seed=seed)
     d_model = d_vocab - 1
     alone = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
     n_heads = default_heads(alone, task.n_contexts, d_head, "none")
@@ -118,7 +124,7 @@ def full_rank_laws_memory(*, d_vocab: int, n_ctx: int, d_head: int, seed: int) -
     )
 
 
-def random_laws_memory(
+def random_distributions_memory(
     *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int = 0, facts: int = 0, seed: int = 0
 ) -> Construction[Task]:
     r"""Weights with the logits $\log \pi_t$, up to rounding, on $T \le d + H d_h$ contexts: Theorem 1'.
@@ -143,11 +149,11 @@ def random_laws_memory(
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1, repaired.
 
     Example:
-        >>> made = random_laws_memory(d_vocab=4, n_ctx=2, d_model=4, d_head=4)
+        >>> made = random_distributions_memory(d_vocab=4, n_ctx=2, d_model=4, d_head=4)
         >>> made.summary
         'distributions on 16 of 16 contexts of 2 tokens with 16 = d + H d_h dimensions: N = 4, d = 4, d_h = 4, H = 3'
     """
-    task = random_laws(d_vocab, n_ctx, facts, seed)
+    task = random_distributions(d_vocab, n_ctx, facts, seed)
     count = n_heads or paper_heads(task.n_contexts, d_model, d_head)
     built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=count, front_end=random_attention, seed=seed)
     summary = (
@@ -158,7 +164,7 @@ def random_laws_memory(
     return Construction(task=task, model=built.model, summary=summary)
 
 
-def random_laws(d_vocab: int, n_ctx: int, facts: int, seed: int) -> Task:
+def random_distributions(d_vocab: int, n_ctx: int, facts: int, seed: int) -> Task:
     """Random positive distributions after all $N^S$ contexts, or after some of them that are drawn.
 
     Args:
@@ -171,12 +177,12 @@ def random_laws(d_vocab: int, n_ctx: int, facts: int, seed: int) -> Task:
         InputError: An argument out of range.
 
     Example:
-        >>> random_laws(3, 2, 5, seed=0).laws.shape
+        >>> random_distributions(3, 2, 5, seed=0).distributions.shape
         (5, 3)
     """
     contexts = drawn_contexts(d_vocab, n_ctx, facts, seed)
     positive = np.random.default_rng([seed, 1]).standard_exponential((len(contexts), d_vocab)) + 2.0**-20
-    return array_task(contexts, laws=positive / positive.sum(axis=1, keepdims=True), vocabulary=d_vocab)
+    return array_task(contexts, distributions=positive / positive.sum(axis=1, keepdims=True), vocabulary=d_vocab)
 
 
 def _reached(network: Model, task: Task) -> float:
@@ -184,8 +190,10 @@ def _reached(network: Model, task: Task) -> float:
 
     It is the tolerance that the weights are then certified for.
     """
-    assert task.laws is not None
+    assert task.distributions is not None
     stream = logits(network, task.contexts)
     stream -= stream.max(axis=1, keepdims=True)
     predicted = stream - np.log(np.exp(stream).sum(axis=1, keepdims=True))
-    return float((task.laws * (np.log(task.laws) - predicted)).sum(axis=1).mean() * (1.0 + 2.0**-20) + 2.0**-40)
+    return float(
+        (task.distributions * (np.log(task.distributions) - predicted)).sum(axis=1).mean() * (1.0 + 2.0**-20) + 2.0**-40
+    )

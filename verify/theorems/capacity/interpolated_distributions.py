@@ -7,7 +7,7 @@ from constructions.errors import HypothesisError, InputError
 from constructions.model.model import Model
 
 
-def most_interpolated_laws(model: Model) -> int:
+def most_interpolated_distributions(model: Model) -> int:
     r"""On how many contexts models of this shape could reach all distributions at most: $\lfloor k / (N - 1) \rfloor$.
 
     The k entries of all tensors determine the logits by a locally Lipschitz map: products, sums, softmax, every
@@ -30,7 +30,7 @@ def most_interpolated_laws(model: Model) -> int:
     Example:
         >>> import numpy as np
         >>> model = Model(blocks=(), W_U=np.ones((1, 3)), W_E=np.ones((3, 1)), W_pos=np.ones((1, 1)))
-        >>> model.parameters, most_interpolated_laws(model)
+        >>> model.parameters, most_interpolated_distributions(model)
         (7, 3)
     """
     if not isinstance(model, Model):

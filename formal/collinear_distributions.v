@@ -9,18 +9,18 @@ Open Scope R_scope.
 (** The contexts 00, 10, 20; after context [t] the token [t] has the probability 0.9, the others 0.05 each. *)
 Definition bigram_to_zero (t : nat) : context := [t; 0%nat].
 Definition triple (x y z : R) (n : nat) : R := match n with 0%nat => x | 1%nat => y | _ => z end.
-Definition favourite_law (t : nat) : nat -> R :=
+Definition favourite_distribution (t : nat) : nat -> R :=
   match t with
   | 0%nat => triple (9 / 10) (1 / 20) (1 / 20)
   | 1%nat => triple (1 / 20) (9 / 10) (1 / 20)
   | _ => triple (1 / 20) (1 / 20) (9 / 10)
   end.
 
-Lemma triple_law : forall x y z, 0 <= x -> 0 <= y -> 0 <= z -> x + y + z = 1 -> law 3 (triple x y z).
+Lemma triple_distribution : forall x y z, 0 <= x -> 0 <= y -> 0 <= z -> x + y + z = 1 -> distribution 3 (triple x y z).
 Proof. intros x y z Hx Hy Hz H. split; [intros [| [| n]] _; simpl; assumption | simpl; lra]. Qed.
 
-Lemma favourite_law_is_law : forall t, law 3 (favourite_law t).
-Proof. intros [| [| t]]; apply triple_law; lra. Qed.
+Lemma favourite_distribution_is_distribution : forall t, distribution 3 (favourite_distribution t).
+Proof. intros [| [| t]]; apply triple_distribution; lra. Qed.
 
 Lemma triple_entropy : forall x y z, entropy 3 (triple x y z) = - (x * ln x + y * ln y + z * ln z).
 Proof. intros. unfold entropy. simpl. ring. Qed.
@@ -94,7 +94,7 @@ Definition against (b : nat) : nat -> R :=
     three contexts. (The page proves 0.161124 in ball arithmetic; this is less, and checked by Coq.) *)
 (* Answers: (3) of docs/claims/theorem_1.md, where balls give 0.161124; dana.theorem-1. *)
 Theorem collinear_divergence_floor : forall m, n_ctx m = 2%nat -> n_heads m = 1%nat -> d_head m = 1%nat ->
-  d_vocab_out m = 3%nat -> 9 / 100 < mean_divergence m 3 bigram_to_zero (fun _ => 1 / 3) favourite_law.
+  d_vocab_out m = 3%nat -> 9 / 100 < mean_divergence m 3 bigram_to_zero (fun _ => 1 / 3) favourite_distribution.
 Proof.
   intros m two one width three.
   assert (Hends : one_last_token m 3 bigram_to_zero 0).
@@ -116,29 +116,29 @@ Proof.
     - exists i. split; [assumption |]. split; [assumption |]. rewrite !G by assumption.
       assert (a b * slope <= a i * slope) by nra. lra. }
   clear i j Hi Hj Hbi Hbj Hij Hlow Hhigh G. destruct Hpair as [l [Hl [Hbl Hle]]].
-  pose proof (pair_floor m 3 bigram_to_zero (fun _ => 1 / 3) favourite_law b l (against b) (1 / 30) Hb Hl Hbl
-    ltac:(intros; lra) ltac:(intros; rewrite three; apply favourite_law_is_law)) as F.
+  pose proof (pair_floor m 3 bigram_to_zero (fun _ => 1 / 3) favourite_distribution b l (against b) (1 / 30) Hb Hl Hbl
+    ltac:(intros; lra) ltac:(intros; rewrite three; apply favourite_distribution_is_distribution)) as F.
   rewrite three in F. specialize (F Hle ltac:(lra)). cbv zeta in F.
   pose proof favourite_entropies as E. rewrite !triple_entropy in E.
   assert (K : forall x0 x1 x2 y0 y1 y2, 0 <= x0 -> 0 <= x1 -> 0 <= x2 -> x0 + x1 + x2 = 1 ->
     0 <= y0 -> 0 <= y1 -> 0 <= y2 -> y0 + y1 + y2 = 1 ->
-    (forall n, (n < 3)%nat -> triple x0 x1 x2 n = favourite_law b n - 1 / 30 * against b n / (1 / 3)) ->
-    (forall n, (n < 3)%nat -> triple y0 y1 y2 n = favourite_law l n + 1 / 30 * against b n / (1 / 3)) ->
+    (forall n, (n < 3)%nat -> triple x0 x1 x2 n = favourite_distribution b n - 1 / 30 * against b n / (1 / 3)) ->
+    (forall n, (n < 3)%nat -> triple y0 y1 y2 n = favourite_distribution l n + 1 / 30 * against b n / (1 / 3)) ->
     entropy 3 (triple x0 x1 x2) + entropy 3 (triple y0 y1 y2)
-      - (entropy 3 (favourite_law b) + entropy 3 (favourite_law l)) <=
-    3 * mean_divergence m 3 bigram_to_zero (fun _ => 1 / 3) favourite_law).
+      - (entropy 3 (favourite_distribution b) + entropy 3 (favourite_distribution l)) <=
+    3 * mean_divergence m 3 bigram_to_zero (fun _ => 1 / 3) favourite_distribution).
   { intros x0 x1 x2 y0 y1 y2 X0 X1 X2 X Y0 Y1 Y2 Y Hx Hy.
-    specialize (F (law_ext _ _ _ Hx (triple_law _ _ _ X0 X1 X2 X)) (law_ext _ _ _ Hy (triple_law _ _ _ Y0 Y1 Y2 Y))).
+    specialize (F (distribution_ext _ _ _ Hx (triple_distribution _ _ _ X0 X1 X2 X)) (distribution_ext _ _ _ Hy (triple_distribution _ _ _ Y0 Y1 Y2 Y))).
     rewrite <- (entropy_ext _ _ _ Hx), <- (entropy_ext _ _ _ Hy) in F. lra. }
   clear F Hle Hline Hends.
-  set (goal := mean_divergence m 3 bigram_to_zero (fun _ => 1 / 3) favourite_law) in *.
+  set (goal := mean_divergence m 3 bigram_to_zero (fun _ => 1 / 3) favourite_distribution) in *.
   Ltac finish K E x0 x1 x2 y0 y1 y2 :=
     specialize (K x0 x1 x2 y0 y1 y2); rewrite !triple_entropy in K;
     do 8 (lapply K; [clear K; intro K | lra]);
     do 2 (lapply K; [clear K; intro K | intros [| [| n]] _; simpl; field]);
     lra.
   destruct b as [| [| [| b]]]; [| | | lia]; destruct l as [| [| [| l]]]; try lia;
-    unfold favourite_law, against in K; rewrite !triple_entropy in K.
+    unfold favourite_distribution, against in K; rewrite !triple_entropy in K.
   - finish K E (8 / 10) (1 / 10) (1 / 10) (15 / 100) (85 / 100) 0.
   - finish K E (8 / 10) (1 / 10) (1 / 10) (15 / 100) 0 (85 / 100).
   - finish K E (1 / 10) (8 / 10) (1 / 10) (85 / 100) (15 / 100) 0.

@@ -6,7 +6,7 @@ import pytest
 from constructions.errors import HypothesisError, InputError
 from constructions.model.model import Model
 from constructions.model.shapes import dana_network
-from verify.theorems.capacity.interpolated_laws import most_interpolated_laws
+from verify.theorems.capacity.interpolated_distributions import most_interpolated_distributions
 
 
 def network(outputs: int) -> Model:
@@ -20,15 +20,15 @@ def network(outputs: int) -> Model:
 def test_it_is_the_entries_over_the_tokens_less_one():
     entries = 15 + 6 + 12 + 12 + 24 + 24 + 15
     assert network(5).parameters == entries
-    assert most_interpolated_laws(network(5)) == entries // 4
+    assert most_interpolated_distributions(network(5)) == entries // 4
 
 
 def test_of_two_tokens_it_is_all_entries():
-    assert most_interpolated_laws(network(2)) == network(2).parameters
+    assert most_interpolated_distributions(network(2)) == network(2).parameters
 
 
 def test_one_output_and_what_is_no_model_are_refused():
     with pytest.raises(HypothesisError, match="two tokens or more, but d_vocab_out = 1"):
-        most_interpolated_laws(network(1))
+        most_interpolated_distributions(network(1))
     with pytest.raises(InputError, match="model is int"):
-        most_interpolated_laws(3)  # pyright: ignore[reportArgumentType]
+        most_interpolated_distributions(3)  # pyright: ignore[reportArgumentType]

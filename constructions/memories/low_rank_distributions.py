@@ -1,13 +1,13 @@
 r"""Distributions of any contexts within a tolerance, by as few numbers for each distribution as are found to do.
 
-Page: docs/claims/one_hot_laws.md
+Page: docs/claims/one_hot_distributions.md
 """
 
 import numpy as np
 
 from constructions.counted import counted
 from constructions.errors import CapacityError, HypothesisError
-from constructions.memories.one_hot_laws import one_hot_model
+from constructions.memories.one_hot_distributions import one_hot_model
 from constructions.model.construction import Construction
 from constructions.model.precision import SIGNIFICAND, Precision, require_precision, rounded
 from constructions.numeric.arrays import BoolArray, Float64Array
@@ -22,7 +22,7 @@ _SWEEPS, _HOPE = 14, 5  # without success, after which a rank is given up, and w
 _LARGEST = 2**24  # entries of the distributions
 
 
-def low_rank_laws_memory(
+def low_rank_distributions_memory(
     task: Task,
     *,
     dtype: Precision = "float32",
@@ -33,10 +33,10 @@ def low_rank_laws_memory(
     r"""Hold distributions of any distinct contexts within a tolerance: a neuron each writes D numbers that make K
     logits.
 
-    As `one_hot_laws_memory`, but the rows are those of a factorization $Z = E W$ of rank $D < K - 1$, where the
-    divergence of each distribution from the softmax of $Z_t$ is within the tolerance. E and W are fitted in turn, by
-    least squares with the weights $\pi_{tk}$ of the divergence's second-order term, the distributions that are off by
-    most counting more; ranks are tried downwards.
+    As `one_hot_distributions_memory`, but the rows are those of a factorization $Z = E W$ of rank $D < K - 1$, where
+    the divergence of each distribution from the softmax of $Z_t$ is within the tolerance. E and W are fitted in turn,
+    by least squares with the weights $\pi_{tk}$ of the divergence's second-order term, the distributions that are off
+    by most counting more; ranks are tried downwards.
 
     Args:
         task: Contexts of up to 2000 tokens, with distributions.
@@ -55,18 +55,18 @@ def low_rank_laws_memory(
     Example:
         >>> from constructions.tasks.arrays import all_contexts, array_task
         >>> powers = np.exp(np.cos(np.arange(64)[:, None] * np.arange(9) / 50))
-        >>> task = array_task(all_contexts(8, 2), laws=powers / powers.sum(axis=1, keepdims=True), answers=9)
-        >>> [low_rank_laws_memory(task, tolerance=each).model.W_U.shape[0] for each in (1e-6, 0.01, 0.2)]
+        >>> task = array_task(all_contexts(8, 2), distributions=powers / powers.sum(axis=1, keepdims=True), answers=9)
+        >>> [low_rank_distributions_memory(task, tolerance=each).model.W_U.shape[0] for each in (1e-6, 0.01, 0.2)]
         [5, 4, 1]
     """
     require_precision(dtype)
-    if task.laws is None:
+    if task.distributions is None:
         raise HypothesisError(_CLAIM, "distributions", f"the target is {task.target!r}")
-    if task.laws.size > _LARGEST:
-        raise CapacityError(_CLAIM, f"distributions of {_LARGEST} entries at most", f"{task.laws.size}")
-    found = _factors(task.laws, task.modes(), tolerance, dtype, work, progress)
+    if task.distributions.size > _LARGEST:
+        raise CapacityError(_CLAIM, f"distributions of {_LARGEST} entries at most", f"{task.distributions.size}")
+    found = _factors(task.distributions, task.modes(), tolerance, dtype, work, progress)
     if found is None:
-        wanted = f"a rank below {min(task.laws.shape[1] - 1, task.n_contexts)} within {tolerance:g} nats"
+        wanted = f"a rank below {min(task.distributions.shape[1] - 1, task.n_contexts)} within {tolerance:g} nats"
         raise CapacityError(_CLAIM, wanted, "none was found")
     model = one_hot_model(task, *found, dtype)
     return Construction(
@@ -79,41 +79,43 @@ def low_rank_laws_memory(
 
 
 def _factors(
-    laws: Float64Array, modes: BoolArray, tolerance: float, dtype: Precision, work: float, progress: Progress
+    distributions: Float64Array, modes: BoolArray, tolerance: float, dtype: Precision, work: float, progress: Progress
 ) -> tuple[Float64Array, Float64Array] | None:
     """E, `[T, D]`, and W, `[D, K]`, of the smallest rank that was found, if there is one that saves entries."""
-    facts, kinds = laws.shape
-    wanted = np.log(laws)
-    wanted -= (laws * wanted).sum(axis=1, keepdims=True)
+    facts, kinds = distributions.shape
+    wanted = np.log(distributions)
+    wanted -= (distributions * wanted).sum(axis=1, keepdims=True)
     most = min(kinds - 1, facts, -(-facts * (kinds - 1) // (facts + kinds)))
     best, failed, logits = None, 0, wanted
     smallest = most
     while smallest - failed > 1:
         rank = (smallest + failed) // 2 if failed else smallest - 1 - smallest // 4
-        progress("low-rank-laws", None, f"rank {rank}")
-        W = _split(logits, rank, np.sqrt(laws.mean(axis=0)))[1]
+        progress("low-rank-distributions", None, f"rank {rank}")
+        W = _split(logits, rank, np.sqrt(distributions.mean(axis=0)))[1]
         importance, factors = np.ones(facts), None
-        weights, targets = laws, wanted
+        weights, targets = distributions, wanted
         for sweep in range(_SWEEPS):
             work -= 0.4 * facts * kinds * float(rank) ** 2
             if work < 0:
                 return best
             E = _fitted_rows(W, targets, weights)
-            logits, chosen, short = _judged(E @ W, laws, modes, tolerance)
-            factors = _rounded_factors(logits, rank, laws, modes, tolerance, dtype) if (short <= 1.0).all() else None
+            logits, chosen, short = _judged(E @ W, distributions, modes, tolerance)
+            factors = (
+                _rounded_factors(logits, rank, distributions, modes, tolerance, dtype) if (short <= 1.0).all() else None
+            )
             if factors is not None or (sweep == _HOPE and (short > 1.0).mean() > 0.2):
                 break
             importance *= np.sqrt(np.clip(short, 0.05, 4.0))
             importance /= importance.mean()
             if sweep > 1:  # the second-order term is that of the logits there are
-                weights = (laws + chosen) / 2.0
-                targets = logits + (laws - chosen) / weights
+                weights = (distributions + chosen) / 2.0
+                targets = logits + (distributions - chosen) / weights
             mean = (weights * (targets - E @ W)).sum(axis=1, keepdims=True)
             W = _fitted_columns(E, targets - mean, weights * importance[:, None])
             if sweep:
-                logits, chosen, _ = _judged(E @ W, laws, modes, tolerance)
-                weights = (laws + chosen) / 2.0
-                targets = logits + (laws - chosen) / weights
+                logits, chosen, _ = _judged(E @ W, distributions, modes, tolerance)
+                weights = (distributions + chosen) / 2.0
+                targets = logits + (distributions - chosen) / weights
         if factors is None:
             failed = rank
         else:
@@ -156,7 +158,11 @@ def _solved(gram: Float64Array, right: Float64Array) -> Float64Array:
 
 
 def _judged(
-    logits: Float64Array, laws: Float64Array, modes: BoolArray, tolerance: float, off: Float64Array | float = 0.0
+    logits: Float64Array,
+    distributions: Float64Array,
+    modes: BoolArray,
+    tolerance: float,
+    off: Float64Array | float = 0.0,
 ) -> tuple[Float64Array, Float64Array, Float64Array]:
     r"""Logits less a constant, their distributions, and the divergences over the tolerance, 4 at least where no mode
     leads.
@@ -166,7 +172,7 @@ def _judged(
     low = logits - logits.max(axis=1, keepdims=True)
     powers = np.exp(low)
     total = powers.sum(axis=1, keepdims=True)
-    divergence = np.maximum((laws * (np.log(laws) - low)).sum(axis=1) + np.log(total[:, 0]), 0.0)
+    divergence = np.maximum((distributions * (np.log(distributions) - low)).sum(axis=1) + np.log(total[:, 0]), 0.0)
     divergence += off * np.sqrt(2.0 * divergence) + off * off / 2.0
     least = np.where(modes, logits, np.inf).min(axis=1)
     leads = least - np.where(modes, -np.inf, logits).max(axis=1) > 2.0 * off
@@ -174,10 +180,10 @@ def _judged(
 
 
 def _rounded_factors(
-    logits: Float64Array, rank: int, laws: Float64Array, modes: BoolArray, tolerance: float, dtype: Precision
+    logits: Float64Array, rank: int, distributions: Float64Array, modes: BoolArray, tolerance: float, dtype: Precision
 ) -> tuple[Float64Array, Float64Array] | None:
     """Factors of the same distributions with small entries, rounded, if every run with them is within the tolerance."""
     centred = logits - logits.mean(axis=1, keepdims=True)
-    E, W = (rounded(each, dtype) for each in _split(centred, rank, np.ones(laws.shape[1])))
+    E, W = (rounded(each, dtype) for each in _split(centred, rank, np.ones(distributions.shape[1])))
     off = (rank + 2) * 2.0 ** -SIGNIFICAND[dtype] * (np.abs(E) @ np.abs(W)).max(axis=1)
-    return (E, W) if (_judged(E @ W, laws, modes, tolerance, off)[2] <= 1.0).all() else None
+    return (E, W) if (_judged(E @ W, distributions, modes, tolerance, off)[2] <= 1.0).all() else None
