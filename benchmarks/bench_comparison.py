@@ -82,7 +82,7 @@ def of_choice(name: str, task: Task) -> Row:
         shown = f"{proof.right} of {task.n_contexts}, {proof.margin_lower.min():.3f}"
     elif name in LADDER:
         values = certify_memorization(model, task).certificate.answers.values
-        shown = f"{values['held']} of {task.n_contexts}"
+        shown = f"{values['memorized']} of {task.n_contexts}"
     else:
         shown = judged(model, task)
     return Row(name, "float32", *size(model), shown, f"{middle - start:.1f}, {time.process_time() - middle:.1f}")
@@ -96,7 +96,7 @@ def of_two_layers(task: Task) -> Row:
     behind = array_task(contexts, next_tokens=task.labels, vocabulary=tokens + 1, target="labels")
     middle = time.process_time()
     values = certify_memorization(model, behind).certificate.answers.values
-    shown = f"{values['held']} of {task.n_contexts}"
+    shown = f"{values['memorized']} of {task.n_contexts}"
     seconds = f"{middle - start:.1f}, {time.process_time() - middle:.1f}"
     return Row("knots as two layers of attention", "float64", *size(model), shown, seconds)
 
@@ -111,7 +111,7 @@ def of_words(task: Task, items: int | None) -> Row:
     seconds = f"{middle - start:.1f}, {time.process_time() - middle:.1f}"
     return Row(
         f"keyed words, {found.blocks} ReLU blocks", f"integers of {found.longest} bits", entries,
-        found.entries + found.other_entries, f"{found.held} of {found.count}, exactly", seconds,
+        found.entries + found.other_entries, f"{found.memorized} of {found.count}, exactly", seconds,
     )  # fmt: skip
 
 
@@ -175,9 +175,9 @@ def print_tokens(counts: list[int]) -> None:
             except REFUSALS:
                 cells.append("refused")
                 continue
-            held = row.proved.startswith(f"{task.n_contexts} of")
+            memorized = row.proved.startswith(f"{task.n_contexts} of")
             assert row.entries
-            cells.append(f"{task.n_contexts / row.entries:.3f}" if held else row.proved)
+            cells.append(f"{task.n_contexts / row.entries:.3f}" if memorized else row.proved)
         limit = f"{task.n_contexts / information_limit(task, 32):.2f}"
         print(f"| {tokens} | {task.n_contexts} | {' | '.join(cells)} | {limit} |", flush=True)
 
@@ -186,16 +186,16 @@ def print_words(sizes: list[int]) -> None:
     """Keyed words, and what is left of them where their weights have 53 bits."""
     print("\nKeyed words, random sequences of 8 of 50 tokens, random labels\n")
     print_head(
-        "facts", "words", "entries, not 0", "bits of the longest", "held, exactly", "with the weights in 53 bits"
+        "facts", "words", "entries, not 0", "bits of the longest", "memorized, exactly", "with the weights in 53 bits"
     )
     for facts in sizes:
         task = sequences(facts)
         built = keyed_words_memory(task)
         longest = max(abs(int(x.p)).bit_length() for tensor in built.model.tensors().values() for x in tensor.ravel())
-        held = [
+        memorized = [
             int((integer_margins(model, task) > 0).sum()) for model in (built.model, rounded_integers(built.model, 53))
         ]
-        cells = (task.n_contexts, built.summary, size(built.model)[1], longest, *held)
+        cells = (task.n_contexts, built.summary, size(built.model)[1], longest, *memorized)
         print_row(*cells)
 
 

@@ -77,10 +77,10 @@ def main(edits: int) -> None:
 
     def row(name: str, changed: GPT2LMHeadModel, more: int, seconds: float) -> None:
         after = answered(changed, domain)
-        held = int((after[TRAINED : TRAINED + edits] == wanted).sum())
+        memorized = int((after[TRAINED : TRAINED + edits] == wanted).sum())
         same = after == before
         rest, others = int(same[TRAINED + edits :].sum()), len(domain) - TRAINED - edits
-        counts = f"{held} of {edits} | {int(same[:TRAINED].sum())} of {TRAINED} | {rest} of {others}"
+        counts = f"{memorized} of {edits} | {int(same[:TRAINED].sum())} of {TRAINED} | {rest} of {others}"
         print(f"| {name} | {counts} | {more} | {seconds:.1f} |", flush=True)
 
     with tempfile.TemporaryDirectory() as place:

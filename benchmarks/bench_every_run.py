@@ -97,11 +97,11 @@ def addition(p: int = MODULUS, steps: int = 1000) -> Model:
 
 def by_balls(model: Model, contexts: Int64Array) -> BoolArray:
     """Where the lead is above twice the bound of Lemma R10."""
-    bound, held = rounding_bound(model, contexts, number_format=FLOAT32), np.zeros(len(contexts), dtype=bool)
+    bound, memorized = rounding_bound(model, contexts, number_format=FLOAT32), np.zeros(len(contexts), dtype=bool)
     for start, logits in logit_chunks(model, contexts):
         part = slice(start, start + len(logits))
-        held[part] = leads(logits)[1] > 2.0 * bound[part]
-    return held
+        memorized[part] = leads(logits)[1] > 2.0 * bound[part]
+    return memorized
 
 
 def main() -> None:

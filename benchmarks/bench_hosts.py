@@ -1,4 +1,5 @@
-"""Every memory in every host and type: the largest difference from the exact logits, the facts held, or the refusal.
+"""Every memory in every host and type: the largest difference from the exact logits, the facts memorized, or the
+refusal.
 
 python benchmarks/bench_hosts.py                          the hosts that are installed here
 python benchmarks/bench_hosts.py --python A/bin/python    those that are missing here by another environment
@@ -48,8 +49,8 @@ def rows_of(to: str, models: dict[str, Model], task: Task) -> Iterator[list[str]
                 difference = run["relative_difference"]
                 shown = "not finite" if difference is None else "< 1e-99" if difference < 1e-99 else f"{difference:.1e}"
                 outside = " OUTSIDE OF ROUNDING" if run["agrees"] is False else ""
-                cells.setdefault(name, {})[dtype] = f"{shown}, {run['held']}{outside}"
-            cells.setdefault("proved", {})[dtype] = str(report["proved"]["held"])
+                cells.setdefault(name, {})[dtype] = f"{shown}, {run['memorized']}{outside}"
+            cells.setdefault("proved", {})[dtype] = str(report["proved"]["memorized"])
         for name, found in cells.items() or [("refused", {})]:
             yield [memory, to, name, *(found.get(dtype) or refused.get(dtype, "") for dtype in DTYPES)]
 

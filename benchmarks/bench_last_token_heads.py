@@ -64,7 +64,7 @@ def of_command(facts: int, options: argparse.Namespace, environment: dict[str, s
         return "|"
     words = ["--facts", str(facts), "--context", str(options.context), "--memory", "last-token-heads", "--json"]
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "byheart", "memorize", *words, "--out", str(Path(folder) / "held")]
+        command = [sys.executable, "-m", "byheart", "memorize", *words, "--out", str(Path(folder) / "memorized")]
         run = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
         _, status, used = os.wait4(run.pid, 0)
     if status != 0:

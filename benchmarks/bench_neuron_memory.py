@@ -39,8 +39,8 @@ def most(draws: int, neurons: int = 0, activation: Activation = "relu", degree: 
     """Return the largest of the counts before the first of which most draws miss some."""
     best = 0
     for count in COUNTS:
-        held = sum(all_stored(count, seed, neurons, activation, degree) for seed in range(draws))
-        if 2 * held <= draws:
+        memorized = sum(all_stored(count, seed, neurons, activation, degree) for seed in range(draws))
+        if 2 * memorized <= draws:
             return best
         best = count
     return best

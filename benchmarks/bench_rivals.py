@@ -66,9 +66,9 @@ def weights(task: Task) -> Iterator[tuple[str, int, int]]:
             continue
     built.append(("probes in float32", "float32", probe_memory(task).model))
     for name, dtype, model in built:
-        held = exact_runs(model, task.contexts, task.labels, FORMATS[dtype]).held
-        if not held.all():
-            raise ValueError(f"{name} holds {held.sum()} of {len(held)} facts in every run, expected all")
+        memorized = exact_runs(model, task.contexts, task.labels, FORMATS[dtype]).memorized
+        if not memorized.all():
+            raise ValueError(f"{name} holds {memorized.sum()} of {len(memorized)} facts in every run, expected all")
         yield name, model.parameters, STORED[dtype] * model.parameters
 
 

@@ -113,7 +113,7 @@ def measured(kind: str, size: int) -> list[list[str]]:
             made = hold(task)
         with clock.stage("write"):
             made.save(Path(folder) / "out")
-    assert made.figures.held == task.n_contexts
+    assert made.figures.memorized == task.n_contexts
     what = f"{task.n_contexts:,} of 4" if kind == "facts" else f"all bigrams of {size:,}"
     found = made.figures
     head = [what, str(found.memory), f"{found.parameters:,}"]

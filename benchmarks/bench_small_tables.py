@@ -24,8 +24,8 @@ def main() -> None:
     for n in range(1, bits + 1):
         start = time.process_time()
         tally = Counter(heads_from_both_sides(labels, draws=400) for labels in classes(n))
-        for (heads, held), count in sorted(tally.items()):
-            print(f"{n} bits, threshold degree {heads}: {count} classes {'held' if held else 'NOT FOUND'}")
+        for (heads, memorized), count in sorted(tally.items()):
+            print(f"{n} bits, threshold degree {heads}: {count} classes {'memorized' if memorized else 'NOT FOUND'}")
         print(f"{n} bits: {sum(tally.values())} classes, {time.process_time() - start:.1f} s", flush=True)
     if samples:
         tally = Counter(heads_from_both_sides(labels, draws=5000) for labels in self_dual_classes(5))

@@ -19,7 +19,7 @@ from constructions.model.precision import STORED, narrowest, stored_bits
 from constructions.numeric.arrays import Float64Array
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
-from verify.runs.exact_runs import held_without_rounding
+from verify.runs.exact_runs import memorized_without_rounding
 from verify.runs.formats import FLOAT32
 
 ANSWERS = (16, 88, 251)
@@ -37,8 +37,8 @@ def random_labels(facts: int, answers: int) -> Task:
 def four_bits(tensor: Float64Array) -> int:
     """Return the same with four bits for integers that they hold, two of them a byte."""
     whole = bool((tensor == np.rint(tensor)).all())
-    held = any(least <= tensor.min() and tensor.max() < least + 16 for least in (-8, 0))
-    return tensor.size * (4 if whole and held else STORED[narrowest(tensor)])
+    memorized = any(least <= tensor.min() and tensor.max() < least + 16 for least in (-8, 0))
+    return tensor.size * (4 if whole and memorized else STORED[narrowest(tensor)])
 
 
 def compressed_bits(model: Model) -> int:
@@ -52,21 +52,21 @@ def compressed_bits(model: Model) -> int:
 def main(counts: list[int]) -> None:
     """Print a row for each number of facts and of answers."""
     sizes = "labels an entry,parameters,stored bits,entropy of the labels,share,with four bits,behind xz"
-    print(f"facts,answers,{sizes},held in every run")
+    print(f"facts,answers,{sizes},memorized in every run")
     for facts in counts:
         for answers in ANSWERS:
             task = random_labels(facts, answers)
             bits = (answers - 1).bit_length()
             built = [probe_memory(task, labels_per_word=width // bits) for width in (8, 16)]
             least = min(built, key=lambda each: stored_bits(each.model))
-            held = int(held_without_rounding(least.model, task, FLOAT32, 0.0).sum())
+            memorized = int(memorized_without_rounding(least.model, task, FLOAT32, 0.0).sum())
             stored, known = stored_bits(least.model), task.information_bits
             assert known is not None
             m = (8, 16)[built.index(least)] // bits
             four = known / sum(map(four_bits, least.model.tensors().values()))
             sizes = f"{m},{least.model.parameters},{stored},{known:.0f},{known / stored:.3f},{four:.3f}"
             sizes += f",{known / compressed_bits(least.model):.3f}"
-            print(f"{facts},{answers},{sizes},{held}", flush=True)
+            print(f"{facts},{answers},{sizes},{memorized}", flush=True)
 
 
 if __name__ == "__main__":

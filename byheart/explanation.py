@@ -22,7 +22,7 @@ from verify.certificates.headline import Outcome, outcome_of_fact
 from verify.forward.ladder import decide_argmax, leads
 from verify.provers.answer_bounds import Answers, guess_loss, judge_answers
 
-Fate = Literal["held", "lost", "undecided"]
+Fate = Literal["memorized", "lost", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Ablation:
     Args:
         part: The part, as `constructions.model.ablation.Part` names it.
         kind: ``"head"``, ``"neuron"`` or ``"entry"``.
-        fate: ``"held"`` or ``"lost"``, where that is proved, else ``"undecided"``.
+        fate: ``"memorized"`` or ``"lost"``, where that is proved, else ``"undecided"``.
         token: What the model then answers, where the fact is lost and that is proved.
     """
 
@@ -72,8 +72,8 @@ class Explanation:
 
     @property
     def outcome(self) -> Outcome:
-        """What came of it: of a fact that is held the question is open as long as one part is."""
-        return outcome_of_fact("undecided" if self.fate == "held" and self.undecided else self.fate)
+        """What came of it: of a fact that is memorized the question is open as long as one part is."""
+        return outcome_of_fact("undecided" if self.fate == "memorized" and self.undecided else self.fate)
 
     def headline(self) -> str:
         """Return the answer in a line."""
@@ -85,17 +85,17 @@ class Explanation:
             found = f"{needed} of {parts} {'is' if needed == 1 else 'are'} needed: the fact is lost if one is set to 0"
         left = f", {len(self.undecided)} undecided" if self.undecided else ""
         context = ", ".join(map(visible, self.context)) if self.typed is None else visible(self.typed)
-        held = " is proved" if self.fate == "held" and self.undecided else ""
-        return f"{self.outcome.word}: {context} -> {visible(self.token)}{held}; {found}{left}"
+        memorized = " is proved" if self.fate == "memorized" and self.undecided else ""
+        return f"{self.outcome.word}: {context} -> {visible(self.token)}{memorized}; {found}{left}"
 
     def result(self) -> Result:
         """Return what a command shows: the parts without which the fact is lost first."""
-        order = {"lost": 0, "undecided": 1, "held": 2}
+        order = {"lost": 0, "undecided": 1, "memorized": 2}
         ablations = sorted(self.ablations, key=lambda ablation: order[ablation.fate])
         fields = (
             Field("context", list(self.context), "the context", shown=False),
             Field("token", self.token, "what follows the context", shown=False),
-            Field("fact", self.fate, "the fact in the model as it is: `held`, `lost` or `undecided`", shown=False),
+            Field("fact", self.fate, "the fact in the model as it is: `memorized`, `lost` or `undecided`", shown=False),
             Field("parts", len(self.ablations), "parts that were set to zero, one at a time"),
             Field("holding", self.holding, "parts without which the fact is lost", shown=False),
             Field("undecided", self.undecided, "parts of which it is not known whether the fact needs them"),
@@ -121,14 +121,14 @@ def explain(
     """Which parts of a model hold a fact: each is set to 0 in turn, and the model that is left is judged on that fact.
 
     The judgement is the certificate's own (`verify/provers/answer_bounds.py:judge_answers`), of the very weights in
-    real arithmetic: a fact is lost without a part only if that is proved, and held only if that is. What a fact
+    real arithmetic: a fact is lost without a part only if that is proved, and memorized only if that is. What a fact
     survives without each of two parts it may not survive without both.
 
     Args:
         model: The weights.
         task: What they were made to hold.
         context: Of a fact of the task: a text, cut as `tokens_of` says, or the tokens themselves.
-        criterion: When a fact is held: of it the tolerance of distributions matters.
+        criterion: When a fact is memorized: of it the tolerance of distributions matters.
         entries: Set single entries to 0, all that are not, instead of heads and neurons; so it is too where there are
             none of these.
         progress: Called with the stage, its finished share, and a detail.
@@ -145,7 +145,7 @@ def explain(
         >>> memory = memorize({("France", "capital"): "Paris", ("Peru", "capital"): "Lima"}, n_heads=1)
         >>> found = explain(memory.model, memory.task, "Peru, capital")
         >>> found.fate, [each.part for each in found.ablations]
-        ('held', ['head 0 of blocks.0.attn'])
+        ('memorized', ['head 0 of blocks.0.attn'])
     """
     fact, words, said, written, asked = _fact(task, context, criterion or Criterion())
     whole = fate(model, fact, asked)
@@ -163,10 +163,12 @@ def explain(
 def _fact(
     task: AnyTask, context: str | Sequence[str], criterion: Criterion
 ) -> tuple[AnyTask, tuple[str, ...], str, str | None, Criterion]:
-    """Return the task of the fact alone, its context and answer in words, the context as typed, and when it is held."""
+    """Return the task of the fact alone, its context and answer in words, the context as typed, and when it is
+    memorized.
+    """
     place = task.typed(context)[1]
     if place is None:
-        raise InputError("context", f"is {context!r}", f"one of the {task.n_contexts} facts that were to be held")
+        raise InputError("context", f"is {context!r}", f"one of the {task.n_contexts} facts that were to be memorized")
     return task.one(place), *task.in_words(place), criterion_of_fact(task, criterion)
 
 
@@ -184,7 +186,9 @@ def _said_instead(model: Model, fact: AnyTask, outputs: Enclosure | None) -> str
 
 
 def criterion_of_fact(task: AnyTask, criterion: Criterion) -> Criterion:
-    """When one fact is held: within the tolerance, and nearer than the best guess without a context is on average."""
+    """When one fact is memorized: within the tolerance, and nearer than the best guess without a context is on
+    average.
+    """
     if task.target != "distributions":
         return criterion
     guess = float(np.nextafter(guess_loss(task).lower(), 0.0))
@@ -197,6 +201,6 @@ def fate(model: Model, fact: AnyTask, criterion: Criterion) -> Fate:
 
 
 def _fate(answers: Answers, fact: AnyTask, criterion: Criterion) -> Fate:
-    if answers.held(fact.target, criterion.tolerance)[0]:
-        return "held"
+    if answers.memorized(fact.target, criterion.tolerance)[0]:
+        return "memorized"
     return "lost" if answers.wrong(fact.target, criterion.tolerance)[0] else "undecided"

@@ -24,7 +24,7 @@ class TaskFigures:
         target: ``"distributions"``, ``"labels"`` or ``"values"``.
         origin: Where the targets come from.
         contexts: All contexts of the text or table.
-        memorized: Those that are to be held.
+        facts: Those of them that are to be memorized.
         n_ctx: Tokens in a context; vectors of an example.
         vocabulary: Tokens that are read.
         answers: Tokens that may follow.
@@ -47,7 +47,7 @@ class TaskFigures:
     target: str = ""
     origin: str = ""
     contexts: int = 0
-    memorized: int = 0
+    facts: int = 0
     n_ctx: int = 0
     vocabulary: int | None = None
     answers: int | None = None
@@ -107,7 +107,7 @@ class Tried:
         nonzero: Those that are not 0.
         facts_per_parameter: Facts for each parameter.
         least_margin: Nats, of one run in the type of the weights.
-        smallest_dtype: The smallest type one run in which held every fact.
+        smallest_dtype: The smallest type one run in which memorized every fact.
         every_run: Whether every run in the type of the weights is proved to hold every fact.
         seconds: Time to build it.
     """
@@ -159,8 +159,8 @@ class RunFigures:
     max_kl: float | None = None
     mean_label_error: float | None = None
     max_label_error: float | None = None
-    held: int = 0
-    held_proved: int | None = None
+    memorized: int = 0
+    memorized_proved: int | None = None
     least_margin: float | None = None
     max_output_error: float | None = None
     largest_bound: float | None = None
@@ -208,9 +208,9 @@ class Figures(TaskFigures):
         parameters: Entries of all tensors.
         front_end: How the attention patterns were made.
         route: How their values were found.
-        held: Contexts that are proved to be held.
+        memorized: Contexts that are proved to be memorized.
         wrong: Contexts that are proved not to be.
-        margin_lower: Least margin of a held context, at least.
+        margin_lower: Least margin of a memorized context, at least.
         mean_loss_upper: Mean divergence of the memorized contexts, nats, at most; of values the distance.
         max_loss_upper: Largest of them, at most.
         guess_kl_lower: Mean divergence of the best guess that ignores the context, nats, at least.
@@ -247,7 +247,7 @@ class Figures(TaskFigures):
     parameters: int = 0
     front_end: str = ""
     route: str = ""
-    held: int | None = None
+    memorized: int | None = None
     wrong: int | None = None
     margin_lower: float | None = None
     mean_loss_upper: float | None = None
@@ -271,7 +271,7 @@ class Figures(TaskFigures):
 
     @property
     def asks_a_mean(self) -> bool:
-        """Whether the question is about the mean loss, not about how many contexts are held."""
+        """Whether the question is about the mean loss, not about how many contexts are memorized."""
         return self.asked.startswith("the mean ")
 
     def json(self) -> dict[str, Any]:

@@ -49,7 +49,7 @@ from verify.certificates.certificate import (
     Certificate,
     Statement,
     file_sha256,
-    held_mask,
+    memorized_mask,
 )
 from verify.provers.domain import load_fold
 from verify.provers.memorization import load_subject
@@ -124,11 +124,11 @@ def proved_figures(certificate: Certificate) -> dict[str, Any]:
         "target": subject.target,
         "origin": subject.origin,
         "contexts": subject.sizes["all_contexts"],
-        "memorized": subject.sizes["contexts"],
+        "facts": subject.sizes["contexts"],
         "n_ctx": subject.sizes["context_length"],
         "outputs": subject.sizes["outputs"],
         "parameters": subject.sizes["parameters"],
-        "held": certificate.answers.values["held"],
+        "memorized": certificate.answers.values["memorized"],
         "wrong": certificate.answers.values["wrong"],
         **certificate.answer_figures(),
         "text_kl": [figure(TEXT_DIVERGENCE, "lower"), figure(TEXT_DIVERGENCE, "upper")],
@@ -220,7 +220,7 @@ def page_of_facts(folder: Path, certificate: Certificate, task: AnyTask, measure
             for lower, upper in (measured.drawn or {})["margins"]
         ]
         details = FactsDetails(
-            held=_held(certificate.answers),
+            memorized=_memorized(certificate.answers),
             wrong=int(certificate.answers.values["wrong"]),
             runs=_runs(certificate, measured),
             margins=margins,
@@ -243,22 +243,23 @@ def _stated(folder: Path, certificate: Certificate) -> dict[str, Any]:
     }
 
 
-def _held(statement: Statement) -> set[int]:
+def _memorized(statement: Statement) -> set[int]:
     """Return the facts that a statement names."""
     size = int(statement.values["contexts"])
-    if statement.held:
-        return held_mask(statement.held, size)
-    return set(range(size)) if statement.values["held"] else set()
+    if statement.memorized:
+        return memorized_mask(statement.memorized, size)
+    return set(range(size)) if statement.values["memorized"] else set()
 
 
 def _runs(certificate: Certificate, measured: Measured) -> tuple[str, set[int]] | None:
-    """Return the number format whose every run was asked about, and the facts that the certificate says are held there.
+    """Return the number format whose every run was asked about, and the facts that the certificate says are memorized
+    there.
 
     Where that is no fact the certificate states nothing, and only the figures say that somebody asked.
     """
     asked = measured.figures.get("every_run")
     if (stated := certificate.statement(RUNS)) is not None:
-        return stated.named["format"], _held(stated)
+        return stated.named["format"], _memorized(stated)
     if asked is None:
         return None
     if asked["dtype"] not in JUDGED:

@@ -52,8 +52,8 @@ class Answer:
             distribution may have several modes, whose logits should be equal: then it is often another of them.
         margin_lower: Lower bound of the lead of `token` over every other, in nats; at most 0 where `token` is none.
         probability: Of `token`, or of the likeliest one, in [0, 1]; measured, not proved.
-        memorized: Whether the context is one of the facts that were to be memorized.
-        held: Whether it is proved, here and now, that this fact is held by the criterion of the certificate.
+        is_fact: Whether the context is one of the facts that were to be memorized.
+        memorized: Whether it is proved, here and now, that this fact is memorized by the criterion of the certificate.
         refuted: Whether it is proved that it is not.
         read_as: The tokens of the vocabulary that the context was read as, `[S]`: ``<other>`` for what it lacks.
         ignored: How many words or characters before these were typed, and not read.
@@ -63,8 +63,8 @@ class Answer:
     runner_up: str | None
     margin_lower: float
     probability: float
+    is_fact: bool
     memorized: bool
-    held: bool
     refuted: bool
     read_as: tuple[str, ...]
     ignored: int
@@ -110,19 +110,19 @@ class Memory:
         """Return the proved answer to a memorized context.
 
         Raises:
-            KeyError: The context is none of the facts, or its fact is not proved to be held.
+            KeyError: The context is none of the facts, or its fact is not proved to be memorized.
         """
         try:
             answer = self.ask(context)
         except InputError as error:
             raise KeyError(str(error)) from error
-        if answer.token is None or not answer.held:
-            held = "is not proved to be held" if answer.memorized else "is none of the facts"
-            raise KeyError(f"{context!r} {held}; ask() says what the weights make of it")
+        if answer.token is None or not answer.memorized:
+            memorized = "is not proved to be memorized" if answer.is_fact else "is none of the facts"
+            raise KeyError(f"{context!r} {memorized}; ask() says what the weights make of it")
         return answer.token
 
     def __contains__(self, context: object) -> bool:
-        """Whether a context is memorized, and proved to be held."""
+        """Whether a context is a fact, and proved to be memorized."""
         try:
             self[context]  # pyright: ignore[reportArgumentType]
         except KeyError:
@@ -255,7 +255,7 @@ def ask(model: Model, task: AnyTask, certificate: Certificate, context: str | Se
     Args:
         model: The weights.
         task: What they were made to hold; it reads the context, and names the answers.
-        certificate: Its criterion says when a fact is held; nothing else in it is believed.
+        certificate: Its criterion says when a fact is memorized; nothing else in it is believed.
         context: A text, or the tokens themselves.
 
     Returns:
@@ -276,17 +276,17 @@ def ask(model: Model, task: AnyTask, certificate: Certificate, context: str | Se
             least, others = margin, runner_up
         if not margin > 0.0:
             break
-    held = refuted = False
+    memorized = refuted = False
     if number is not None:
         found = fate(model, task.one(number), criterion_of_fact(task, certificate.criterion))
-        held, refuted = found == "held", found == "lost"
+        memorized, refuted = found == "memorized", found == "lost"
     return Answer(
         token=task.said(tuple(said), number) if least > 0.0 else None,
         runner_up=None if others is None else task.answers[others],
         margin_lower=float(least),
         probability=probability,
-        memorized=number is not None,
-        held=held,
+        is_fact=number is not None,
+        memorized=memorized,
         refuted=refuted,
         read_as=tuple(task.vocabulary[token] for token in tokens),
         ignored=task.unread(context),

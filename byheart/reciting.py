@@ -36,10 +36,10 @@ from verify.certificates.headline import PROVER_ALONE
 from verify.forward.ladder import decide_argmax, leads
 from verify.provers.memorization import load_subject
 from verify.runs.formats import FORMATS
-from verify.runs.held_runs import held_in_every_run
 from verify.runs.hypotheses import OF_EXACT_SUMS
 from verify.runs.in_reals import InReals
 from verify.runs.integer_rows import known_logits
+from verify.runs.memorized_runs import memorized_in_every_run
 
 _PART = (
     256  # tokens of a window of a text that is cut in parts, at most: longer ones make fewer parts and a larger model
@@ -273,12 +273,12 @@ def recitation(
     same = labels[at] == windows.text[places]  # of a window that goes on in two ways one is asked for
     wanted = np.zeros(task.n_contexts, dtype=bool)
     wanted[facts] = True
-    found = held_in_every_run(model, task, FORMATS[dtype], tolerance=TOLERANCE, wanted=wanted)
-    held, prover_alone = found.held[facts], bool(found.held.any()) and found.hypotheses != OF_EXACT_SUMS
-    right = held if held.all() else _in_real_arithmetic(model, contexts, progress) == labels
+    found = memorized_in_every_run(model, task, FORMATS[dtype], tolerance=TOLERANCE, wanted=wanted)
+    memorized, prover_alone = found.memorized[facts], bool(found.memorized.any()) and found.hypotheses != OF_EXACT_SUMS
+    right = memorized if memorized.all() else _in_real_arithmetic(model, contexts, progress) == labels
     spoken = windows.text[places] != windows.end
 
-    in_runs, in_reals = held[at] & same, right[at] & same
+    in_runs, in_reals = memorized[at] & same, right[at] & same
 
     def said(good: BoolArray) -> int:
         return int(spoken.sum()) if good.all() else int(spoken[: int((~good).argmax())].sum())

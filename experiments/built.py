@@ -25,5 +25,5 @@ def built(tokens: int, data_seed: int = 0) -> tuple[int, float]:
 
     task = Point(tokens=tokens, d_model=1, d_head=1, heads=0, data_seed=data_seed).task()
     model = hold(task).model
-    held = run(model, task, dtype="float32").held_proved or 0
-    return model.parameters, held / task.n_contexts
+    memorized = run(model, task, dtype="float32").memorized_proved or 0
+    return model.parameters, memorized / task.n_contexts

@@ -140,12 +140,12 @@ def _row_differences(
 
 
 def _alike(name: str, row: dict[str, str], again: dict[str, str], said: Result) -> bool:
-    """Whether a column is there, and says what it says again; `draws_held` stands empty where nothing is drawn.
+    """Whether a column is there, and says what it says again; `draws_memorized` stands empty where nothing is drawn.
 
     The bounds of a loss depend on the order of its sums: those of two machines hold the same number, so they are apart
     by no more than their own distance.
     """
-    if name not in row or (name not in again and name != "draws_held"):
+    if name not in row or (name not in again and name != "draws_memorized"):
         return False
     of_a_loss, found = name in ("loss_lower", "loss_upper"), again.get(name, "")
     slack = 4 * (said.loss_upper - said.loss_lower) if of_a_loss else 1e-12 * abs(said.floor or said.bits)

@@ -117,7 +117,7 @@ def _swept(options: argparse.Namespace, figures: "list[Figure]") -> int:
                 break
     results, drawn = list(found.values()), [pages[name] for name in grids if name in pages]
     beyond = [result for result in results if result.violation is not None]
-    same = sum(result.right == result.held for result in results)
+    same = sum(result.right == result.memorized for result in results)
     few = "" if agreeing(results) else f", fewer than {AGREEING:.0%}"
     asked = len({point.key for points in grids.values() for point in points})
     if beyond:

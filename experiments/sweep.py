@@ -53,7 +53,7 @@ class Result:
         point: Its settings, a `Point` or a `LayerPoint`.
         contexts: T.
         right: How many of them one float32 run answers rightly.
-        held: How many are proved to be answered rightly (labels: that, too; distributions: the mode).
+        memorized: How many are proved to be answered rightly (labels: that, too; distributions: the mode).
         wrong: How many are proved to be answered wrongly.
         loss_lower: Of the mean divergence from the targets, nats; of the mean square of the distance from numbers.
         loss_upper: The same from above.
@@ -62,13 +62,13 @@ class Result:
             a weight cannot be told from that.
         ceiling: The most that any weights of the shape can hold, where it is known.
         floor: The least loss of any weights of the shape, where it is known.
-        draws_held: Of a sample, how many of its draws are of contexts that are held: what its steps see.
+        draws_memorized: Of a sample, how many of its draws are of contexts that are held: what its steps see.
     """
 
     point: Any
     contexts: int
     right: int
-    held: int
+    memorized: int
     wrong: int
     loss_lower: float
     loss_upper: float
@@ -76,17 +76,17 @@ class Result:
     ceiling: int | None
     floor: float | None
     saturation: tuple[int, ...] | None = None
-    draws_held: int | None = None
+    draws_memorized: int | None = None
 
     @property
     def share(self) -> float:
         """Of the contexts, proved."""
-        return self.held / self.contexts
+        return self.memorized / self.contexts
 
     @property
     def draws_share(self) -> float | None:
         """Of the draws of a sample, proved; none where all contexts are seen."""
-        return None if self.draws_held is None else self.draws_held / self.point.sample().size
+        return None if self.draws_memorized is None else self.draws_memorized / self.point.sample().size
 
     @property
     def bits(self) -> float:
@@ -100,8 +100,10 @@ class Result:
     @property
     def violation(self) -> str | None:
         """What is proved on the wrong side of a proved limit, in words: then one of the proofs is wrong."""
-        if self.ceiling is not None and self.held > self.ceiling:
-            return f"{self.held} contexts are proved to be held, and no weights of the shape hold {self.ceiling + 1}"
+        if self.ceiling is not None and self.memorized > self.ceiling:
+            return (
+                f"{self.memorized} contexts are proved to be held, and no weights of the shape hold {self.ceiling + 1}"
+            )
         if self.floor is not None and self.loss_upper < self.floor:
             return f"the mean loss is proved to be at most {self.loss_upper}, and to be at least {self.floor}"
         return None
@@ -114,8 +116,8 @@ class Result:
             cells["saturation"] = self.saturation and " ".join(map(str, self.saturation))
         else:
             del cells["saturation"]
-        if self.draws_held is None:
-            del cells["draws_held"]
+        if self.draws_memorized is None:
+            del cells["draws_memorized"]
         return {name: "" if value is None else str(value) for name, value in cells.items()}
 
 
@@ -256,7 +258,7 @@ def certified(point: AnyPoint, kept: Kept, folder: Path) -> Result:
     """
     model, task = model_of(point, kept), point.task()
     result = proved(point, model)
-    asked = _at_least(max(1, result.held), point)
+    asked = _at_least(max(1, result.memorized), point)
     if point.targets == "distributions" and result.loss_upper < np.inf:
         asked = Criterion.at_most(result.loss_upper * (1 + 2.0**-10))
     with new_folder(folder, overwrite=True) as new:
@@ -284,18 +286,18 @@ def proved(point: AnyPoint, model: Model) -> Result:
         logits = replica(*map(torch.tensor, arrays)).numpy()
     if task.values is not None:
         right = abs(logits - task.values).max(axis=1) <= TOLERANCE
-        held, wrong = answers.held("values", TOLERANCE), answers.wrong("values", TOLERANCE)
+        memorized, wrong = answers.memorized("values", TOLERANCE), answers.wrong("values", TOLERANCE)
         lower, upper = down(answers.loss_lower**2), up(answers.loss_upper**2)  # a square rounds once
         answers = replace(answers, loss_lower=np.maximum(lower, 0.0), loss_upper=upper)
     else:
         right = task.modes()[np.arange(len(logits)), logits.argmax(axis=1)]
-        held, wrong = answers.margin_lower > 0, answers.margin_upper <= 0
+        memorized, wrong = answers.margin_lower > 0, answers.margin_upper <= 0
     least, most = answers.mean_loss()
     return Result(
         point=point,
         contexts=task.n_contexts,
         right=int(right.sum()),
-        held=int(held.sum()),
+        memorized=int(memorized.sum()),
         wrong=int(wrong.sum()),
         loss_lower=least,
         loss_upper=most,
@@ -303,7 +305,7 @@ def proved(point: AnyPoint, model: Model) -> Result:
         ceiling=ceiling(point),
         floor=floor(point),
         saturation=None if model.reads_tokens else _saturation(model, given),
-        draws_held=int(held[point.sample()].sum()) if _sampled(point) else None,
+        draws_memorized=int(memorized[point.sample()].sum()) if _sampled(point) else None,
     )
 
 
@@ -327,7 +329,7 @@ def _saturation(layer: Model, given: Any) -> tuple[int, ...] | None:
 
 def agreeing(results: Sequence[Result]) -> bool:
     """Whether one float32 run and the proof count the same on nearly all points."""
-    return sum(each.right == each.held for each in results) >= AGREEING * len(results)
+    return sum(each.right == each.memorized for each in results) >= AGREEING * len(results)
 
 
 def write_table(path: Path, results: Sequence[Result]) -> None:
@@ -368,7 +370,7 @@ def read_result(row: Mapping[str, str]) -> Result:
         point=point_of(row),
         contexts=int(row["contexts"]),
         right=int(row["right"]),
-        held=int(row["held"]),
+        memorized=int(row["memorized"]),
         wrong=int(row["wrong"]),
         loss_lower=float(row["loss_lower"]),
         loss_upper=float(row["loss_upper"]),
@@ -376,9 +378,9 @@ def read_result(row: Mapping[str, str]) -> Result:
         ceiling=int(row["ceiling"]) if row["ceiling"] else None,
         floor=float(row["floor"]) if row["floor"] else None,
         saturation=tuple(map(int, row["saturation"].split())) if row.get("saturation") else None,
-        draws_held=int(row["draws_held"]) if row.get("draws_held") else None,
+        draws_memorized=int(row["draws_memorized"]) if row.get("draws_memorized") else None,
     )
-    counts, draws = (result.right, result.held, result.wrong), result.draws_held or 0
+    counts, draws = (result.right, result.memorized, result.wrong), result.draws_memorized or 0
     if min(*counts, draws, *(result.saturation or [0])) < 0 or max(counts[0], sum(counts[1:])) > result.contexts:
         raise ValueError(f"right, held, wrong = {counts} of {result.contexts} contexts")
     if not 0 <= result.loss_lower <= result.loss_upper or result.contexts < 1 or result.parameters < 1:

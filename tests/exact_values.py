@@ -1,4 +1,4 @@
-"""Exact values, in rationals and in balls, beside which enclosures are held."""
+"""Exact values, in rationals and in balls, beside which enclosures are memorized."""
 
 from collections.abc import Callable
 from fractions import Fraction

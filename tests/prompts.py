@@ -61,7 +61,7 @@ def facts():
 
 
 def certified(out):
-    """The folder of a certificate that at least four of the five are held."""
+    """The folder of a certificate that at least four of the five are memorized."""
     certify(model(), facts(), criterion=Criterion.at_least(4), out=out)
     return out
 

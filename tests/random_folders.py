@@ -304,11 +304,11 @@ def forged(rng: Rng, folder: Path) -> str:
     total = int(first.values["contexts"])
     if first.id == ANSWERS:
         for name in ("margin_lower", "max_upper", "mean_upper", "guess_lower"):
-            if name in first.values and (name != "margin_lower" or first.values["held"]):
+            if name in first.values and (name != "margin_lower" or first.values["memorized"]):
                 choices[name] = one_unit(name)
     if first.values["wrong"]:
-        choices["held"] = partial(one_more_held, total=total)
-    if first.values["held"]:
+        choices["memorized"] = partial(one_more_memorized, total=total)
+    if first.values["memorized"]:
         choices["wrong"] = lambda folder: restated(folder, first.id, wrong=int(first.values["wrong"]) + 1)
     for statement in found.statements[1:]:
         choices |= too_strong(statement)
@@ -318,19 +318,19 @@ def forged(rng: Rng, folder: Path) -> str:
     return name
 
 
-def one_more_held(folder: Path, total: int) -> None:
-    """Claim that one more context is held, the first that is not."""
+def one_more_memorized(folder: Path, total: int) -> None:
+    """Claim that one more context is memorized, the first that is not."""
     found = Certificate.load(folder)
     stated = found.answers
-    held = int(stated.values["held"]) + 1
+    memorized = int(stated.values["memorized"]) + 1
     mask = None
-    if stated.held:
-        kept = [place for place in range(total) if (int(stated.held[::-1][place // 4], 16) >> (place % 4)) & 1]
+    if stated.memorized:
+        kept = [place for place in range(total) if (int(stated.memorized[::-1][place // 4], 16) >> (place % 4)) & 1]
         lost = next(place for place in range(total) if place not in kept)
-        mask = "" if held == total else mask_text([place in kept or place == lost for place in range(total)])
-    elif held < total:
+        mask = "" if memorized == total else mask_text([place in kept or place == lost for place in range(total)])
+    elif memorized < total:
         mask = mask_text([place == 0 for place in range(total)])
-    restated(folder, stated.id, mask if stated.id == ANSWERS else None, held=held, wrong=total - held)
+    restated(folder, stated.id, mask if stated.id == ANSWERS else None, memorized=memorized, wrong=total - memorized)
 
 
 def too_strong(statement: Statement) -> dict[str, Callable[[Path], Any]]:
@@ -505,14 +505,14 @@ def false_in_edit(folder: Path) -> list[str]:
     old = without_neurons(model, len(edit.answers), layer=found.layer, everywhere=found.everywhere)
     with mpmath.workdps(DIGITS):
         noise = mpmath.mpf(10) ** (30 - DIGITS)  # of a difference of two logits that are equal but for 150 digits
-        held = before = same = changed = 0
+        memorized = before = same = changed = 0
         moved, spread = mpmath.mpf(0), mpmath.mpf(0)
         for context, answer in zip(edit.contexts.tolist(), edit.answers.tolist(), strict=True):
             new, original = logits_of(model, context), logits_of(old, context)
             if answer == FLAT:
                 spread = max(spread, max(new) - min(new))
             else:
-                held += is_answered(new, answer)
+                memorized += is_answered(new, answer)
                 before += is_answered(original, answer)
         for context in edit.kept.tolist():
             new, original = logits_of(model, context), logits_of(old, context)
@@ -523,7 +523,7 @@ def false_in_edit(folder: Path) -> list[str]:
                 is_answered(original, place) and max(new[:place] + new[place + 1 :], default=-mpmath.inf) > new[place]
             )
         checks = {
-            "held": held < values["held"],
+            "memorized": memorized < values["memorized"],
             "before": before != values["before"],
             "same": same < values["same"],
             "changed": changed < values["changed"],

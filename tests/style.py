@@ -139,9 +139,9 @@ def densities(path: Path) -> list[Density]:
         if not body:
             continue
         code = [line for line in lines[body[0].lineno - 1 : node.end_lineno] if line.strip() and line.strip()[0] != "#"]
-        held = sum(isinstance(part, ast.expr | ast.stmt) for statement in body for part in ast.walk(statement))
+        memorized = sum(isinstance(part, ast.expr | ast.stmt) for statement in body for part in ast.walk(statement))
         if len(code) >= FEWEST_LINES:
-            found.append(Density(held / len(code), f"{path.relative_to(ROOT)}:{node.lineno}", node.name))
+            found.append(Density(memorized / len(code), f"{path.relative_to(ROOT)}:{node.lineno}", node.name))
     return found
 
 

@@ -37,7 +37,7 @@ def write(path, parts, *, task="tokens", **header):
     """Write words and arrays; `header` is said beside them, or instead of the format."""
     said = {name: value for name, value in parts.items() if not isinstance(value, np.ndarray | np.generic)}
     arrays = {name: np.asarray(parts[name], order="C") for name in parts if name not in said}
-    said = {"format": "byheart-task", "version": 3, "task": task, **said, **header}
+    said = {"format": "byheart-task", "version": 4, "task": task, **said, **header}
     path.write_bytes(safetensors.numpy.save(arrays, metadata={"byheart": canonical_json(said)}))
 
 

@@ -800,14 +800,14 @@ def test_every_formula_is_set_in_the_font_of_the_site(site: Path) -> None:
     (family,) = re.findall(r'@font-face \{\s*font-family: ("[^"]*");', style)
     assert f"math {{ font-family: {family}, math; }}" in style
     (listed,) = re.findall(r"unicode-range: ([^;]*);", style)
-    held: set[int] = set()
+    memorized: set[int] = set()
     for part in listed.split(","):
         first, _, last = part.strip().removeprefix("U+").partition("-")
-        held |= set(range(int(first, 16), int(last or first, 16) + 1))
+        memorized |= set(range(int(first, 16), int(last or first, 16) + 1))
     for path in site.rglob("*.html"):
         for formula in re.findall(r"<math.*?</math>", path.read_text(encoding="utf-8"), re.DOTALL):
             used = set(html.unescape(re.sub(r"<[^>]*>", "", formula))) - {"\n"}
-            assert {character for character in used if ord(character) not in held} == set(), path.name
+            assert {character for character in used if ord(character) not in memorized} == set(), path.name
 
 
 class Prose(HTMLParser):

@@ -71,7 +71,7 @@ def test_one_drawn_point_of_each_figure_is_proved_again(tmp_path) -> None:
     points = []
     for figure in KEPT:
         own = [result for result in _kept(figure) if result.contexts < 2500]
-        cheapest = {result.draws_held is None: result for result in sorted(own, key=lambda each: -each.parameters)}
+        cheapest = {result.draws_memorized is None: result for result in sorted(own, key=lambda each: -each.parameters)}
         points += [result.point for result in cheapest.values()]
         if cheapest:
             _write_kept(figure, {result.point.key for result in cheapest.values()}, tmp_path)

@@ -97,7 +97,7 @@ def offers(
         layers: Refuse models with more layers of attention or neurons.
         d_model: Refuse models with a wider stream.
         d_head: Refuse models with wider heads.
-        tolerance: What the divergence of a held distribution may be, nats.
+        tolerance: What the divergence of a memorized distribution may be, nats.
         seed: Seed of every random choice.
         memories: The memories there are.
         judged: Try what was built (`byheart.choice.trial.trial`), unless one that every run holds is smaller.

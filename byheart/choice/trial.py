@@ -13,7 +13,7 @@ from constructions.model.model import Model
 from constructions.model.precision import Precision
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.task import Task
-from verify.runs.exact_runs import held_without_rounding
+from verify.runs.exact_runs import memorized_without_rounding
 from verify.runs.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def trial(built: Construction[Task], dtype: Precision, tolerance: float) -> Tria
     Args:
         built: The weights and their task.
         dtype: The type.
-        tolerance: What the divergence of a held distribution may be, nats.
+        tolerance: What the divergence of a memorized distribution may be, nats.
 
     Example:
         >>> from constructions.memories.memory import Limits
@@ -51,12 +51,12 @@ def trial(built: Construction[Task], dtype: Precision, tolerance: float) -> Tria
         ''
     """
     size = built.task.n_contexts
-    if held_without_rounding(built.model, built.task, FORMATS[dtype], tolerance).all():
+    if memorized_without_rounding(built.model, built.task, FORMATS[dtype], tolerance).all():
         return Trial(every_run=True)
     runs = runs_in_torch(built.model, built.task, dtype, tolerance=tolerance)
-    if runs is None or runs[dtype].held == size:
-        return Trial(runs, every_run=runs is not None and runs[dtype].held_proved == size)
-    return Trial(runs, f"run in {dtype} it holds {runs[dtype].held} of {counted(size, 'context')}, measured")
+    if runs is None or runs[dtype].memorized == size:
+        return Trial(runs, every_run=runs is not None and runs[dtype].memorized_proved == size)
+    return Trial(runs, f"run in {dtype} it holds {runs[dtype].memorized} of {counted(size, 'context')}, measured")
 
 
 def runs_in_torch(
@@ -74,7 +74,7 @@ def runs_in_torch(
         model: The weights.
         task: What they hold.
         dtype: The type that is meant.
-        tolerance: What the divergence of a held distribution may be, nats.
+        tolerance: What the divergence of a memorized distribution may be, nats.
         device: Where they run.
         outputs: The exact logits, enclosed, where they are known.
     """

@@ -65,7 +65,7 @@ def _of_facts(options: argparse.Namespace) -> tuple[list[str], Answered]:
 
     def answered(line: str) -> tuple[int, dict[str, Any], str]:
         answer = memory.ask(line)
-        unproved = answer.token is None or (answer.memorized and not answer.held)
+        unproved = answer.token is None or (answer.is_fact and not answer.memorized)
         code = REFUTED if answer.refuted else UNDECIDED if unproved else PROVED
         return code, _finite(vars(answer)), _answer_line(line, answer)
 
@@ -117,11 +117,11 @@ def _finite(fields: dict[str, Any]) -> dict[str, Any]:
 def _answer_line(line: str, answer: "Answer") -> str:
     known = _how_read(line, answer) or (
         "memorized"
-        if answer.held
+        if answer.memorized
         else "a fact that is proved to be lost"
         if answer.refuted
         else "a fact that is not proved to be memorized"
-        if answer.memorized
+        if answer.is_fact
         else "not one of the facts"
     )
     if answer.token is None:

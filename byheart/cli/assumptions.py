@@ -55,10 +55,10 @@ def _headline(summary: dict[str, Any]) -> str:
     """Return the three assumptions, and what the second promises with the block condition (Theorem Z1)."""
     words = [summary[f"assumption_{i}"]["verdict"] for i in (1, 2, 3)]
     blocks, heads = summary["block_condition"], counted(summary["heads"], "head")
-    held = f"how many examples {heads} can hold is not proved"
+    memorized = f"how many examples {heads} can hold is not proved"
     if words[1] == "PROVED" and blocks is not None and blocks["verdict"] == "PROVED":
-        held = f"{heads} can hold any labels of the first {summary['promised']['sharp']} examples, PROVED"
-    return f"ASSUMPTIONS 1, 2, 3: {', '.join(words)}; {held}"
+        memorized = f"{heads} can hold any labels of the first {summary['promised']['sharp']} examples, PROVED"
+    return f"ASSUMPTIONS 1, 2, 3: {', '.join(words)}; {memorized}"
 
 
 def _assumptions_tables(summary: dict[str, Any]) -> Rows:
@@ -68,11 +68,11 @@ def _assumptions_tables(summary: dict[str, Any]) -> Rows:
     contexts = f"{second['verdict']}: {second['full']} of {second['contexts']} of rank {summary['tokens']}"
     if second["relation"] is not None:
         contexts += f"; context {second['first_dependent']}: {_relation(second['relation'])}"
-    held = "no number of heads holds more than one example with one token"
+    memorized = "no number of heads holds more than one example with one token"
     if blocks is not None:
         sizes = f"{counted(blocks['examples'], 'example')}, {counted(blocks['heads'], 'head')}"
-        held = f"{blocks['verdict']}: {sizes}; {blocks['method']}"
-        held += f"; {_relation(blocks['relation'])}" if blocks["relation"] is not None else ""
+        memorized = f"{blocks['verdict']}: {sizes}; {blocks['method']}"
+        memorized += f"; {_relation(blocks['relation'])}" if blocks["relation"] is not None else ""
     return [
         (
             f"{counted(summary['examples'], 'example')} with {shared} of {counted(summary['tokens'], 'token')}, "
@@ -81,7 +81,7 @@ def _assumptions_tables(summary: dict[str, Any]) -> Rows:
                 (f"1: any {size} queries independent", _subset_test(summary["assumption_1"])),
                 ("2: contexts of full rank", contexts),
                 (f"3: any {size} of query + mean token", _subset_test(summary["assumption_3"])),
-                ("the block condition", held),
+                ("the block condition", memorized),
             ],
         ),
         (
@@ -89,7 +89,7 @@ def _assumptions_tables(summary: dict[str, Any]) -> Rows:
             [(name, _three_ranks(ranks)) for name, ranks in summary["ranks"].items()],
         ),
         (
-            f"Examples held by {counted(summary['heads'], 'head')}",
+            f"Examples memorized by {counted(summary['heads'], 'head')}",
             [
                 ("Mahdavi et al., H (min(n, d_h) - 1) + 1", f"{promised['mahdavi']}, under 1 and 2, as reconstructed"),
                 ("any d_h, H (n - 1) + 1", f"{promised['sharp']}, under 2 and the block condition"),

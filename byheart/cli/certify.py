@@ -144,12 +144,12 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def _say(fact: Sequence[Any], held: bool, margin: float, arithmetic: str) -> None:
+def _say(fact: Sequence[Any], memorized: bool, margin: float, arithmetic: str) -> None:
     """Say of a fact whose balls take long what is proved, before the others are: a line on standard error."""
     if arithmetic == "balls":
         prompt, answer = fact
-        ahead = f"ahead by {below(margin)} or more" if held else f"behind by {below(-margin)} or more"
-        sys.stderr.write(f"proved {'right' if held else 'wrong'}: {prompt!r} -> {answer!r}, {ahead}\n")
+        ahead = f"ahead by {below(margin)} or more" if memorized else f"behind by {below(-margin)} or more"
+        sys.stderr.write(f"proved {'right' if memorized else 'wrong'}: {prompt!r} -> {answer!r}, {ahead}\n")
 
 
 def _of_any_task(options: argparse.Namespace) -> dict[str, Any]:
@@ -334,7 +334,7 @@ def _fact_fields(figures: dict[str, Any], *, of_mean: bool) -> list[Field]:
     rows = "each as a row of a table, the tokens of the context and the answer; `[]` for vectors"
     return [
         Field("facts", figures["facts"], "facts", shown=counts),
-        Field("held", figures["held"], "facts memorized, proved", shown=counts),
+        Field("memorized", figures["memorized"], "facts memorized, proved", shown=counts),
         Field("wrong", figures["wrong"], _WRONG, shown=False),
         Field("", lost if counts else None, _WRONG),
         Field("undecided", figures["undecided"], _UNDECIDED, shown=False),

@@ -14,7 +14,7 @@ EXAMPLE = "byheart convert capitals --out capitals-today"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the words and options of the command."""
-    add_folder(parser, "a byheart folder whose certificate has the format 3")
+    add_folder(parser, "a byheart folder of version 3, or of this version with other sentences")
     add_out_options(parser)
     add_output_options(parser)
 

@@ -96,7 +96,7 @@ def _result(options: argparse.Namespace, edited: "Edited", runs: dict[str, Any])
     deleted = "hidden, not unlearned: the weights that gave the old answers are still there"
     edits = (
         Field("asked", values["asked"], "contexts with a new answer", "edit"),
-        Field("held", values["held"], "edits answered as asked, proved"),
+        Field("memorized", values["memorized"], "edits answered as asked, proved"),
         Field("before", values["before"], "edits that were answered so before"),
         Field("flat", values["flat"], "contexts that get the uniform distribution", shown=bool(values["flat"])),
         Field("spread", values["spread"], "range of their logits", "nats", "at most", shown=bool(values["flat"])),

@@ -119,14 +119,14 @@ def _said_first(options: argparse.Namespace) -> Iterator[None]:
 _HIDDEN: dict[str, dict[str, str]] = {
     "task": {"words": "hash of the facts, as the host numbers tokens"},
     "criterion": {"words": "what was asked: `asked`, `tolerance`, `contexts` and `bound` as in certificate.json"},
-    "proved": {"words": "facts that are `held`, and `wrong`, proved of the written weights"},
+    "proved": {"words": "facts that are `memorized`, and `wrong`, proved of the written weights"},
     "measured": {
         "words": "what was measured or noted, and nobody proves again",
         "note": "the `versions` of the packages of the host; `original`, the hash of the weights before they were "
         "rounded; `exact_conversion`, whether nothing was rounded but each weight once; `typed`, memorized contexts "
         "that can be typed and are read back, `null` without `tokenizers`; and of each of the `runs` in the host the "
         "`largest_logit`, `largest_difference`, `relative_difference`, how many `contexts` were run, all or drawn, and "
-        "of these how many are `held` and the `mean_loss`, and `largest_bound`, `agrees` (docs/hosts.md)",
+        "of these how many are `memorized` and the `mean_loss`, and `largest_bound`, `agrees` (docs/hosts.md)",
     },
     "agrees": {"words": "all runs are within what rounding explains", "note": "`null` where that is not known"},
     "files": {"words": "hash of each file"},
@@ -155,7 +155,7 @@ def _rule_sections(report: dict[str, Any]) -> tuple[Section, ...]:
         Field("rule", report["rule"], "the rule with a state", shown=False),
         Field("layout", report["layout"], "inputs are read as"),
         Field("inputs", report["inputs"], "inputs"),
-        Field("", proved["held"], "inputs answered right, proved of what is written"),
+        Field("", proved["memorized"], "inputs answered right, proved of what is written"),
         Field("", proved["wrong"], "inputs answered wrongly, proved of what is written"),
         Field("every_run", report["every_run"], "type in every run of which all are right, proved"),
     ]
@@ -175,7 +175,7 @@ def _fact_sections(report: dict[str, Any]) -> tuple[Section, ...]:
         *_written(report),
         Field("information_bits", report["information_bits"], "entropy of the labels that occur", "bits"),
         Field("facts", report["facts"], "facts"),
-        Field("", counts and counts["held"], "facts memorized, proved of what is written"),
+        Field("", counts and counts["memorized"], "facts memorized, proved of what is written"),
         Field("", counts and counts["wrong"], "facts lost, proved of what is written"),
         Field(
             "mean_loss_upper",
@@ -200,7 +200,7 @@ def _loaded(run: dict[str, Any], *, of_mean: bool, facts: int) -> tuple[Field, .
     return (
         Field("", run["contexts"], "contexts run"),
         Field("", drawn, "these are"),
-        Field("", None if of_mean else run["held"], "right in this run, measured"),
+        Field("", None if of_mean else run["memorized"], "right in this run, measured"),
         Field("", run["largest_difference"], "largest difference of a logit, measured"),
         Field("", run["relative_difference"], "as a share of the largest logit"),
         Field("", judged, "it is within what rounding explains"),

@@ -132,14 +132,14 @@ def _result(summary: dict[str, Any]) -> Result:
     fields = [
         Field("dtype", summary["dtype"], "type of the numbers"),
         Field("device", summary["device"], "device"),
-        Field("held", summary["held"], "right in this run, measured"),
+        Field("memorized", summary["memorized"], "right in this run, measured"),
         Field(
-            "held_proved",
-            summary["held_proved"],
+            "memorized_proved",
+            summary["memorized_proved"],
             "right in every run, proved",
             note="because no sum is rounded, all is within the rounding bound, or to first order (Lemma R15)",
         ),
-        Field("all_held", summary["all_held"], "all are right in this run, measured", shown=False),
+        Field("all_memorized", summary["all_memorized"], "all are right in this run, measured", shown=False),
         Field("accuracy", summary["accuracy"], "share whose largest output is right, measured"),
         Field("least_margin", summary["least_margin"], "least margin of a right answer, measured", "nats"),
     ]
@@ -164,6 +164,6 @@ def _result(summary: dict[str, Any]) -> Result:
         Field("note", summary["note"], "why nothing is judged"),
         Field("seconds", summary["seconds"], "time of the run", "seconds", shown=False),
     ]
-    every_run = every_run_is(summary["dtype"]) if summary["held_proved"] else None
+    every_run = every_run_is(summary["dtype"]) if summary["memorized_proved"] else None
     sections = (Section("Run", tuple(fields)), Section("Every run", (Field("", every_run, "means"),)))
     return Result(summary["headline"], Verdict(summary["verdict"]), sections)

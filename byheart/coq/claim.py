@@ -98,7 +98,7 @@ class Claim:
         `values`.
         """
         contexts = len(self.facts)
-        runs = {"named": {"format": self.number_format}, "values": {"contexts": contexts, "held": contexts}}
+        runs = {"named": {"format": self.number_format}, "values": {"contexts": contexts, "memorized": contexts}}
         if not self.texts:
             return {"runs": runs}
         entries = self._entries()

@@ -324,7 +324,7 @@ def require_same(certificate: Certificate, claim: Claim) -> tuple[tuple[str, ...
     """Compare what a certificate states with what the theorem will prove, field by field.
 
     The theorem is about runs as H5 has them, in one format, and nothing else. A certificate may state that fewer
-    contexts are held in every run than the theorem proves.
+    contexts are memorized in every run than the theorem proves.
 
     Returns:
         The names of the fields that were compared, and the statements of which the theorem says nothing.
@@ -350,7 +350,7 @@ def require_same(certificate: Certificate, claim: Claim) -> tuple[tuple[str, ...
         for part, stated in (("named", named), ("values", statement.values)):
             for name in sorted(set(stated) - {"hypotheses"}):
                 mine = proved[statement.id][part].get(name, "nothing")
-                weaker = name == "held" and stated[name] <= mine
+                weaker = name == "memorized" and stated[name] <= mine
                 pairs.append((f"{statement.id}: {part}.{name}", stated[name], stated[name] if weaker else mine))
     for name, stated, value in pairs:
         if _plain(stated) != value:

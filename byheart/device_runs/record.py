@@ -236,8 +236,8 @@ def _row(case: Case, mode: str, batch: int | None, result: "RunResult") -> dict[
         "mode": mode,
         "batch": _batch(batch),
         "contexts": len(result.right),
-        "held": result.held,
-        "held_proved": result.held_proved,
+        "memorized": result.memorized,
+        "memorized_proved": result.memorized_proved,
         "largest_error": _finite(result.max_output_error),
         "largest_bound": _finite(result.largest_bound),
         "agrees": agrees,
@@ -273,12 +273,12 @@ def table(record: Record) -> list[tuple[str, ...]]:
     by_case: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in record.rows:
         by_case.setdefault((row["name"], row["dtype"], row["mode"]), []).append(row)
-    lines = [("case", "type", "mode", "largest error", "proved bound", "held", "agrees")]
+    lines = [("case", "type", "mode", "largest error", "proved bound", "memorized", "agrees")]
     for (name, dtype, mode), rows in by_case.items():
         verdicts = [row["agrees"] for row in rows]
         agrees = "NO" if False in verdicts else "not judged" if None in verdicts else "yes"
         errors, bounds = ([row[of] for row in rows] for of in ("largest_error", "largest_bound"))
-        fewest = min(row["held"] for row in rows)
+        fewest = min(row["memorized"] for row in rows)
         lines.append((name, dtype, mode, _largest(errors), _largest(bounds), f"{fewest}/{rows[0]['contexts']}", agrees))
     return lines
 

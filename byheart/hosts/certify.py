@@ -71,16 +71,16 @@ def certify(
     r"""Prove of the weights of a trained model, as they are stored, which facts of a list they hold.
 
     The certificate is about the exact numbers in the file, whatever their type, in real arithmetic: how many contexts
-    are held and how many are not, the least margin, the mean divergence. It is of the same kind as those of `memorize`,
-    and both checkers prove it again (`byheart check`, and `--fast`).
+    are memorized and how many are not, the least margin, the mean divergence. It is of the same kind as those of
+    `memorize`, and both checkers prove it again (`byheart check`, and `--fast`).
 
     Args:
         source: A file or a folder (`byheart.hosts.reading.read_model`), a `Model`, a `torch.nn.Module`, or tensors by
             name.
         task: The facts, a file of them (`byheart.hosts.facts.numbered_facts.read_facts`), or rows as a table has them:
-            a list, a data frame, a mapping from prompts to answers. A fact is held if greedy decoding says the whole
-            answer (`constructions.tasks.prompts.PromptTask`).
-        criterion: What is asked; by default that every fact is held.
+            a list, a data frame, a mapping from prompts to answers. A fact is memorized if greedy decoding says the
+            whole answer (`constructions.tasks.prompts.PromptTask`).
+        criterion: What is asked; by default that every fact is memorized.
         config: What the tensors compute, where neither a ``config.json`` beside them nor the module itself says so.
         names: For a module or tensors, the name there of each tensor that the configuration names.
         delimiter: What separates the cells of a table; by default found out, as by `byheart.memorize`.
@@ -100,14 +100,14 @@ def certify(
         every_run: ``"float32"`` or ``"float64"``: also prove in which contexts every run in this type, in any order of
             summation, has one and the same answer (`verify.runs.every_run.every_run`), beside the certificate.
         out: A folder to write: the weights, the facts, the certificate, and in ``wrong.csv`` all facts that are proved
-            not to be held, and of labels a page of all margins; nothing is written by default.
+            not to be memorized, and of labels a page of all margins; nothing is written by default.
         overwrite: Replace a folder that byheart wrote.
-        decided: Called with each prompt and its answer once that is decided: the row, whether it is held, its margin at
-            least, or at most where it is not held, and the arithmetic that decides.
+        decided: Called with each prompt and its answer once that is decided: the row, whether it is memorized, its
+            margin at least, or at most where it is not memorized, and the arithmetic that decides.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
-        The figures, as plain JSON data: ``verdict``, ``headline``, ``facts``, ``held``, ``wrong``, ``undecided``,
+        The figures, as plain JSON data: ``verdict``, ``headline``, ``facts``, ``memorized``, ``wrong``, ``undecided``,
         ``margin_lower``, ``mean_loss_upper``, and the first 100 contexts that are proved wrong or left open: their
         places in the task (``wrong_contexts``, ``undecided_contexts``), and of tokens their rows as a table has them
         (``wrong_facts``, ``undecided_facts``): the tokens of the context, and the label if there is one.
@@ -124,7 +124,7 @@ def certify(
         >>> from constructions.tasks.table import table_task
         >>> swap = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
         >>> figures = certify(swap, table_task("a,b\nb,b\n", target="labels").in_one_vocabulary())
-        >>> figures["verdict"], figures["held"], figures["wrong_facts"]
+        >>> figures["verdict"], figures["memorized"], figures["wrong_facts"]
         ('REFUTED', 1, [['b', 'b']])
     """
     how = Reading(delimiter, header, weights, tokenizer, between, cells, None, handshake)
@@ -332,7 +332,7 @@ class _Journey:
 
         Args:
             read: Makes the question, once the model is known.
-            criterion: What is asked; by default that everything is held.
+            criterion: What is asked; by default that everything is memorized.
             progress: Called with the stage, its finished share, and a detail.
             reads: What is read, and hence not written over.
         """

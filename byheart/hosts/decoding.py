@@ -1,9 +1,9 @@
 """What `generate` of Hugging Face makes of logits: fields beside a model that change which tokens it says.
 
-A fact is held if each token of its answer has the largest logit. `generate` says these tokens too where nothing beside
-the model changes logits, ends early, or searches otherwise. `_FIELDS` says of every field of a generation configuration
-(`transformers` 5.24, and those of earlier versions) which values leave that as it is; the others, and fields that are
-not known, are refused, or named in the first line where the plain argmax is asked about all the same.
+A fact is memorized if each token of its answer has the largest logit. `generate` says these tokens too where nothing
+beside the model changes logits, ends early, or searches otherwise. `_FIELDS` says of every field of a generation
+configuration (`transformers` 5.24, and those of earlier versions) which values leave that as it is; the others, and
+fields that are not known, are refused, or named in the first line where the plain argmax is asked about all the same.
 
 Page: docs/hosts.md
 """

@@ -16,8 +16,8 @@ from verify.certificates.certificate import Statement
 from verify.provers.runs import MOST_INPUTS, state_runs
 from verify.runs.every_run import every_run
 from verify.runs.formats import JUDGED, every_run_is
-from verify.runs.held_runs import HeldInRuns
 from verify.runs.hypotheses import OF_BOUNDS
+from verify.runs.memorized_runs import HeldInRuns
 
 _MOST_NAMED = 100
 

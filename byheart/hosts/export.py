@@ -245,7 +245,7 @@ def _scales_exactly(before: Model, after: Model) -> bool:
 
 def _sampled(model: Model, task: ListedTask, asked: Criterion) -> ListedTask:
     """Return the contexts that the host is run on; all where something is asked of all of them together."""
-    return drawn(model, task.facts) if task.facts is not None and asked.asked == "held" else task
+    return drawn(model, task.facts) if task.facts is not None and asked.asked == "memorized" else task
 
 
 def _typed_and_read_back(folder: Path, task: Task) -> int | None:

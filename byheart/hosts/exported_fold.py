@@ -183,7 +183,7 @@ class ExportedFold:
             "rule": self.fold.name,
             "layout": self.fold.layout,
             "inputs": self.fold.inputs,
-            "proved": {name: values[name] for name in ("held", "wrong")},
+            "proved": {name: values[name] for name in ("memorized", "wrong")},
             "every_run": self.dtype if self.in_every_run else None,
             MEASURED: measured.data(),
         }
@@ -207,7 +207,7 @@ class ExportedFold:
         """Return what is proved of what is written, unless the host says something else."""
         asked = counted(measured.inputs, "drawn input")
         found = self.proved.adding(f"generate is right on {measured.right} of {asked}, measured")
-        all_right = self.certificate.answers.values["held"] == self.fold.inputs
+        all_right = self.certificate.answers.values["memorized"] == self.fold.inputs
         if found.verdict is Verdict.PROVED and all_right and measured.right < measured.inputs:
             word = "OUTSIDE OF WHAT ROUNDING EXPLAINS" if self.in_every_run else "NOT MEMORIZED, MEASURED"
             found = replace(found, verdict=Verdict.REFUTED, word=word)

@@ -45,7 +45,7 @@ from verify.certificates.certificate import (
     CERTIFICATE_FILE,
     TASK_FILE,
     Certificate,
-    held_mask,
+    memorized_mask,
 )
 from verify.certificates.headline import Outcome, outcome
 from verify.certificates.loading import save_certified
@@ -118,7 +118,7 @@ def _run_of(name: str, data: Any) -> Parity:
             found[each] = math.inf
         if found[each] is not None and (type(found[each]) is not float or not found[each] >= 0):
             raise FileFormatError(f"{where}.{each} is {found[each]!r}, expected a float of at least 0")
-    for each in ("contexts", "held"):
+    for each in ("contexts", "memorized"):
         if type(found[each]) is not int or found[each] < 0:
             raise FileFormatError(f"{where}.{each} is {found[each]!r}, expected a number of contexts")
     if found["agrees"] not in (True, False, None):
@@ -185,7 +185,7 @@ class Exported:
             "information_bits": self.typed.information_bits,
             "facts": self.facts.n_contexts,
             "criterion": certificate.criterion.data(),
-            "proved": {name: values[name] for name in ("held", "wrong")},
+            "proved": {name: values[name] for name in ("memorized", "wrong")},
             "mean_loss_upper": certificate.figure(ANSWERS, "mean_upper"),
             "agrees": measured.agrees,
             MEASURED: measured.data(),
@@ -195,10 +195,10 @@ class Exported:
         """Return what is proved of what is written, unless the host computes something that holds less."""
         shown, asked = self.proved, self.certificate.criterion
         for run in measured.runs.values():
-            if run.held == run.contexts < self.facts.n_contexts:  # of some contexts no guess says anything
+            if run.memorized == run.contexts < self.facts.n_contexts:  # of some contexts no guess says anything
                 continue
             values = {name: value for name, value in self.certificate.answers.values.items() if "guess" in name}
-            values |= {"contexts": run.contexts, "held": run.held, "wrong": run.contexts - run.held}
+            values |= {"contexts": run.contexts, "memorized": run.memorized, "wrong": run.contexts - run.memorized}
             if math.isfinite(run.mean_loss):
                 values |= {"mean_upper": run.mean_loss, "mean_lower": run.mean_loss}
             found = outcome(values, asked, target=self.facts.target, origin=self.facts.origin, by="MEASURED")
@@ -230,9 +230,9 @@ class Exported:
         return numbered is None or numbered(self.typed).sha256() == self.facts.sha256()
 
     def _said(self, run: Parity, asked: Criterion) -> str:
-        """Return what was measured of what is asked: where that is a mean, no single context has to be held."""
+        """Return what was measured of what is asked: where that is a mean, no single context has to be memorized."""
         if asked.asked != "at-most":
-            return f"{run.held} of {run.contexts}{self._of_all(run)}"
+            return f"{run.memorized} of {run.contexts}{self._of_all(run)}"
         mean = _shown(run.mean_loss)
         return f"mean distance {mean}" if self.facts.target == "values" else f"mean KL {mean} nats"
 
@@ -256,10 +256,12 @@ class Exported:
         if task.listing is None or typed.listing is None:
             raise FileFormatError(f"{proof / TASK_FILE} has prompts of several lengths, which no export has")
         for name, run in measured.runs.items():
-            if not run.held <= run.contexts <= task.n_contexts:
+            if not run.memorized <= run.contexts <= task.n_contexts:
                 raise FileFormatError(
-                    f"{folder / PARITY_FILE}: {MEASURED}.runs.{name} has held {run.held} of contexts {run.contexts}, "
-                    f"expected at most as many held as contexts, and these at most the {task.n_contexts} of the facts"
+                    f"{folder / PARITY_FILE}: {MEASURED}.runs.{name} has memorized {run.memorized} of contexts "
+                    f"{run.contexts}, "
+                    f"expected at most as many memorized as contexts, and these at most the {task.n_contexts} of the "
+                    f"facts"
                 )
         return cls(to, host, dtype, certificate, model, task.listing, typed.listing), measured
 
@@ -267,13 +269,13 @@ class Exported:
 def proved_right(certificate: Certificate, model: Model, task: ListedTask) -> BoolArray:
     """Which contexts are proved to get their answer as the largest output, `[T]`.
 
-    Of labels that is what it means to be held, and the certificate names these; else it is proved here and now.
+    Of labels that is what it means to be memorized, and the certificate names these; else it is proved here and now.
     """
     answers = certificate.answers
     if task.target == "labels":
-        size, held = task.n_contexts, answers.values["held"]
-        right = np.full(size, held == size)
-        right[sorted(held_mask(answers.held, size)) if 0 < held < size else []] = True
+        size, memorized = task.n_contexts, answers.values["memorized"]
+        right = np.full(size, memorized == size)
+        right[sorted(memorized_mask(answers.memorized, size)) if 0 < memorized < size else []] = True
         return right
     if task.target == "values":
         return np.zeros(task.n_contexts, dtype=bool)

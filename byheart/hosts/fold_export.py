@@ -60,7 +60,7 @@ def export_fold(
 
     Returns:
         The content of ``parity.json``: ``headline`` and ``verdict``, ``criterion`` (what was asked), ``rule`` and
-        ``layout``, ``proved`` (of how many inputs the written weights are proved to be ``held``, and ``wrong``),
+        ``layout``, ``proved`` (of how many inputs the written weights are proved to be ``memorized``, and ``wrong``),
         ``every_run`` (the type in every run of which all inputs are proved to be right, if they are), and ``measured``
         (`MeasuredDecoding`).
 

@@ -283,7 +283,7 @@ def _recorded(module: Any, model: Model) -> Iterator[None]:
     turning = [b.frequencies for b in model.blocks if isinstance(b, Attention) and b.frequencies is not None]
     layers = [b.frequencies for b in model.blocks if isinstance(b, Attention)]
     kinds = getattr(getattr(module, "config", None), "layer_types", None) or []
-    held: list[tuple[Any, str, Any]] = []
+    memorized: list[tuple[Any, str, Any]] = []
     buffers: list[tuple[Any, Any]] = []
     config = getattr(module, "config", None)
     scaled = {
@@ -312,7 +312,7 @@ def _recorded(module: Any, model: Model) -> Iterator[None]:
             buffer.data = recorded
         for name in (*_FACTORS, *(name for name, said in scaled.items() if said is not None)):
             if isinstance(value := vars(part).get(name), float):
-                held.append((part, name, value))
+                memorized.append((part, name, value))
                 setattr(part, name, float(np.float32(value)))
     sloped = next((b.slopes for b in model.blocks if isinstance(b, Attention) and b.slopes is not None), None)
     replaced = [] if sloped is None else _with_slopes(module, sloped)
@@ -321,7 +321,7 @@ def _recorded(module: Any, model: Model) -> Iterator[None]:
     finally:
         for buffer, data in buffers:
             buffer.data = data
-        for part, name, value in (*held, *replaced):
+        for part, name, value in (*memorized, *replaced):
             setattr(part, name, value)
 
 

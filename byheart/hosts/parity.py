@@ -26,7 +26,7 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import expect
 from verify.arithmetic.rounding import down, up
 from verify.certificates.certificate import file_sha256
-from verify.divergence.computed import computed_held, computed_losses
+from verify.divergence.computed import computed_losses, computed_memorized
 from verify.edits.certificate import LARGEST_FILE
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.forward.walk import contexts_of, part_of
@@ -69,7 +69,8 @@ class Parity:
         largest_difference: Upper bound of |logit of the host - exact logit|.
         relative_difference: Their quotient.
         contexts: How many contexts were run: all, or so many that were drawn.
-        held: How many of these are held (`constructions.tasks.criterion.Criterion`) by what the host computes.
+        memorized: How many of these are memorized (`constructions.tasks.criterion.Criterion`) by what the host
+            computes.
         mean_loss: Mean over these of KL(target || softmax(logits of the host)), nats, or of the largest distance
             from a value; infinite if a logit is not finite.
         largest_bound: Largest difference that rounding explains by the a-priori bound; none where no bound is known.
@@ -81,7 +82,7 @@ class Parity:
     largest_difference: float
     relative_difference: float
     contexts: int
-    held: int
+    memorized: int
     mean_loss: float
     largest_bound: float | None
     agrees: bool | None
@@ -132,7 +133,7 @@ def parity(
         dtype: The type that the host computes in.
         exact: Whether the scores of the host are the original ones but for powers of two: otherwise no a-priori bound
             is known.
-        tolerance: What the divergence of a held distribution, or a held value, may be.
+        tolerance: What the divergence of a memorized distribution, or a memorized value, may be.
 
     Returns:
         The comparisons, by what ran them.
@@ -142,7 +143,7 @@ def parity(
         >>> task = table_task("a,b\nb,a\n", target="labels")
         >>> swap = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
         >>> found = parity(swap, task, {"here": np.eye(2)[::-1]}, dtype="float64", exact=True)["here"]
-        >>> found.held, found.largest_difference < 1e-300, found.agrees
+        >>> found.memorized, found.largest_difference < 1e-300, found.agrees
         (2, True, True)
     """
     size = task.n_contexts
@@ -173,7 +174,7 @@ def parity(
             largest_difference=differences[name],
             relative_difference=relative,
             contexts=size,
-            held=int(np.count_nonzero(computed_held(logits, task, slice(size), tolerance))),
+            memorized=int(np.count_nonzero(computed_memorized(logits, task, slice(size), tolerance))),
             mean_loss=float(np.mean(computed_losses(logits, task, slice(size)))),
             largest_bound=limit if judged else None,
             agrees=agrees,

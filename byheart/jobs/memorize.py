@@ -34,8 +34,8 @@ def hold(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> Certifi
     these hold the best encoder of rank d that is found.
 
     The certificate is about the float64 numbers that are returned, rounding included: of the figures, those of the
-    capacity, of the certificate and of the encoder are proved. Of those of torch, `within_bound` and `held_proved` are,
-    the others are measured.
+    capacity, of the certificate and of the encoder are proved. Of those of torch, `within_bound` and `memorized_proved`
+    are, the others are measured.
 
     Args:
         task: What is to be memorized.
@@ -178,7 +178,7 @@ def _tried(offer: Offer, task: Task, dtype: Precision, ran: Mapping[str, Any] | 
         nonzero=offer.nonzero,
         facts_per_parameter=task.n_contexts / parameters,
         least_margin=runs[dtype].least_margin if runs else None,
-        smallest_dtype=next((name for name in types if runs[name].held == task.n_contexts), None),
+        smallest_dtype=next((name for name in types if runs[name].memorized == task.n_contexts), None),
         every_run=offer.every_run,
         seconds=offer.seconds,
     )

@@ -32,7 +32,7 @@ class Request:
         d_head: $d_h$ of them; the heads of other memories are at most so wide.
         n_heads: $H$ of them, see `constructions.heads_of_theorem_1.memory.theorem_1`.
         front_end: Their family of attention patterns.
-        tolerance: What the divergence of a held distribution may be, nats.
+        tolerance: What the divergence of a memorized distribution may be, nats.
         quick: Take the first memory that every run in `dtype` holds; search for no smaller one.
         seed: Seed of every random choice.
         device: Where to compute large float64 products, and to run the replica beside the CPU.

@@ -75,8 +75,8 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
         )  # fmt: skip
     found = _run_outcome(result, judged, asked, certificate.subject, whole)
     is_whole = whole is None or task.n_contexts == whole
-    all_held = result.held == task.n_contexts if is_whole or result.held < task.n_contexts else None
-    summary: dict[str, Any] = {"dtype": result.dtype, **result.summary(), "all_held": all_held}
+    all_memorized = result.memorized == task.n_contexts if is_whole or result.memorized < task.n_contexts else None
+    summary: dict[str, Any] = {"dtype": result.dtype, **result.summary(), "all_memorized": all_memorized}
     return {"headline": str(found), "verdict": found.verdict.value, **summary}
 
 
@@ -84,7 +84,7 @@ def _run_outcome(result: "RunResult", judged: Judged, asked: Criterion, subject:
     """Return what the run showed: what was measured, if that is proved of the exact weights too."""
     contexts = judged.values["contexts"]
     values = {name: value for name, value in judged.values.items() if "guess" in name}
-    values |= {"contexts": contexts, "held": result.held, "wrong": contexts - result.held}
+    values |= {"contexts": contexts, "memorized": result.memorized, "wrong": contexts - result.memorized}
     of_values = result.mean_kl is None
     losses = (result.mean_label_error, result.max_label_error) if of_values else (result.mean_kl, result.max_kl)
     mean, most = (math.inf if each is None else each for each in losses)
@@ -92,24 +92,24 @@ def _run_outcome(result: "RunResult", judged: Judged, asked: Criterion, subject:
         values |= {"mean_lower": mean, "mean_upper": mean, "max_upper": most}
     found = subject.outcome(asked, values, by="MEASURED")
     if found.verdict is Verdict.PROVED and judged.outcome.verdict is not Verdict.PROVED:
-        found = judged.outcome.adding(f"{result.held} of {contexts} measured")
-    judged_so, every = result.within_bound, result.held_proved == contexts
+        found = judged.outcome.adding(f"{result.memorized} of {contexts} measured")
+    judged_so, every = result.within_bound, result.memorized_proved == contexts
     if judged_so is None and every:  # no sum is rounded, in types whose rounding bound says nothing
-        judged_so = result.held == contexts
+        judged_so = result.memorized == contexts
     word, verdict = {
         True: (found.word, found.verdict),
         False: ("OUTSIDE THE PROVED BOUNDS", Verdict.REFUTED),
         None: ("NOT JUDGED", Verdict.UNDECIDED),
     }[judged_so]
     if whole is not None and contexts < whole:
-        most = most_wrong(whole, int(contexts), int(contexts) - result.held)
+        most = most_wrong(whole, int(contexts), int(contexts) - result.memorized)
         found = found.adding(f"drawn at random; {sampled_bound(most, whole, 'are wrong in this run')}")
         if verdict is Verdict.PROVED:  # a sample is no proof, and not the whole run
             word, verdict = "SAMPLED, MEASURED", Verdict.UNDECIDED
     within = ["within the proved bounds"] if result.within_bound else []
     of_these = " of these" if whole is not None and contexts < whole else ""
-    if asked.asked != "at-most" and judged_so is not False and result.held_proved:  # contexts alone are proved
-        part = f"{result.held_proved} of {contexts}{of_these} held in every such run, proved"
+    if asked.asked != "at-most" and judged_so is not False and result.memorized_proved:  # contexts alone are proved
+        part = f"{result.memorized_proved} of {contexts}{of_these} memorized in every such run, proved"
         within.append(f"proved for every such run{of_these}" if every else part)
     return replace(found.adding(f"run in {result.dtype} on {result.device}", *within), word=word, verdict=verdict)
 

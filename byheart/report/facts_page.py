@@ -16,7 +16,8 @@ from verify.arithmetic.decimals import number
 
 _MEASURED = (
     "<p>Nobody proves again what stands below: these bounds were proved when the page was made, and lie in "
-    "<code>measured.json</code>. <code>byheart check</code> proves again which facts are held and how many are not, "
+    "<code>measured.json</code>. <code>byheart check</code> proves again which facts are memorized and how many are "
+    "not, "
     "and sees to it that this page says what that file says.</p>"
 )
 _LEFT, _TOP, _WIDTH, _HEIGHT = 64.0, 58.0, 600.0, 260.0
@@ -47,10 +48,10 @@ class FactsDetails:
         verdict: The answer to the question.
         headline: That of the certificate.
         statements: What the certificate states, each proved, with who can check it.
-        held: The places of the facts that it says are held.
-        wrong: How many it says are not held.
-        runs: Of the number format whose every run was asked about its name, and the facts held there; none where no
-            such thing was asked.
+        memorized: The places of the facts that it says are memorized.
+        wrong: How many it says are not memorized.
+        runs: Of the number format whose every run was asked about its name, and the facts memorized there; none where
+            no such thing was asked.
         margins: Of each fact.
         parameters: How many the model has.
         digests: SHA-256 of each file by its name.
@@ -60,7 +61,7 @@ class FactsDetails:
     verdict: str
     headline: str
     statements: Sequence[tuple[str, str]]
-    held: set[int]
+    memorized: set[int]
     wrong: int
     runs: tuple[str, set[int]] | None
     margins: Sequence[Margin]
@@ -86,7 +87,7 @@ def facts_page(rows: Sequence[Sequence[str]], details: FactsDetails) -> str:
         details: What is shown beside them.
 
     Raises:
-        ValueError: The margins are not those of the facts that are held, or of as many that are not.
+        ValueError: The margins are not those of the facts that are memorized, or of as many that are not.
 
     Example:
         >>> details = FactsDetails("REFUTED", "NOT MEMORIZED", [], {0}, 1, None, [Margin(2.0, 2.1), Margin(-1.0, -0.9)],
@@ -97,16 +98,16 @@ def facts_page(rows: Sequence[Sequence[str]], details: FactsDetails) -> str:
     """
     sorted_facts = _sorted_facts(rows, details)
     size = len(rows)
-    open_facts = size - len(details.held) - details.wrong
+    open_facts = size - len(details.memorized) - details.wrong
     fields = [
         Field("", size, "facts", note=f"asked of {grouped(details.parameters)} parameters"),
-        Field("", len(details.held), "proved right", note="in real arithmetic"),
+        Field("", len(details.memorized), "proved right", note="in real arithmetic"),
         Field("", details.wrong, "proved wrong", note="in real arithmetic"),
         Field("", open_facts, "undecided", note="neither is proved"),
     ]
     if details.runs is not None:
-        dtype, held = details.runs
-        fields.append(Field("", len(held), f"right in every {dtype} run", note="in any order of summation"))
+        dtype, memorized = details.runs
+        fields.append(Field("", len(memorized), f"right in every {dtype} run", note="in any order of summation"))
     head = (
         f"<header><p class='brand'>byheart</p><h1>What the model knows {badge(details.verdict)}</h1>"
         f"<p>{escaped(details.headline)}.</p>{html_cards(fields)}</header>"
@@ -124,8 +125,8 @@ def facts_page(rows: Sequence[Sequence[str]], details: FactsDetails) -> str:
 def _sorted_facts(rows: Sequence[Sequence[str]], details: FactsDetails) -> dict[str, list[int]]:
     """Return the facts of each kind, the least margin first.
 
-    The certificate names the facts that are held, in real arithmetic and in every run; which of the others are wrong
-    follows from their margins, and the certificate says how many.
+    The certificate names the facts that are memorized, in real arithmetic and in every run; which of the others are
+    wrong follows from their margins, and the certificate says how many.
     """
     if not len(rows) == len(details.margins) > 0:
         raise ValueError(f"there are {len(details.margins)} margins of {len(rows)} facts")
@@ -133,9 +134,9 @@ def _sorted_facts(rows: Sequence[Sequence[str]], details: FactsDetails) -> dict[
     for fact, (lower, upper) in enumerate(details.margins):
         if not lower <= upper or lower == math.inf or upper == -math.inf:
             raise ValueError(f"the margin of fact {fact} lies between {lower} and {upper}")
-        if (lower > 0.0) != (fact in details.held):
+        if (lower > 0.0) != (fact in details.memorized):
             raise ValueError(f"the margin of fact {fact} is at least {lower}, and the certificate says otherwise")
-        if fact not in details.held:
+        if fact not in details.memorized:
             found[_WRONG if upper <= 0.0 else _OPEN].append(fact)
         elif details.runs is not None and fact not in details.runs[1]:
             found[_FLIPS].append(fact)

@@ -37,7 +37,7 @@ def fold_card(report: Mapping[str, Any], fold: Fold, entries: Entries) -> str:
         f"{counted(len(fold.answer), 'token')} that `generate` says after it: {fold.layout}. There `a3` and `b3` are "
         "the first and the second token that stage 3 of the rule reads, `s3` is the token that it says, and tokens in "
         "brackets are the same in all prompts.",
-        f"Proved, in real arithmetic on the {report['dtype']} numbers of the file{runs}: {proved['held']} of "
+        f"Proved, in real arithmetic on the {report['dtype']} numbers of the file{runs}: {proved['memorized']} of "
         f"{fold.inputs} inputs are right, {proved['wrong']} wrong. Measured: `generate` is right on "
         f"{generated['right']} of {generated['inputs']} drawn inputs.",
         "Nothing is proved of any other prompt.",

@@ -47,7 +47,7 @@ def model_card(report: dict[str, Any], task: ListedTask, usage: str, *, asked: C
         f"It has {report['parameters']} parameters in {report['dtype']} and was built, not trained, for "
         f"{counted(report['facts'], 'context')}{tokens}{these}",
         *([f"    {listed}"] if listed else []),
-        *([] if asked.asked == "held" else [_question(report, task, asked)]),
+        *([] if asked.asked == "memorized" else [_question(report, task, asked)]),
         _proved(report, task, asked),
         "Nothing is proved of any other context: there the answer is what the weights happen to say.",
         *(
@@ -93,14 +93,14 @@ def _proved(report: dict[str, Any], task: ListedTask, asked: Criterion) -> str:
         means = {name: each["mean_loss"] for name, each in measured.items()}
         runs = [f"{name} {'not finite' if mean is None else f'{mean:.4g}{unit}'}" for name, mean in means.items()]
     else:
-        found = f"{report['proved']['held']} of {report['facts']} are right, {report['proved']['wrong']} wrong"
-        runs = [f"{name} {each['held']}{_of_drawn(each, report)}" for name, each in measured.items()]
+        found = f"{report['proved']['memorized']} of {report['facts']} are right, {report['proved']['wrong']} wrong"
+        runs = [f"{name} {each['memorized']}{_of_drawn(each, report)}" for name, each in measured.items()]
     once = f" Measured, in one run each: {', '.join(runs)}." if runs else ""
     return f"Proved, in real arithmetic on the {report['dtype']} numbers of the file: {found}.{once}"
 
 
 def _of_drawn(run: dict[str, Any], report: dict[str, Any]) -> str:
-    """Return of how many contexts those are that a run held, where some were drawn for it."""
+    """Return of how many contexts those are that a run memorized, where some were drawn for it."""
     return "" if run["contexts"] == report["facts"] else f" of {run['contexts']} contexts drawn of {report['facts']}"
 
 

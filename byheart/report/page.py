@@ -241,7 +241,7 @@ def _headline(figures: Figures, network: Model, task: Task, details: Details) ->
             _count(task.n_contexts),
             f"of {_count(task.n_all)}; {_share(task.prior.sum())} of all occurrences",
         ),
-        ("memorized", _of(figures.held, task.n_contexts), "contexts that meet the criterion, proved"),
+        ("memorized", _of(figures.memorized, task.n_contexts), "contexts that meet the criterion, proved"),
         ("mean divergence", _at_most(figures.mean_loss_upper), "nats, over the memorized contexts"),
         ("largest divergence", _at_most(figures.max_loss_upper), "nats, in any memorized context"),
         *_size_cards(figures, network),
@@ -500,9 +500,9 @@ def _predictions(network: Model, task: Task, shown: Int64Array, given: list[Pred
     predicted = _predicted(network, task, shown) if given is None else given
     blocks = "".join(_prediction(task, row, each) for row, each in zip(shown.tolist(), predicted, strict=True))
     note = (
-        "The distribution of the next token to be held, above what the weights predict."
+        "The distribution of the next token to be memorized, above what the weights predict."
         if task.target == "distributions"
-        else "What the weights predict; the most frequent next token, to be held, is marked."
+        else "What the weights predict; the most frequent next token, to be memorized, is marked."
     )
     return f"<p>{note}</p><div class='blocks'>{blocks}</div>"
 
@@ -554,12 +554,12 @@ def _torch(figures: Figures, task: Task) -> str:
         )
     rows = "".join(
         f"<tr><th>{escaped(dtype)}</th><td>{_judgement(run)}</td><td>{_share(run.accuracy)}</td>"
-        f"<td>{_held(run, task)}</td><td>{_plain(run.mean_kl)}</td><td>{_plain(run.max_output_error)}</td>"
+        f"<td>{_memorized(run, task)}</td><td>{_plain(run.mean_kl)}</td><td>{_plain(run.max_output_error)}</td>"
         f"<td>{_plain(run.largest_bound, bound='upper')}</td><td>{escaped(run.device)}</td></tr>"
         for dtype, run in runs.items()
     )
     notes = {run.note for run in runs.values() if run.note}
-    every = [run.dtype for run in runs.values() if run.held_proved]
+    every = [run.dtype for run in runs.values() if run.memorized_proved]
     return (
         "<p>A logit is within bound if it is no further from the certified one than the certified radius and the "
         "a-priori rounding bound of the type allow; nothing is tuned.</p>"
@@ -572,10 +572,10 @@ def _torch(figures: Figures, task: Task) -> str:
     )
 
 
-def _held(run: RunFigures, task: Task) -> str:
-    """Return what this run held, measured, and what every run within the bound holds."""
-    proved = "" if run.held_proved is None else f"; {_count(run.held_proved)}"
-    return f"{_of(run.held, task.n_contexts)}{proved}"
+def _memorized(run: RunFigures, task: Task) -> str:
+    """Return what this run memorized, measured, and what every run within the bound holds."""
+    proved = "" if run.memorized_proved is None else f"; {_count(run.memorized_proved)}"
+    return f"{_of(run.memorized, task.n_contexts)}{proved}"
 
 
 def _judgement(run: RunFigures) -> str:

@@ -49,7 +49,7 @@ def made_result(
 
 def _least_margin(figures: "Figures") -> str:
     """Return by how much all right answers lead, where that is proved."""
-    if figures.margin_lower is None or figures.held != figures.memorized:
+    if figures.margin_lower is None or figures.memorized != figures.facts:
         return ""
     return f"The logit of each right answer exceeds every other by at least {below(figures.margin_lower)}."
 
@@ -75,17 +75,17 @@ def _targets(figures: "Figures") -> str:
 
 
 def _runs(figures: "Figures") -> str:
-    dtype, size = figures.dtype or "float32", figures.memorized
+    dtype, size = figures.dtype or "float32", figures.facts
     run = None if figures.torch is None else figures.torch[dtype]
     if _right_in_every_run(figures):
         return f"{size} of {size} right in every {dtype} run, proved"
     if run is None:
         return "not run here; `pip install 'byheart[torch]'` to run it"
-    proved = "" if run.held_proved is None else f", {run.held_proved} guaranteed in every {dtype} run"
+    proved = "" if run.memorized_proved is None else f", {run.memorized_proved} guaranteed in every {dtype} run"
     if figures.asks_a_mean:
         loss = run.mean_kl if run.mean_kl is not None else run.mean_label_error
         return f"mean {'distance' if figures.target == 'values' else 'KL'} {number(loss)} in one {dtype} run, measured"
-    return f"{run.held} of {size} right in one {dtype} run, measured{proved}"
+    return f"{run.memorized} of {size} right in one {dtype} run, measured{proved}"
 
 
 def _right_in_every_run(figures: "Figures") -> bool:
@@ -202,7 +202,7 @@ def _certified_fields(figures: "Figures") -> tuple[Field, ...]:
         Field("asked", figures.asked, "what was asked"),
         Field("target", figures.target or None, "kind of the targets"),
         Field("origin", figures.origin or None, "where the targets come from"),
-        Field("held", figures.held, "contexts memorized, proved", shown=counts),
+        Field("memorized", figures.memorized, "contexts memorized, proved", shown=counts),
         Field("wrong", figures.wrong, "contexts lost, proved", shown=counts),
         Field("margin_lower", figures.margin_lower, "least margin of a memorized context", "nats", "at least"),
         Field("mean_loss_upper", figures.mean_loss_upper, f"{loss}, mean", unit, "at most"),
@@ -230,11 +230,11 @@ def _run_fields(figures: "Figures", data: dict[str, Any]) -> tuple[Field, ...]:
     from verify.runs.formats import every_run_is
 
     runs = figures.torch or {}
-    proved = [run.dtype for run in runs.values() if run.held_proved]
+    proved = [run.dtype for run in runs.values() if run.memorized_proved]
     columns = {
         "dtype": "type",
-        "held": "right, measured",
-        "held_proved": "right in every run, proved",
+        "memorized": "right, measured",
+        "memorized_proved": "right in every run, proved",
         "accuracy": "accuracy",
         "mean_kl": "mean KL",
         "mean_label_error": "mean error",
@@ -270,7 +270,7 @@ def capacity_fields(figures: "TaskFigures") -> tuple[Field, ...]:
     proofs = [Field(name, getattr(figures, name), f"certified {side} by") for name, side in known.items()]
     return (
         Field("contexts", figures.contexts, "contexts of the text or table"),
-        Field("memorized", figures.memorized, "contexts to memorize"),
+        Field("facts", figures.facts, "contexts to memorize"),
         Field("n_ctx", figures.n_ctx, "tokens in a context"),
         Field("vocabulary", figures.vocabulary, "different tokens that are read"),
         Field("dim", figures.dim, "d_model"),
@@ -293,7 +293,8 @@ def capacity_fields(figures: "TaskFigures") -> tuple[Field, ...]:
             figures.fewest_heads,
             "heads that suffice, certified",
             note="with them the features are independent, the last token's vector among them, so that any labels can "
-            "be held; `memorize` looks for the fewest for up to 512 contexts, beyond it takes those whose rank its "
+            "be memorized; `memorize` looks for the fewest for up to 512 contexts, beyond it takes those whose rank "
+            "its "
             "certificate proves",
         ),
         Field(

@@ -79,7 +79,7 @@ def capacity_summary(
     Example:
         >>> from constructions.tasks.text import text_task
         >>> figures = capacity_summary(text_task("to be or not to be", context=2, target="labels"))
-        >>> figures.memorized, figures.rank_lower == figures.rank_upper
+        >>> figures.facts, figures.rank_lower == figures.rank_upper
         (13, True)
     """
     require_at_least(0, seed=seed)
@@ -186,4 +186,4 @@ def _heads_of_any_width(task: Task) -> dict[str, Any]:
 
 def _sizes_of_rows(rows: ContextRows) -> dict[str, Any]:
     size, n_ctx = rows.tokens.shape
-    return {"contexts": size, "memorized": size, "n_ctx": n_ctx, "vocabulary": len(rows.vocabulary)}
+    return {"contexts": size, "facts": size, "n_ctx": n_ctx, "vocabulary": len(rows.vocabulary)}

@@ -16,7 +16,7 @@ from constructions.tasks.arrays import all_contexts
 from constructions.tasks.task import Counts, Task, make_task
 
 KEPT = 6
-"""How many of the nine contexts are held: those of two different tokens."""
+"""How many of the nine contexts are memorized: those of two different tokens."""
 
 
 def bounded_transformer(largest: Fraction, *, occurrences: int) -> PartialMemory:
@@ -39,8 +39,8 @@ def bounded_transformer(largest: Fraction, *, occurrences: int) -> PartialMemory
     Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 3.
 
     Example:
-        >>> held = bounded_transformer(Fraction(10), occurrences=50)
-        >>> held.kept, held.contexts[held.kept :].tolist()
+        >>> memorized = bounded_transformer(Fraction(10), occurrences=50)
+        >>> memorized.kept, memorized.contexts[memorized.kept :].tolist()
         (6, [[0, 0], [1, 1], [2, 2]])
     """
     require_at_least(1, occurrences=occurrences)
@@ -86,7 +86,8 @@ def ordered_contexts() -> np.ndarray:
 
 
 def bounded_range_memory(*, largest_range: int, occurrences: int) -> Construction[Task]:
-    r"""Return the transformer of Theorem LR1: the distributions of an encoder of range R, held on six of nine contexts.
+    r"""Return the transformer of Theorem LR1: the distributions of an encoder of range R, memorized on six of nine
+    contexts.
 
     Args:
         largest_range: R.
@@ -99,27 +100,28 @@ def bounded_range_memory(*, largest_range: int, occurrences: int) -> Constructio
 
     Example:
         >>> bounded_range_memory(largest_range=20, occurrences=50).summary
-        '6 of 9 contexts held, those of probability 1/101 left out: N = 3, S = 2, d = d_h = 1, H = 5, range 20'
+        '6 of 9 contexts memorized, those of probability 1/101 left out: N = 3, S = 2, d = d_h = 1, H = 5, range 20'
     """
-    held = bounded_transformer(Fraction(largest_range), occurrences=occurrences)
+    memorized = bounded_transformer(Fraction(largest_range), occurrences=occurrences)
     weights, embeddings = (np.array(part, dtype=float) for part in within_range(Fraction(largest_range)))
-    logits = np.outer(embeddings[held.contexts.sum(axis=1) % 2], weights)
+    logits = np.outer(embeddings[memorized.contexts.sum(axis=1) % 2], weights)
     powers = np.exp(logits)
     distributions = powers / powers.sum(axis=1, keepdims=True)
     rows = [
         {int(distribution.argmax()): int(count)}
-        for distribution, count in zip(distributions, held.occurrences, strict=True)
+        for distribution, count in zip(distributions, memorized.occurrences, strict=True)
     ]
     task = make_task(
-        held.contexts,
+        memorized.contexts,
         Counts.from_rows(rows),
         vocabulary=("0", "1", "2"),
-        facts=held.kept,
+        facts=memorized.kept,
         distributions=distributions,
         target="distributions",
     )
     summary = (
-        f"{held.kept} of {len(held.contexts)} contexts held, those of probability {Fraction(1, 2 * occurrences + 1)} "
+        f"{memorized.kept} of {len(memorized.contexts)} contexts memorized, those of probability "
+        f"{Fraction(1, 2 * occurrences + 1)} "
         f"left out: N = 3, S = 2, d = d_h = 1, H = 5, range {largest_range}"
     )
-    return Construction(task, rounded(held.model), summary)
+    return Construction(task, rounded(memorized.model), summary)

@@ -339,7 +339,7 @@ def modules_instance(*, d_vocab: int, n_ctx: int, d_model: int, kept: int, seed:
     )
     sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "n_heads": -(-kept // d_model), "d_head": d_model}
     occurrences = np.where(np.arange(len(contexts)) < kept, 3, 1)
-    best = nearest_held(
+    best = nearest_memorized(
         lambda draw: random_attention(**sizes, seed=(seed, draw)),
         lambda model: float(np.abs(logits(model, contexts[:kept]) - stream[:kept] @ unembedding).max()),
         contexts,
@@ -357,7 +357,7 @@ def modules_instance(*, d_vocab: int, n_ctx: int, d_model: int, kept: int, seed:
     return best
 
 
-def nearest_held(
+def nearest_memorized(
     draw: Callable[[int], FrontEnd], error: Callable[[Model], float], contexts: Int64Array, **given: Any
 ) -> PartialMemory | None:
     """Return what `match_encoder` makes of the one of several drawn front ends whose network misses its streams least,
@@ -375,11 +375,11 @@ def nearest_held(
     best, smallest = None, _LOOSE
     for number in range(FLOAT_DRAWS):
         try:
-            held = match_encoder(draw(number), contexts, **given)
+            memorized = match_encoder(draw(number), contexts, **given)
         except HypothesisError:
             continue  # dependent features or a singular M: drawn again
-        if (missed := error(held.model)) < smallest:
-            best, smallest = held, missed
+        if (missed := error(memorized.model)) < smallest:
+            best, smallest = memorized, missed
     return best
 
 
@@ -513,11 +513,11 @@ def sharp_memory(*, norm: int, occurrences: int, seed: int) -> Construction[Task
 
     Example:
         >>> sharp_memory(norm=200, occurrences=33, seed=0).summary
-        '3 of 4 contexts held, one of probability 1/100 left out: N = S = 2, d = d_h = 1, H = 2, norm(EW) = 200'
+        '3 of 4 contexts memorized, one of probability 1/100 left out: N = S = 2, d = d_h = 1, H = 2, norm(EW) = 200'
     """
     instance = sharp_instance(seeded_front_end(seed), norm=float(norm), occurrences=occurrences)
     summary = (
-        f"3 of 4 contexts held, one of probability 1/{3 * occurrences + 1} left out: "
+        f"3 of 4 contexts memorized, one of probability 1/{3 * occurrences + 1} left out: "
         f"N = S = 2, d = d_h = 1, H = 2, norm(EW) = {norm}"
     )
     return as_construction(instance, summary)
@@ -547,12 +547,12 @@ def modules_memory(*, d_vocab: int, n_ctx: int, kept: int, seed: int) -> Constru
 
     Example:
         >>> modules_memory(d_vocab=4, n_ctx=2, kept=12, seed=0).summary
-        '12 of 16 contexts held by 3 modules of width d = N = 4, the others, of probability 4/40, left out'
+        '12 of 16 contexts memorized by 3 modules of width d = N = 4, the others, of probability 4/40, left out'
     """
     instance = modules_instance(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_vocab, kept=kept, seed=seed)
     others = d_vocab**n_ctx - kept
     summary = (
-        f"{kept} of {d_vocab**n_ctx} contexts held by {-(-kept // d_vocab)} modules of width d = N = {d_vocab}, "
+        f"{kept} of {d_vocab**n_ctx} contexts memorized by {-(-kept // d_vocab)} modules of width d = N = {d_vocab}, "
         f"the others, of probability {others}/{3 * kept + others}, left out"
     )
     return as_construction(instance, summary)

@@ -102,7 +102,7 @@ def noisy_lookup_memory(
     Args:
         d_vocab: Size of the vocabulary N.
         n_ctx: Length of the contexts S.
-        contexts: How many contexts are held, T, drawn at random.
+        contexts: How many contexts are memorized, T, drawn at random.
         noise: The distributions leave $\varepsilon = 1 / \mathrm{noise}$ to the tokens that are not looked up, at
             random.
         d_model: d; the unembedding is the best of the families with proved margins.

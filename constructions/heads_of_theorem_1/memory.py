@@ -231,9 +231,9 @@ def theorem_1(
 ) -> HeadsOfTheorem1:
     r"""Hold distributions or labels by one layer of attention: Theorem 1 of Dana et al., where it holds.
 
-    As printed, $T \le d + H d_h$ contexts are held, whichever they are. That is true where some features $[x_S, Y]$ of
-    these sizes have rank T (Theorem 1'), and false for XOR. By default there are some more heads than needed, for a
-    good condition.
+    As printed, $T \le d + H d_h$ contexts are memorized, whichever they are. That is true where some features $[x_S,
+    Y]$ of these sizes have rank T (Theorem 1'), and false for XOR. By default there are some more heads than needed,
+    for a good condition.
 
     The query and key maps have one column each where the features are then well conditioned
     (`rank_one_attention`), and are those of `fitting_attention` where they are not.

@@ -8,7 +8,7 @@ from flint import fmpq_mat
 
 from constructions.attention.families import Recipe, random_attention, shared_rank_one_attention
 from constructions.errors import CapacityError, InputError, require_at_least
-from constructions.heads_of_theorem_1.left_out import FLOAT_DRAWS, nearest_held
+from constructions.heads_of_theorem_1.left_out import FLOAT_DRAWS, nearest_memorized
 from constructions.model.attention import logits
 from constructions.model.construction import Construction
 from constructions.model.exact_network import ExactFrontEnd, as_rationals
@@ -215,7 +215,7 @@ def matched_memories(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, see
     logarithms = np.log(positive)
     n_heads = paper_heads(task.n_contexts, d_model, d_head)
     generic, shared = (
-        _held(task, logarithms, recipe, d_model=d_model, n_heads=n_heads, d_head=d_head, seed=seed)
+        _memorized(task, logarithms, recipe, d_model=d_model, n_heads=n_heads, d_head=d_head, seed=seed)
         for recipe in (random_attention, shared_rank_one_attention)
     )
     return task, generic, shared
@@ -242,24 +242,25 @@ def shared_directions_memory(*, d_vocab: int, n_ctx: int, d_model: int, d_head: 
 
     Example:
         >>> shared_directions_memory(d_vocab=4, n_ctx=2, d_model=4, d_head=2, seed=0).summary
-        '16 contexts of 2 tokens held by 6 heads of the same u, v: 184 numbers stored, 150 chosen; the paper has 232'
+        '16 contexts of 2 tokens memorized by 6 heads of the same u, v: 184 numbers stored, 150 chosen; the paper has
+        232'
     """
     task, _, shared = matched_memories(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, seed=seed)
     sizes = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "d_head": d_head, "n_heads": shared.n_heads}
     summary = (
-        f"{task.n_contexts} contexts of {n_ctx} tokens held by {shared.n_heads} heads of the same u, v: "
+        f"{task.n_contexts} contexts of {n_ctx} tokens memorized by {shared.n_heads} heads of the same u, v: "
         f"{shared.parameters} numbers stored, {shared_count(**sizes)} chosen; the paper has {parameter_count(**sizes)}"
     )
     return Construction(task=task, model=shared, summary=summary)
 
 
-def _held(
+def _memorized(
     task: Task, logarithms: Float64Array, recipe: Recipe, *, d_model: int, n_heads: int, d_head: int, seed: int
 ) -> Model:
     # For d = N the logarithms are not centred: the stream has to span all of its d dimensions.
     stream = logarithms if d_model == logarithms.shape[1] else logarithms[:, :-1] - logarithms[:, -1:]
     sizes = {"d_vocab": task.d_vocab, "n_ctx": task.n_ctx, "d_model": d_model}
-    best = nearest_held(
+    best = nearest_memorized(
         lambda draw: recipe(**sizes, n_heads=n_heads, d_head=d_head, seed=(seed, draw)),
         lambda model: float(np.ptp(logits(model, task.contexts) - logarithms, axis=1).max()),
         task.contexts,

@@ -24,7 +24,7 @@ class Construction(Generic[TaskT]):
         task: What the weights are to hold.
         model: The weights, as they are shipped: rounded to float64.
         summary: What was built and how large it is, in one sentence.
-        criterion: What is promised of them; by default that every context is held.
+        criterion: What is promised of them; by default that every context is memorized.
 
     Raises:
         InputError: The model does not read or does not answer the contexts of the task.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from constructions.numeric.arrays import Float64Array
 
 Precision = Literal["float16", "bfloat16", "float32", "float64"]
-"""The types that weights are rounded to, and in whose runs a task is to be held."""
+"""The types that weights are rounded to, and in whose runs a task is to be memorized."""
 
 SHORT: tuple[Precision, ...] = ("float16", "bfloat16")
 """Those of 16 bits."""

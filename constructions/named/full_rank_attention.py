@@ -46,8 +46,8 @@ def full_rank_memory(
     r"""Draw heads of the generic rank for contexts, and read labels of one's choice off as many of them.
 
     r contexts with linearly independent features get their labels, drawn at random, from $W_O$ and $W_U$; the labels
-    of the others are drawn too, and come out as they may. So at least r of T labels are held, which is what is asked;
-    with r = T, all.
+    of the others are drawn too, and come out as they may. So at least r of T labels are memorized, which is what is
+    asked; with r = T, all.
 
     Args:
         contexts: Pairwise distinct contexts, of a file or `[T, S]`.

@@ -121,20 +121,20 @@ def _memory(
     coherence: Fraction | float | None,
     seed: int,
 ) -> LowCoherenceMemory:
-    distributions = as_distributions(distributions)
-    count, size = distributions.shape[1], len(distributions)
+    masses = as_distributions(distributions)
+    count, size = masses.shape[1], len(masses)
     if count < 2:
         raise InputError("distributions", f"are over {count} token", "at least two")
-    bad = np.argwhere(distributions <= 0.0)
+    bad = np.argwhere(masses <= 0.0)
     if len(bad):
         row, token = int(bad[0][0]) + 1, int(bad[0][1])
         hypothesis = "distributions of full support, as a softmax has"
         raise HypothesisError(THEOREM, hypothesis, f"row {row} gives token {token} the probability 0")
     unembedding = unembed(count, d_model, coherence=coherence or None, seed=seed)
-    encoder = lookup_encoder(unembedding, distributions)
+    encoder = lookup_encoder(unembedding, masses)
     task = array_task(
         np.arange(size)[:, np.newaxis],
-        distributions=distributions,
+        distributions=masses,
         vocabulary=tuple(f"p{place}" for place in range(1, size + 1)),
         answers=tuple(map(str, range(count))),
     )
@@ -148,7 +148,7 @@ def _memory(
         f"{size} distributions over {count} tokens in d = {d_model} dimensions: {unembedding.family}, "
         f"kappa = {float(unembedding.kappa):.4g}"
     )
-    asked = Criterion.at_most(_promised(unembedding, encoder, distributions) + _ROUNDING)
+    asked = Criterion.at_most(_promised(unembedding, encoder, masses) + _ROUNDING)
     return LowCoherenceMemory(
         task=task, model=model, summary=summary, criterion=asked, unembedding=unembedding, encoder=encoder
     )

@@ -78,7 +78,7 @@ def integer_memory(
 def rounded_integer_memory(
     *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, seed: int
 ) -> Construction[Task]:
-    r"""Round `integer_memory` to float64: random labels of all $N^S$ contexts, held by integer heads.
+    r"""Round `integer_memory` to float64: random labels of all $N^S$ contexts, memorized by integer heads.
 
     Args:
         d_vocab: N.
@@ -105,7 +105,7 @@ def rounded_integer_memory(
         d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed
     )
     summary = (
-        f"{task.n_contexts} contexts of {n_ctx} tokens held by {n_heads} heads of width {d_head} with integer "
+        f"{task.n_contexts} contexts of {n_ctx} tokens memorized by {n_heads} heads of width {d_head} with integer "
         f"embeddings, queries, keys and values, and a rational W_O"
     )
     return Construction(task, rounded(network), summary)

@@ -178,16 +178,16 @@ def mixed_matrix_in(
     if number_format == "float64":
         return mixed_matrix(contexts, queries, W_Q, W_K)
 
-    def held(values: NDArray[np.floating]) -> Float32Array:
+    def memorized(values: NDArray[np.floating]) -> Float32Array:
         return _in_format(np.asarray(values, dtype=np.float64), number_format).astype(np.float32)
 
-    E, e = held(contexts), held(queries)
+    E, e = memorized(contexts), memorized(queries)
     result = np.empty((len(queries), len(W_Q), contexts.shape[2]))
-    for head, (query_map, key_map) in enumerate(zip(held(W_Q), held(W_K), strict=True)):
-        asked, keys = held(e @ query_map), held(E @ key_map)
-        scores = held(asked @ keys[0].T if len(E) == 1 else (keys @ asked[:, :, None])[:, :, 0])
-        weights = held(softmax(scores))
-        result[:, head] = held(weights @ E[0] if len(E) == 1 else (weights[:, None] @ E)[:, 0])
+    for head, (query_map, key_map) in enumerate(zip(memorized(W_Q), memorized(W_K), strict=True)):
+        asked, keys = memorized(e @ query_map), memorized(E @ key_map)
+        scores = memorized(asked @ keys[0].T if len(E) == 1 else (keys @ asked[:, :, None])[:, :, 0])
+        weights = memorized(softmax(scores))
+        result[:, head] = memorized(weights @ E[0] if len(E) == 1 else (weights[:, None] @ E)[:, 0])
     return result.reshape(len(queries), -1)
 
 
@@ -215,12 +215,14 @@ def outputs_in(number_format: Format, layer: Model, task: VectorTask) -> Float64
     mixed = mixed_matrix_in(number_format, task.contexts, task.queries, layer.W_Q, layer.W_K)
     accumulator = np.float64 if number_format == "float64" else np.float32
 
-    def held(values: NDArray[np.floating]) -> NDArray[np.floating]:
+    def memorized(values: NDArray[np.floating]) -> NDArray[np.floating]:
         return _in_format(np.asarray(values, dtype=np.float64), number_format).astype(accumulator)
 
-    heads = held(mixed).reshape(task.n_examples, layer.n_heads, -1).transpose(1, 0, 2)
-    values = held(heads @ held(layer.W_V)).transpose(1, 0, 2).reshape(task.n_examples, -1)
-    return held(held(values @ held(mahdavi_tensors(layer)["W_O"])) @ held(layer.W_U)).astype(np.float64)
+    heads = memorized(mixed).reshape(task.n_examples, layer.n_heads, -1).transpose(1, 0, 2)
+    values = memorized(heads @ memorized(layer.W_V)).transpose(1, 0, 2).reshape(task.n_examples, -1)
+    return memorized(memorized(values @ memorized(mahdavi_tensors(layer)["W_O"])) @ memorized(layer.W_U)).astype(
+        np.float64
+    )
 
 
 def _in_format(values: Float64Array, number_format: Format) -> Float64Array:

@@ -124,7 +124,7 @@ class AnyTask(Protocol):
         ...
 
     @property
-    def guess_held(self) -> int:
+    def guess_right(self) -> int:
         """How many facts the best answer holds that does not look at the context."""
         ...
 
@@ -341,9 +341,9 @@ class Encoded(ABC):
         return self.facts.parts
 
     @property
-    def guess_held(self) -> int:
+    def guess_right(self) -> int:
         """How many facts the best answer holds that does not look at the context."""
-        return self.facts.guess_held
+        return self.facts.guess_right
 
     @property
     def following(self) -> Mapping[Tokens, Counter[int]]:

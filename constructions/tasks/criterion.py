@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from constructions.counted import counted
 from constructions.errors import InputError, require_at_least, require_one_of
 
-Question = Literal["held", "at-least", "at-most"]
+Question = Literal["memorized", "at-least", "at-most"]
 
 TOLERANCE = 1e-3
 """What a divergence (nats) or a value may be off by where nobody says otherwise."""
@@ -25,18 +25,18 @@ _DIGITS = 4  # of a bound that is printed where it is met
 class Criterion:
     r"""What is asked of a model and a task.
 
-    A context is **held** if its target is met: for ``labels`` the logit of the label is strictly larger than every
+    A context is **memorized** if its target is met: for ``labels`` the logit of the label is strictly larger than every
     other; for ``distributions`` the logit of every mode of the distribution is strictly larger than that of every token
     that is none, and $d_{KL}(\pi_t \Vert \mathrm{softmax}(z_t))$ is at most the tolerance; for ``values`` every output
     is within the tolerance of its value.
 
-    - ``held``: every context is.
+    - ``memorized``: every context is.
     - ``at-least``: at least `contexts` of them are, no matter which.
     - ``at-most``: the mean over the contexts of the divergence (for values: the largest distance) is at most `bound`;
       nothing is asked of a single context.
 
     Args:
-        asked: ``"held"``, ``"at-least"`` or ``"at-most"``.
+        asked: ``"memorized"``, ``"at-least"`` or ``"at-most"``.
         tolerance: Nats, or the unit of the values; above 0.
         contexts: k, for ``at-least`` alone.
         bound: Nats, or the unit of the values, for ``at-most`` alone.
@@ -51,7 +51,7 @@ class Criterion:
         'at least 3 argmaxes are right'
     """
 
-    asked: Question = "held"
+    asked: Question = "memorized"
     tolerance: float = TOLERANCE
     contexts: int | None = None
     bound: float | None = None
@@ -71,7 +71,7 @@ class Criterion:
 
     @classmethod
     def at_least(cls, contexts: int, *, tolerance: float = TOLERANCE) -> "Criterion":
-        """At least so many contexts are held."""
+        """At least so many contexts are memorized."""
         if type(contexts) is int:
             require_at_least(1, at_least=contexts)
         return cls("at-least", tolerance=tolerance, contexts=contexts)
@@ -105,7 +105,7 @@ class Criterion:
         if self.asked == "at-most":
             return f"the mean {loss} is at most {_bound(self.bound or 0.0, rounded_up=met)}{unit}"
         near = "" if target == "labels" else f"{loss} is at most {self.within}{unit}"
-        if self.asked == "held":
+        if self.asked == "memorized":
             parts = ["every argmax is right"] * (target != "values") + [f"every {near}"] * (target != "labels")
             return " and ".join(parts)
         if target == "labels":

@@ -45,7 +45,7 @@ class PromptTask(TokenTask):
 
     Example:
         >>> task = PromptTask(("a", "b"), ((0,), (1, 1)), ((1, 0), (0,)), (("a", "b a"), ("b b", "a")))
-        >>> [part.task.contexts.tolist() for part in task.parts], task.guess_held
+        >>> [part.task.contexts.tolist() for part in task.parts], task.guess_right
         ([[[0]], [[0, 1], [1, 1]]], 1)
     """
 
@@ -234,11 +234,13 @@ class PromptTask(TokenTask):
     def sizes(self) -> dict[str, Any]:
         """Return what is asked of how many prompts of which length, by the names that figures have."""
         size = self.n_contexts
-        return {"target": self.target, "origin": self.origin, "contexts": size, "memorized": size, "n_ctx": self.n_ctx}
+        return {"target": self.target, "origin": self.origin, "contexts": size, "facts": size, "n_ctx": self.n_ctx}
 
     @property
-    def guess_held(self) -> int:
-        """How many facts are held by one sequence of tokens, whatever the prompt: those whose answer it begins with."""
+    def guess_right(self) -> int:
+        """How many facts are memorized by one sequence of tokens, whatever the prompt: those whose answer it begins
+        with.
+        """
         times = Counter(self.completions)
         return max(sum(times[said[:i]] for i in range(1, len(said) + 1)) for said in times)
 

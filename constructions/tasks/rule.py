@@ -127,7 +127,7 @@ class RuleTask(Stored):
         return f"rule: {', '.join(parts)}"
 
     @property
-    def guess_held(self) -> int:
+    def guess_right(self) -> int:
         """How many inputs have the most frequent answer."""
         inputs = np.ones(1, dtype=np.int64)  # that lead to each state; all of them are fewer than 2^63
         for steps in self.steps:

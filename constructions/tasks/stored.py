@@ -14,7 +14,7 @@ from constructions.errors import FileFormatError, InputError
 from constructions.formats.tensor_file import arrays_sha256, load_tensors, save_tensors
 
 FORMAT = "byheart-task"
-VERSION = 3
+VERSION = 4
 
 
 class Reader(Protocol):
@@ -125,8 +125,12 @@ def require_knows(model: Reader, largest: int) -> None:
         raise InputError("task", f"has the token {largest}, the model knows 0 .. {model.d_vocab - 1}")
 
 
-def read_stored(path: Path) -> tuple[str, dict[str, Any], dict[str, NDArray]]:
+def read_stored(path: Path, *, version: int = VERSION) -> tuple[str, dict[str, Any], dict[str, NDArray]]:
     """Return the kind of a stored task, its words and its arrays.
+
+    Args:
+        path: The file.
+        version: The version of the format that it must have.
 
     Raises:
         FileFormatError: The file is missing, truncated, or holds no task of this version.
@@ -134,8 +138,8 @@ def read_stored(path: Path) -> tuple[str, dict[str, Any], dict[str, NDArray]]:
     said, arrays = load_tensors(path, dtypes=("I64", "F64"))
     said = said if isinstance(said, dict) else {}
     found = {name: said.pop(name, None) for name in ("format", "version", "task")}
-    if found["format"] != FORMAT or type(found["version"]) is not int or found["version"] != VERSION:
+    if found["format"] != FORMAT or type(found["version"]) is not int or found["version"] != version:
         raise FileFormatError(
-            f"{path} has format {found['format']!r} version {found['version']!r}, expected {FORMAT!r} version {VERSION}"
+            f"{path} has format {found['format']!r} version {found['version']!r}, expected {FORMAT!r} version {version}"
         )
     return str(found["task"]), said, arrays

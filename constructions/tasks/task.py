@@ -179,7 +179,7 @@ class TokenTask(Stored):
 
 @dataclass(frozen=True, eq=False)
 class Task(TokenTask):
-    r"""A memorization task: $T$ contexts of $S$ tokens to be held exactly, the tail beside them, and the target.
+    r"""A memorization task: $T$ contexts of $S$ tokens to be memorized exactly, the tail beside them, and the target.
 
     For the target ``distributions`` the model must reach $\log \pi_t$ up to a constant, where $\pi_t$ is
     `distributions[t]` divided by its exact sum (a distribution of full support, the paper's Assumption 2); for
@@ -375,12 +375,12 @@ class Task(TokenTask):
             "vocabulary": self.d_vocab,
             "answers": self.n_answers,
             "contexts": self.n_all,
-            "memorized": self.n_contexts,
+            "facts": self.n_contexts,
             "n_ctx": self.n_ctx,
         }
 
     @property
-    def guess_held(self) -> int:
+    def guess_right(self) -> int:
         """How many contexts the most frequent label holds, the best answer that does not look at the context."""
         return int(np.bincount(self.labels).max())
 

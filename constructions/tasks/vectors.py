@@ -195,13 +195,13 @@ class VectorTask(Vectors, Stored):
             "target": self.target,
             "origin": self.origin,
             "contexts": self.n_examples,
-            "memorized": self.n_examples,
+            "facts": self.n_examples,
             "n_ctx": self.n_ctx,
             "shared_context": self.shared,
         }
 
     @property
-    def guess_held(self) -> int:
+    def guess_right(self) -> int:
         """How many examples the most frequent class holds, the best answer that does not look at the example."""
         return int(np.bincount(self.classes).max())
 
@@ -323,7 +323,17 @@ def load_task(path: Path) -> Task | VectorTask | PromptTask:
         FileFormatError: The file is missing, truncated, or not such a task.
     """
     path = Path(path)
-    kind, words, arrays = read_stored(path)
+    return task_of_arrays(path, *read_stored(path))
+
+
+def task_of_arrays(
+    path: Path, kind: str, words: dict[str, Any], arrays: dict[str, NDArray]
+) -> Task | VectorTask | PromptTask:
+    """Return the task of what `read_stored` read of a file.
+
+    Raises:
+        FileFormatError: It is not such a task.
+    """
     for known in (Task, VectorTask, PromptTask):
         if kind == known.holds:
             return known.from_arrays(path, words, arrays)

@@ -19,7 +19,7 @@ def _judge(results: Sequence[Result]) -> list[Finding]:
     best: dict[tuple[int, int], int] = {}
     for result in results:
         at = (result.point.length - 1, result.point.heads)
-        best[at] = max(best.get(at, 0), result.held)
+        best[at] = max(best.get(at, 0), result.memorized)
     most = {(r.point.length - 1, r.point.heads): r.ceiling for r in results}
     reached = sum(best[at] == most[at] for at in best)
     said = f"the best of the seeds reaches the ceiling at {reached} of {len(best)} places, and passes it nowhere"

@@ -140,8 +140,8 @@ def test_answers_that_are_deleted_are_those_of_the_model_that_was_given(tmp_path
 def test_requests_that_contradict_themselves_or_ask_for_nothing_are_refused(tmp_path: Path) -> None:
     source = gpt2(tmp_path / "m")
     given = read_model(source)
-    held = {row: answer(given, list(row)) for row in ((1, 2), (3, 4), (0, 5))}
-    one, two, three = ([list(row), label] for row, label in held.items())
+    memorized = {row: answer(given, list(row)) for row in ((1, 2), (3, 4), (0, 5))}
+    one, two, three = ([list(row), label] for row, label in memorized.items())
     with pytest.raises(InputError, match=rf"to is '{two[1]}', but delete has \['3', '4'\] with the answer '{two[1]}'"):
         edit(source, delete=facts([two[0]], [two[1]]), to=str(two[1]))
     with pytest.raises(InputError, match="facts ask for nothing: the model gives the answer"):

@@ -17,7 +17,7 @@ from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.vectors import VectorTask
 from tests.command_line import CAPITALS_AND_RIVERS as FACTS
-from verify.certificates.certificate import held_mask
+from verify.certificates.certificate import memorized_mask
 from verify.forward.ladder import decide_argmax
 from verify.provers.memorization import certify_memorization
 
@@ -28,9 +28,13 @@ def named_by_certificates(memory, context, *, entries):
     lost = []
     for part in parts(memory.model, entries=entries):
         answers = certify_memorization(without(memory.model, part), memory.task).certificate.answers
-        held = held_mask(answers.held, len(FACTS)) if answers.held else set(range(answers.values["held"]))
-        assert answers.values["held"] + answers.values["wrong"] == len(FACTS)
-        lost += [] if row in held else [str(part)]
+        memorized = (
+            memorized_mask(answers.memorized, len(FACTS))
+            if answers.memorized
+            else set(range(answers.values["memorized"]))
+        )
+        assert answers.values["memorized"] + answers.values["wrong"] == len(FACTS)
+        lost += [] if row in memorized else [str(part)]
     return lost
 
 
@@ -40,7 +44,7 @@ def test_the_parts_are_those_that_certificates_name(smallest):
     named = set()
     for context in FACTS:
         found = memory.explain(", ".join(context))
-        assert found.fate == "held" and not found.undecided and found.token == FACTS[context]
+        assert found.fate == "memorized" and not found.undecided and found.token == FACTS[context]
         assert found.holding == named_by_certificates(memory, context, entries=False)
         assert {each.fate for each in found.ablations if each.token is not None} <= {"lost"}
         assert all(each.token != found.token for each in found.ablations)
@@ -74,15 +78,19 @@ def test_the_entries_are_those_that_certificates_name():
     assert all(each.kind == "entry" for each in found.ablations) and "nonzero entries" in found.headline()
 
 
-def test_a_fact_that_is_not_held_is_said_not_to_be():
+def test_a_fact_that_is_not_memorized_is_said_not_to_be():
     memory = memorize(FACTS, memory="theorem-1")
     model = memory.model
     spoiled = Model(blocks=model.blocks, W_U=model.W_U[:, ::-1].copy(), W_E=model.W_E, W_pos=model.W_pos)
     assert explain(spoiled, memory.task, "Peru, river").headline().startswith("NOT MEMORIZED: Peru, river -> Amazon")
 
 
-def test_what_is_undecided_is_neither_held_nor_lost():
-    ablations = (Ablation("a", "head", "undecided"), Ablation("b", "head", "lost", "x"), Ablation("c", "head", "held"))
+def test_what_is_undecided_is_neither_memorized_nor_lost():
+    ablations = (
+        Ablation("a", "head", "undecided"),
+        Ablation("b", "head", "lost", "x"),
+        Ablation("c", "head", "memorized"),
+    )
     found = Explanation(("u", "v"), "w", "undecided", ablations)
     assert (found.holding, found.undecided) == (["b"], ["a"])
     assert found.headline() == (
@@ -92,8 +100,8 @@ def test_what_is_undecided_is_neither_held_nor_lost():
 
 def test_a_part_of_which_nothing_is_proved_leaves_the_question_open_with_its_exit_code(monkeypatch, capsys):
     """A line that says PROVED ends with 0, and no other code has such a line."""
-    for fate in ("held", "lost", "undecided"):
-        for part in ("held", "lost", "undecided"):
+    for fate in ("memorized", "lost", "undecided"):
+        for part in ("memorized", "lost", "undecided"):
             found = Explanation(("u",), "w", fate, (Ablation("a", "head", part),))
             monkeypatch.setattr(
                 "byheart.memory.load", lambda _, found=found: SimpleNamespace(explain=lambda *_, **__: found)
@@ -103,7 +111,7 @@ def test_a_part_of_which_nothing_is_proved_leaves_the_question_open_with_its_exi
             line = capsys.readouterr().out
             word = {0: "FACT PROVED: ", 1: "NOT MEMORIZED: ", 3: "NOT DECIDED: "}[code]
             assert line.startswith(word) and (code == 1) == (fate == "lost")
-            assert (code == 0) == (fate == "held" and part != "undecided")
+            assert (code == 0) == (fate == "memorized" and part != "undecided")
 
 
 def test_a_distribution_with_several_modes_is_said_to_have_all_of_them():

@@ -27,7 +27,7 @@ def test_the_folder_and_python_say_the_same(tmp_path):
     assert said == {name: value for name, value in figures.items() if name != "files"}
     assert [each["id"] for each in statements] == ["answers", "runs (float32)"]
     assert written["verdict"] == "PROVED" and "seconds" in measured and "torch" in measured
-    assert memory.figures.held == memory.figures.memorized == 2
+    assert memory.figures.memorized == memory.figures.facts == 2
 
 
 def test_each_result_is_shown_by_its_headline_and_a_few_figures(tmp_path):

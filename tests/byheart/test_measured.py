@@ -18,7 +18,7 @@ def test_what_a_certificate_says_is_kept_nowhere_else(tmp_path):
     assert not set(measured.figures) & set(proved_figures(MEMORY.certificate))
     assert measured.source == MEMORY.source and measured.drawn is not None
     said = json.loads(summary_json(MEMORY.certificate, measured))
-    assert said["headline"] == MEMORY.certificate.headline() and said["held"] == 2
+    assert said["headline"] == MEMORY.certificate.headline() and said["memorized"] == 2
     assert said["measured"]["memory"] == MEMORY.figures.memory
 
 

@@ -33,10 +33,10 @@ def test_every_fact_is_answered_and_other_contexts_are_told_apart(tmp_path: Path
     memory = memorize(PAIRS, memory="theorem-1")
     for context, following in PAIRS.items():
         answer = memory.ask(context)
-        assert answer.token == following and answer.memorized and answer.held and answer.margin_lower > 0
+        assert answer.token == following and answer.is_fact and answer.memorized and answer.margin_lower > 0
         assert answer.runner_up not in (None, following) and 0.9 < answer.probability <= 1.0
     other = memory.ask("Peru, river")
-    assert not other.memorized and not other.held
+    assert not other.is_fact and not other.memorized
     assert isinstance(memory.task, Task)
     names = memory.task.vocabulary
     tokens = np.array([[names.index("Peru"), names.index("river")]])
@@ -47,7 +47,7 @@ def test_every_fact_is_answered_and_other_contexts_are_told_apart(tmp_path: Path
     assert {"answers", "feature-rank"} <= proved
 
 
-def test_a_fact_that_is_not_held_is_not_said_to_be(tmp_path: Path) -> None:
+def test_a_fact_that_is_not_memorized_is_not_said_to_be(tmp_path: Path) -> None:
     memory = memorize(PAIRS, memory="theorem-1")
     assert isinstance(memory.task, Task)
     tensors = dana_tensors(memory.model)
@@ -57,12 +57,12 @@ def test_a_fact_that_is_not_held_is_not_said_to_be(tmp_path: Path) -> None:
     other = dana_network(**{**tensors, "W_U": swapped})
     certificate = certify_memorization(other, memory.task).certificate
     answers = [ask(other, memory.task, certificate, context) for context in PAIRS]
-    assert [answer.held for answer in answers] == [False, False, True]
-    assert all(answer.memorized for answer in answers)
+    assert [answer.memorized for answer in answers] == [False, False, True]
+    assert all(answer.is_fact for answer in answers)
     assert answers[0].token == "Seine" and answers[1].token == "Paris"
 
 
-def test_a_certificate_that_was_edited_makes_no_wrong_answer_held(tmp_path: Path) -> None:
+def test_a_certificate_that_was_edited_makes_no_wrong_answer_memorized(tmp_path: Path) -> None:
     memory = memorize(PAIRS, memory="theorem-1")
     assert isinstance(memory.task, Task)
     swapped = np.roll(memory.model.W_U, 1, axis=1)  # every fact is answered, and proved, wrong
@@ -72,16 +72,19 @@ def test_a_certificate_that_was_edited_makes_no_wrong_answer_held(tmp_path: Path
     other.save(tmp_path / "out" / MODEL_FILE)
     (tmp_path / "out" / WITNESS_FILE).unlink(missing_ok=True)
     numbers = honest.statement(ANSWERS)
-    assert numbers is not None and numbers.values["held"] == len(PAIRS)
-    for statement in (numbers, Statement(ANSWERS, "", {**numbers.values, "held": 2}, mask_text([True, True, False]))):
+    assert numbers is not None and numbers.values["memorized"] == len(PAIRS)
+    for statement in (
+        numbers,
+        Statement(ANSWERS, "", {**numbers.values, "memorized": 2}, mask_text([True, True, False])),
+    ):
         edited = replace(honest, subject=subject_of(other, memory.task), statements=(statement,), witness=None)
         edited.save(tmp_path / "out")
         answers = list(map(load(tmp_path / "out").ask, PAIRS))
-        assert all(answer.memorized and answer.margin_lower > 0 for answer in answers)
+        assert all(answer.is_fact and answer.margin_lower > 0 for answer in answers)
         assert [answer.token == following for answer, following in zip(answers, PAIRS.values(), strict=True)] == [
             False
         ] * 3
-        assert not any(answer.held for answer in answers)
+        assert not any(answer.memorized for answer in answers)
 
 
 def test_what_the_vocabulary_lacks_is_read_as_other_and_said_to_be() -> None:
@@ -93,7 +96,7 @@ def test_what_the_vocabulary_lacks_is_read_as_other_and_said_to_be() -> None:
             memory.ask(context)  # pyright: ignore[reportArgumentType]
 
 
-def test_a_distribution_of_two_modes_is_held_though_neither_leads() -> None:
+def test_a_distribution_of_two_modes_is_memorized_though_neither_leads() -> None:
     task = text_task("abacabac", vocabulary=3, context=1)
     memory = hold(task, memory="knots", dtype="float64")
     assert memory.certificate.verdict is Verdict.PROVED
@@ -102,21 +105,26 @@ def test_a_distribution_of_two_modes_is_held_though_neither_leads() -> None:
     assert tied
     for i in tied:
         answer = memory.ask(tuple(memory.task.vocabulary[t] for t in memory.task.contexts[i]))
-        assert answer.memorized and answer.held
+        assert answer.is_fact and answer.memorized
 
 
-def test_a_distribution_is_held_by_its_divergence_and_what_a_guess_knows_is_not_held() -> None:
+def test_a_distribution_is_memorized_by_its_divergence_and_what_a_guess_knows_is_not_memorized() -> None:
     task = random_task(target="distributions")
     model = memory_of(task)
-    for factor, tolerance, held in ((1.0, 1e-3, True), (1.5, 1e-3, False), (1.5, 9.0, True), (2.0**-30, 9.0, False)):
+    for factor, tolerance, memorized in (
+        (1.0, 1e-3, True),
+        (1.5, 1e-3, False),
+        (1.5, 9.0, True),
+        (2.0**-30, 9.0, False),
+    ):
         scaled = changed(model, W_U=factor * model.W_U)  # every argmax stays
         asked = certify_memorization(scaled, task, Criterion(tolerance=tolerance)).certificate
         contexts = [[task.vocabulary[token] for token in context] for context in task.contexts]
         answers = [ask(scaled, task, asked, context) for context in contexts]
         likeliest = task.modes()  # of two equal ones, rounding puts one in front
         assert all(likeliest[row, task.answers.index(answer.token)] for row, answer in enumerate(answers))
-        found = [answer.held for answer in answers]
-        assert all(found) if held else not all(found), (factor, tolerance)
+        found = [answer.memorized for answer in answers]
+        assert all(found) if memorized else not all(found), (factor, tolerance)
 
 
 def test_the_ladder_is_climbed_until_an_answer_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +140,7 @@ def test_the_ladder_is_climbed_until_an_answer_is_proved(monkeypatch: pytest.Mon
 
         monkeypatch.setattr("byheart.memory.rising_precision", precisions)
         answer = ask(memory.model, memory.task, memory.certificate, ("France", "capital"))
-        assert answer.token == token and answer.held  # whatever this ladder is
+        assert answer.token == token and answer.memorized  # whatever this ladder is
         assert answer.margin_lower <= (0.25 if token else 0.0)
 
 
@@ -140,7 +148,7 @@ def test_a_tie_is_no_answer() -> None:
     memory = memorize(PAIRS, memory="theorem-1")
     flat = dana_network(**{**dana_tensors(memory.model), "W_U": 0 * memory.model.W_U + 1.0})
     found = ask(flat, memory.task, certify_memorization(flat, memory.task).certificate, ("Peru", "capital"))
-    assert found.token is None and not found.held and found.margin_lower <= 0
+    assert found.token is None and not found.memorized and found.margin_lower <= 0
 
 
 def test_a_vocabulary_of_one_has_no_runner_up() -> None:
@@ -181,10 +189,10 @@ def test_a_memory_is_asked_like_a_dictionary_for_what_is_proved(capitals: Certif
         iter(capitals)
 
 
-def test_a_fact_that_is_not_held_is_no_item(capitals: CertifiedMemory) -> None:
+def test_a_fact_that_is_not_memorized_is_no_item(capitals: CertifiedMemory) -> None:
     assert isinstance(capitals.task, Task)
     spoiled = replace(capitals.model, W_U=0 * capitals.model.W_U, b_U=None)
-    with pytest.raises(KeyError, match="is not proved to be held"):
+    with pytest.raises(KeyError, match="is not proved to be memorized"):
         Memory(capitals.task, spoiled, capitals.certificate)["Peru", "capital"]
 
 
@@ -206,7 +214,7 @@ def test_what_was_saved_is_loaded_and_asked(capitals: CertifiedMemory, tmp_path:
     assert repr(back) == str(capitals) and back["Peru", "capital"] == "Lima"
     assert back.ask("France, capital") == capitals.ask("France, capital")
     assert back.explain("Peru, capital") == capitals.explain("Peru, capital")
-    assert back.export(to="safetensors", out=tmp_path / "written")["proved"] == {"held": 2, "wrong": 0}
+    assert back.export(to="safetensors", out=tmp_path / "written")["proved"] == {"memorized": 2, "wrong": 0}
     (tmp_path / "out" / "model.safetensors").write_bytes(b"nothing")
     with pytest.raises(ByheartError):
         byheart.load(tmp_path / "out")

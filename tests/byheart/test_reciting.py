@@ -120,7 +120,7 @@ def test_what_every_run_says_is_what_a_run_counts() -> None:
     model = replace(body, W_U=np.linalg.pinv(stream.detach().numpy()) @ np.eye(3)[task.labels])
     bound = rounding_bound(model, task.contexts, number_format=FLOAT32)
     assert bound.min() > 1.0, "no logit is so far above the others"
-    assert run(model, task).held_proved == task.n_contexts
+    assert run(model, task).memorized_proved == task.n_contexts
     proved = "BY HEART, PROVED: 2 of 2 characters, in every float32 run"
     assert recitation(model, task).headline() == f"{proved}; every float32 run (fast prover only)"
     said = recitation(model, task, dtype="float16").headline()

@@ -70,6 +70,6 @@ def test_a_last_field_called_weight_is_asked_for_by_both_readers():
     with pytest.raises(InputError, match="last column 'weight'"):
         certify(model, numbered)
     figures = certify(model, numbered, weights=True)
-    assert figures["held"] == figures["facts"] == 1 and "1 answer left out, outweighed" in figures["reading"]
+    assert figures["memorized"] == figures["facts"] == 1 and "1 answer left out, outweighed" in figures["reading"]
     with pytest.raises(InputError, match="delimiter = ',' is given"):
         certify(model, numbered, delimiter=",")

@@ -40,7 +40,7 @@ def test_the_command_line_builds_it_and_its_folder_is_proved(
     assert main(["memorize", str(table), "--memory", f"{FILE}:FIRST_TOKEN", "--json", "--out", str(out)]) == 0
     figures = json.loads(capsys.readouterr().out)
     # 13 tokens and 4 answers, two columns, two places, and a head of eight entries.
-    assert (figures["memory"], figures["memorized"], figures["parameters"]) == ("first-token", 12, 2 * 15 + 2 * 4 + 8)
+    assert (figures["memory"], figures["facts"], figures["parameters"]) == ("first-token", 12, 2 * 15 + 2 * 4 + 8)
     assert main(["check", str(out)]) == 0
     assert "12 of 12" in capsys.readouterr().out
     assert check_folder(out)  # the kernel raises where it does not prove
@@ -51,7 +51,7 @@ def test_the_command_line_builds_it_and_its_folder_is_proved(
 def test_a_library_builds_it_and_exports_it(memory: Memory, tmp_path: Path) -> None:
     made = byheart.memorize(ROWS, memory=memory)
     assert made["city 11", "lies in"] == "country 3" and made.figures.memory == "first-token"
-    assert made.export(to="safetensors", out=tmp_path / "out")["proved"]["held"] == 12
+    assert made.export(to="safetensors", out=tmp_path / "out")["proved"]["memorized"] == 12
 
 
 def test_beside_others_it_is_chosen_where_it_is_the_smallest_and_refuses_by_its_own_words(memory: Memory) -> None:

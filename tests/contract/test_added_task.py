@@ -44,7 +44,7 @@ def test_its_memory_is_asked_in_its_own_terms(memory: tuple[byheart.CertifiedMem
     assert made[((0, 1),)] == "2 parts" and made[((0, 1), (1, 2))] == "1 part"
     assert made.ask(()).token == "3 parts" and ((0, 1),) in made
     found = made.explain(((1, 0),))
-    assert (found.context, found.token, found.fate) == (("0-1",), "2 parts", "held")
+    assert (found.context, found.token, found.fate) == (("0-1",), "2 parts", "memorized")
     with pytest.raises(InputError, match="pairs of the vertices"):
         made.ask(((0, 7),))
 
@@ -61,14 +61,14 @@ def test_all_checkers_prove_its_folder(graphs: Any, memory: tuple[byheart.Certif
 def test_it_is_certified_of_weights_that_are_given(graphs: Any, memory: tuple[byheart.CertifiedMemory, Path]) -> None:
     made, _ = memory
     figures = certify(made.model, graphs, every_run="float32")
-    assert (figures["verdict"], figures["held"], figures["wrong_facts"]) == ("PROVED", 8, [])
+    assert (figures["verdict"], figures["memorized"], figures["wrong_facts"]) == ("PROVED", 8, [])
 
 
 def test_it_is_exported(graphs: Any, memory: tuple[byheart.CertifiedMemory, Path], tmp_path: Path) -> None:
     made, _ = memory
     report = export(made.model, task=graphs, to="safetensors", dtype="float32", out=tmp_path / "out")
     assert report["verdict"] == "PROVED" and report["facts"] == 8
-    assert made.export(to="safetensors", out=tmp_path / "again")["proved"]["held"] == 8
+    assert made.export(to="safetensors", out=tmp_path / "again")["proved"]["memorized"] == 8
 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
@@ -76,13 +76,13 @@ def test_it_is_run(graphs: Any, memory: tuple[byheart.CertifiedMemory, Path]) ->
     from verify.torch.run import run
 
     made, _ = memory
-    assert run(made.model, graphs, dtype="float32").held == 8
+    assert run(made.model, graphs, dtype="float32").memorized == 8
 
 
 def test_the_command_line_learns_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "graphs"
     assert main(["memorize", f"{FILE}:GRAPHS", "--quick", "--json", "--out", str(out)]) == 0
-    assert json.loads(capsys.readouterr().out)["memorized"] == 8
+    assert json.loads(capsys.readouterr().out)["facts"] == 8
     assert main(["check", str(out)]) == 0
     assert "8 of 8" in capsys.readouterr().out
     assert main(["memorize", f"{FILE}:NONE", "--out", str(tmp_path / "none")]) == 2

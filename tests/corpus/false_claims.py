@@ -72,10 +72,10 @@ def mean(losses: list[Any]) -> Any:
 def strictest(folder: Path) -> dict[str, Any]:
     """Return the strongest numbers of float64 that an ``answers`` statement may state, by name."""
     found, true = figures_in(folder)
-    named, stated = true.held, found.answers.values
+    named, stated = true.memorized, found.answers.values
     values: dict[str, Any] = {"max_upper": float_above(max(true.losses)), "mean_upper": float_above(mean(true.losses))}
     if "margin_lower" in stated:
-        margins = [margin for margin, is_held in zip(true.margins, named, strict=True) if is_held]
+        margins = [margin for margin, is_memorized in zip(true.margins, named, strict=True) if is_memorized]
         values["margin_lower"] = float_below(min(margins, default=mpmath.mpf(0)))
     return values
 
@@ -90,9 +90,11 @@ def one_unit(name: str) -> Forge:
     def forge(folder: Path) -> None:
         _, true = figures_in(folder)
         with mpmath.workdps(DIGITS):
-            held = [margin for margin, is_held in zip(true.margins, true.held, strict=False) if is_held]
+            memorized = [
+                margin for margin, is_memorized in zip(true.margins, true.memorized, strict=False) if is_memorized
+            ]
             values = {
-                "margin_lower": lambda: float_above(min(held)),
+                "margin_lower": lambda: float_above(min(memorized)),
                 "max_upper": lambda: float_below(max(true.losses)),
                 "mean_upper": lambda: float_below(mean(true.losses)),
                 "guess_lower": lambda: float_above(true.guess_lower),
@@ -142,12 +144,12 @@ def shifted(id: str, **by: int) -> Forge:
 
 
 MARGINS = ("labels-lookup", "labels-near-tie", "labels-most-frequent", "labels-huge", "distributions-own",
-    "prompts-held",
+    "prompts-memorized",
            "blocks-shifts", "blocks-layer-norms", "blocks-rotary-halves", "blocks-norms-of-keys",
            "vectors-classification", "labels-at-least")  # fmt: skip
-LARGEST = ("labels-lookup", "distributions-smoothed", "values-regression", "blocks-slopes", "prompts-held")
+LARGEST = ("labels-lookup", "distributions-smoothed", "values-regression", "blocks-slopes", "prompts-memorized")
 MEANS = ("labels-answers-apart", "distributions-own", "values-regression", "blocks-norms-of-all-heads")
-GUESSES = ("labels-own", "distributions-smoothed", "values-regression", "prompts-held")
+GUESSES = ("labels-own", "distributions-smoothed", "values-regression", "prompts-memorized")
 
 
 def units() -> list[Bad]:
@@ -203,9 +205,9 @@ def tolerance_below_the_largest(folder: Path) -> None:
 
 
 def with_mask(*lost: int, **values: Any) -> Forge:
-    """State that all of eight contexts are held except these."""
-    held = [place not in lost for place in range(8)]
-    return claim("answers", mask_text(held), held=sum(held), **values)
+    """State that all of eight contexts are memorized except these."""
+    memorized = [place not in lost for place in range(8)]
+    return claim("answers", mask_text(memorized), memorized=sum(memorized), **values)
 
 
 def silent_of_bounds(**values: Any) -> Forge:
@@ -257,19 +259,21 @@ def _statements(folder: Path) -> list[dict[str, Any]]:
 def counts() -> list[Bad]:
     """Return folders with false counts and masks, and questions that are not met or ask nothing."""
     return [
-        Bad("labels-not-held", "all-held", "answers", "all eight contexts are said to be held, two are not",
-            claim("answers", "", held=8, wrong=0, margin_lower=None, mean_upper=None, max_upper=None)),
-        Bad("labels-not-held", "one-more-held", "answers", "the mask names one context that is lost",
+        Bad("labels-not-memorized", "all-memorized", "answers",
+            "all eight contexts are said to be memorized, two are not",
+            claim("answers", "", memorized=8, wrong=0, margin_lower=None, mean_upper=None, max_upper=None)),
+        Bad("labels-not-memorized", "one-more-memorized", "answers", "the mask names one context that is lost",
             lambda folder: [asking_for(Criterion.at_least(7))(folder), with_mask(2, wrong=1)(folder)]),
         Bad("labels-at-least", "mask-of-others", "answers", "the mask names as many contexts, the first among the lost",
             with_mask(0, 1)),
         Bad("labels-at-least", "mask-of-neighbour", "answers",
             "the mask names a lost context in the place of the next one", with_mask(2, 6)),
-        Bad("labels-at-least", "seven", "answers", "seven contexts are asked for, six are held", asking(contexts=7)),
-        Bad("labels-lookup", "one-wrong", "answers", "one context is said to be wrong, which is held",
+        Bad("labels-at-least", "seven", "answers",
+            "seven contexts are asked for, six are memorized", asking(contexts=7)),
+        Bad("labels-lookup", "one-wrong", "answers", "one context is said to be wrong, which is memorized",
             lambda folder: [
                 asking_for(Criterion.at_least(3))(folder),
-                claim("answers", "e", held=3, wrong=1)(folder),
+                claim("answers", "e", memorized=3, wrong=1)(folder),
             ]),
         Bad("labels-at-most", "below-the-mean", "answers", "a mean one unit below the true one is asked for and stated",
             bounded_below_the_mean),
@@ -285,35 +289,35 @@ def counts() -> list[Bad]:
             tolerance_below_the_largest),
         Bad("values-regression", "tolerance", "answers", "the tolerance is one unit below the largest distance",
             tolerance_below_the_largest),
-        Bad("distributions-beyond-tolerance", "all-held", "answers",
-            "all distributions are said to be held, though beyond the tolerance",
-            claim("answers", "", held=4, wrong=0)),
-        Bad("labels-tie", "held", "answers", "a tie is called a strict maximum, without bounds",
-            silent_of_bounds(held=4, wrong=0)),
+        Bad("distributions-beyond-tolerance", "all-memorized", "answers",
+            "all distributions are said to be memorized, though beyond the tolerance",
+            claim("answers", "", memorized=4, wrong=0)),
+        Bad("labels-tie", "memorized", "answers", "a tie is called a strict maximum, without bounds",
+            silent_of_bounds(memorized=4, wrong=0)),
         Bad("labels-tie", "tiny-margin", "answers", "a tie is said to lead by 2^-1074",
-            claim("answers", "", held=4, wrong=0, margin_lower=2.0**-1074)),
+            claim("answers", "", memorized=4, wrong=0, margin_lower=2.0**-1074)),
         Bad("labels-of-one-kind", "guess", "answers", "the most frequent label is said to be rarer than it is",
-            claim("answers", guess_held=2)),
+            claim("answers", guess_right=2)),
         Bad("labels-lookup", "guess-of-more", "answers",
             "the most frequent label is said to be more frequent than it is",
-            claim("answers", guess_held=2)),
-        Bad("prompts-held", "guess", "answers", "the best guess is said to hold more answers than it does",
-            shifted("answers", guess_held=1)),
-        Bad("prompts-at-least", "all-held", "answers", "all four answers are said to be said, one is not",
-            lambda folder: [asking_for(Criterion())(folder), silent_of_bounds(held=4, wrong=0)(folder)]),
+            claim("answers", guess_right=2)),
+        Bad("prompts-memorized", "guess", "answers", "the best guess is said to hold more answers than it does",
+            shifted("answers", guess_right=1)),
+        Bad("prompts-at-least", "all-memorized", "answers", "all four answers are said to be said, one is not",
+            lambda folder: [asking_for(Criterion())(folder), silent_of_bounds(memorized=4, wrong=0)(folder)]),
         Bad("labels-at-least", "at-least-one", "answers", "one context is asked for, which a guess holds too",
             lambda folder: [zero_but_one(folder), asking_for(Criterion.at_least(1))(folder)]),
         Bad("labels-at-most", "vacuous-mean", "answers", "logits of 0 and a mean of at most 2^900 nats",
-            vacuous(Criterion.at_most(2.0**900), held=0)),
+            vacuous(Criterion.at_most(2.0**900), memorized=0)),
         Bad("distributions-own", "vacuous-mean", "answers", "logits of 0 and a mean of at most 2^900 nats",
-            vacuous(Criterion.at_most(2.0**900), held=0)),
+            vacuous(Criterion.at_most(2.0**900), memorized=0)),
         Bad("distributions-at-most", "vacuous-guess", "answers",
             "logits of 0, whose mean is met, and no loss of a guess is stated",
-            vacuous(Criterion.at_most(2.0**9), held=0, guess_lower=None)),
+            vacuous(Criterion.at_most(2.0**9), memorized=0, guess_lower=None)),
         Bad("values-regression", "vacuous-tolerance", "answers", "outputs of 0 and a tolerance of 2^900",
             vacuous(Criterion(tolerance=2.0**900))),
         Bad("values-at-most", "vacuous-mean", "answers", "outputs of 0 and a mean of at most 2^900",
-            vacuous(Criterion.at_most(2.0**900), held=0)),
+            vacuous(Criterion.at_most(2.0**900), memorized=0)),
         Bad("labels-lookup", "twice", "answers", "answers twice, with other numbers first",
             contradicted("answers", margin_lower=4.0), "refused"),
         Bad("labels-most-frequent", "text-twice", "text-divergence",
@@ -322,7 +326,7 @@ def counts() -> list[Bad]:
         Bad("values-rank", "rank-twice", "feature-rank", "the rank twice, with another singular value first",
             contradicted("feature-rank", smallest_singular_value_lower=2.0**20), "refused"),
         Bad("rule-partly", "twice", "domain", "the counts of the domain twice, all right first",
-            contradicted("domain", held=64, wrong=0), "refused"),
+            contradicted("domain", memorized=64, wrong=0), "refused"),
     ]  # fmt: skip
 
 
@@ -335,7 +339,7 @@ def zero_but_one(folder: Path) -> None:
     rehash_any(folder, replace(model, W_U=np.zeros_like(model.W_U), b_U=np.eye(TOKENS)[most]))
     right = (labels.labels == most).tolist()
     restated(
-        folder, "answers", mask_text(right), held=sum(right), wrong=len(right) - sum(right),
+        folder, "answers", mask_text(right), memorized=sum(right), wrong=len(right) - sum(right),
         margin_lower=None, mean_upper=None, max_upper=None,
     )  # fmt: skip
 
@@ -487,7 +491,7 @@ def models() -> list[Bad]:
         ("vectors-classification", "queries", "the queries of its two heads, exchanged",
          with_block(0, W_Q=lambda W: W[::-1].copy())),
         ("values-regression", "head-gone", "the third head", with_block(0, W_O=without_last_head)),
-        ("prompts-held", "positions", "the order of the positions", turned_positions),
+        ("prompts-memorized", "positions", "the order of the positions", turned_positions),
         ("rule-max", "blunt", "how sharply it attends", with_block(0, W_Q=lambda W: W / 16.0)),
         ("rule-own", "last-token", "the order of the positions", turned_positions),
     ]  # fmt: skip
@@ -568,7 +572,7 @@ def tasks() -> list[Bad]:
             with_task(lambda t: replace(t, queries=np.vstack([t.queries[:-1], -t.queries[-1:]])))),
         Bad("vectors-classification", "class-changed", "answers", "the classes are exchanged in turn",
             with_task(lambda t: replace(t, labels=np.roll(t.labels, 1, axis=1)))),
-        Bad("prompts-held", "last-token-changed", "answers", "the last token of the longest answer is another",
+        Bad("prompts-memorized", "last-token-changed", "answers", "the last token of the longest answer is another",
             with_task(last_answer_changed)),
         Bad("rule-max", "min", "domain", "the rule is the minimum", with_rule(
             lambda t: rule_task("min", d_vocab=TOKENS, n_ctx=LENGTH))),
@@ -603,7 +607,7 @@ def rank_of_less(folder: Path) -> None:
     model = Model.load(folder / "model.safetensors")
     block = model.attention
     rehash_any(folder, replace(model, blocks=(replace(block, W_V=np.zeros_like(block.W_V)),)))
-    restated(folder, "answers", margin_lower=None, mean_upper=None, max_upper=None, held=0)
+    restated(folder, "answers", margin_lower=None, mean_upper=None, max_upper=None, memorized=0)
 
 
 def kinds() -> list[Bad]:
@@ -637,15 +641,15 @@ def kinds() -> list[Bad]:
         Bad("labels-own", "saturation", "saturation", "saturated heads of a model that reads tokens",
             added("saturation", pairs=16, saturated_lower=0, delta=Fraction(1, 2))),
         Bad("rule-partly", "one-more", "domain", "one more input is said to be right", shifted("domain",
-            held=1, wrong=-1)),
+            memorized=1, wrong=-1)),
         Bad("rule-partly", "one-more-wrong", "domain", "one more input is said to be wrong",
-            shifted("domain", held=-1, wrong=1)),
-        Bad("rule-wrong", "all", "domain", "all inputs are said to be right", claim("domain", held=64, wrong=0)),
+            shifted("domain", memorized=-1, wrong=1)),
+        Bad("rule-wrong", "all", "domain", "all inputs are said to be right", claim("domain", memorized=64, wrong=0)),
         Bad("rule-partly", "all-asked", "domain", "every input is asked for, 44 are right",
-            asking(asked="held", contexts=None)),
+            asking(asked="memorized", contexts=None)),
         Bad("rule-partly", "one-more-asked", "domain", "45 inputs are asked for, 44 are right", asking(contexts=45)),
         Bad("rule-partly", "guess", "domain", "the most frequent answer is said to be rarer than it is",
-            shifted("domain", guess_held=-1)),
+            shifted("domain", guess_right=-1)),
         Bad("rule-sampled", "all", "sample", "a sample leaves nothing open", claim("sample", wrong_upper=0)),
         Bad("rule-sampled", "of-another-seed", "sample", "the seed is another, and the bound is smaller than it allows",
             claim("sample", seed=65, wrong_upper=3)),

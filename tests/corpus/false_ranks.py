@@ -101,7 +101,7 @@ def divergence_of_labels(folder: Path) -> None:
     stated = {
         "id": DIVERGENCE,
         "method": "",
-        "held": "",
+        "memorized": "",
         "statement": "",
         "values": {"contexts": 4, "occurrences": 4, **numbers},
     }

@@ -39,12 +39,12 @@ def runs(
 
     def forge(folder: Path) -> None:
         total = Certificate.load(folder).subject.sizes["contexts"]
-        held = [place not in lost for place in range(total)]
-        values: dict[str, Any] = {"contexts": total, "held": sum(held)}
+        memorized = [place not in lost for place in range(total)]
+        values: dict[str, Any] = {"contexts": total, "memorized": sum(memorized)}
         if hypotheses != OF_EXACT_SUMS:
             values["exp_ulps"] = exp_ulps
         named = {"format": dtype, "hypotheses": hypotheses}
-        with_statement(folder, Statement(RUNS, "", values, mask_text(held), named))
+        with_statement(folder, Statement(RUNS, "", values, mask_text(memorized), named))
 
     return forge
 
@@ -109,19 +109,21 @@ def every_detector() -> list[Bad]:
     for place in detectors.DETECTORS:
         rounded = place in detectors.ROUNDED
         hypotheses = OF_BOUNDS if rounded else OF_EXACT_SUMS
-        what = "both contexts are said to be held in every float32 run, one hangs on the order of (2^24 + 1) - 2^24"
+        what = (
+            "both contexts are said to be memorized in every float32 run, one hangs on the order of (2^24 + 1) - 2^24"
+        )
         rows.append(Bad(f"detector-{place}", "every-run", RUNS, what, runs(hypotheses=hypotheses)))
         if not rounded:
-            what = "what is held in every float32 run is said to be held in every bfloat16 run, which rounds 2^20 + 1"
+            what = "what every float32 run memorizes is said of every bfloat16 run, which rounds 2^20 + 1"
             rows.append(Bad(f"sums-{place}", "bfloat16", RUNS, what, in_another_format("bfloat16")))
     for place in ("readout", "neurons-shift", "heads", "scores"):
-        what = "what is held in every float32 run is said to be held in every float16 run, where 2^20 is infinite"
+        what = "what every float32 run memorizes is said of every float16 run, where 2^20 is infinite"
         rows.append(Bad(f"sums-{place}", "float16", RUNS, what, in_another_format("float16")))
     for name in detectors.RANGES:
-        what = f"both contexts are said to be held in every float32 run, one hangs on an {name.replace('-', ' ')}"
+        what = f"both contexts are said to be memorized in every float32 run, one hangs on an {name.replace('-', ' ')}"
         rows.append(Bad(f"detector-{name}", "every-run", RUNS, what, runs()))
     for hypotheses in (OF_BOUNDS, ALL):
-        what = f"both contexts are said to be held in every float32 run, which is said to rest on {hypotheses}"
+        what = f"both contexts are said to be memorized in every float32 run, which is said to rest on {hypotheses}"
         slug = f"every-run-by-{hypotheses.replace(' ', '').lower()}"
         rows.append(Bad("detector-readout", slug, RUNS, what, runs(hypotheses=hypotheses)))
     return rows
@@ -134,16 +136,16 @@ def of_runs() -> list[Bad]:
             "sums that are exact only where no run rounds what it need not are said to rest on H1 to H4",
             runs(hypotheses=OF_BOUNDS)),
         Bad("runs-in-part", "all",
-            RUNS, "all eight contexts are said to be held in every float32 run, two are not at all",
+            RUNS, "all eight contexts are said to be memorized in every float32 run, two are not at all",
             runs(hypotheses=OF_BOUNDS)),
         Bad("runs-in-part", "mask-of-others", RUNS, "the mask names as many contexts, one of them lost",
             runs(hypotheses=OF_BOUNDS, lost=(0, 5))),
-        Bad("labels-not-held", "every-run",
-            RUNS, "a context that is lost in real arithmetic is said to be held in every run",
+        Bad("labels-not-memorized", "every-run",
+            RUNS, "a context that is lost in real arithmetic is said to be memorized in every run",
             runs(lost=(2,), hypotheses=OF_BOUNDS)),
-        Bad("runs-near-tie", "float32", RUNS, "a lead of 2^-40 beside 3 is said to be held in every float32 run",
+        Bad("runs-near-tie", "float32", RUNS, "a lead of 2^-40 beside 3 is said to be memorized in every float32 run",
             runs()),
-        Bad("runs-near-tie", "bfloat16", RUNS, "a lead of 2^-40 beside 3 is said to be held in every bfloat16 run",
+        Bad("runs-near-tie", "bfloat16", RUNS, "a lead of 2^-40 beside 3 is said to be memorized in every bfloat16 run",
             runs("bfloat16")),
         Bad("labels-huge", "float32", RUNS, "products of 2^200, which float32 has not", runs()),
         Bad("labels-huge", "float64", RUNS, "a sum of 2^200, 3 and -2^200 in every float64 run", runs("float64")),
@@ -152,10 +154,10 @@ def of_runs() -> list[Bad]:
             runs("float64")),
         Bad("labels-subnormal-lead", "float64", RUNS, "a lead of 2^-1074, which a float64 run may take for 0",
             runs("float64")),
-        Bad("labels-tie", "every-run", RUNS, "a tie is said to be held in every float32 run", runs()),
+        Bad("labels-tie", "every-run", RUNS, "a tie is said to be memorized in every float32 run", runs()),
         Bad("runs-of-soft-heads", "any-exponential", RUNS, "exponentials may be off by all of their value",
             runs(hypotheses=OF_BOUNDS, exp_ulps=2.0**23)),
-        Bad("rule-detector", "every-run", RUNS, "both inputs are said to be held in every float32 run", runs()),
+        Bad("rule-detector", "every-run", RUNS, "both inputs are said to be memorized in every float32 run", runs()),
         Bad("prompts-detector", "every-run", RUNS, "both prompts are said to be answered so in every float32 run",
             runs()),
         Bad("runs-of-a-rule", "blunt", RUNS, "the statement is that of a model that attends more sharply",
@@ -192,7 +194,7 @@ def runs_twice(folder: Path) -> None:
 
     def doubled(data: dict[str, Any]) -> None:
         last = data["statements"][-1]
-        fewer = {**last, "values": {**last["values"], "held": 3}, "held": "e"}
+        fewer = {**last, "values": {**last["values"], "memorized": 3}, "memorized": "e"}
         data["statements"].append({**fewer, "statement": last["statement"].replace(" 4 of", " 3 of")})
 
     edited(folder, doubled)
@@ -205,7 +207,7 @@ def reordered(folder: Path) -> None:
 
 def runs_of_values(folder: Path) -> None:
     """Write a statement about runs that a certificate about labels may have."""
-    record = {"id": RUNS, "method": "", "held": "", "values": {"contexts": 5, "held": 5}}
+    record = {"id": RUNS, "method": "", "memorized": "", "values": {"contexts": 5, "memorized": 5}}
     record["named"] = {"format": "float32", "hypotheses": OF_EXACT_SUMS}
 
     def insert(data: dict[str, Any]) -> None:

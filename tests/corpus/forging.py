@@ -43,7 +43,7 @@ def restated(folder: Path, id: str, mask: str | None = None, **values: Any) -> N
     for each in found.statements:
         if each.id == id:
             numbers = {name: value for name, value in {**each.values, **values}.items() if value is not None}
-            each = replace(each, values=numbers, held=each.held if mask is None else mask)
+            each = replace(each, values=numbers, memorized=each.memorized if mask is None else mask)
         statements.append(each)
     replace(found, statements=tuple(statements)).save(folder)
 

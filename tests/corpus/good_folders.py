@@ -243,8 +243,10 @@ def _labels_at_most() -> dict[str, Any]:
     return {"model": lookup(np.eye(TOKENS)[PERMUTATION] * 8.0), "task": task, "criterion": Criterion.at_most(0.125)}
 
 
-@good("labels-not-held", "answers", "every statement is true and the answer is no: two contexts are wrong", "refuted")
-def _labels_not_held() -> dict[str, Any]:
+@good(
+    "labels-not-memorized", "answers", "every statement is true and the answer is no: two contexts are wrong", "refuted"
+)
+def _labels_not_memorized() -> dict[str, Any]:
     return partly_right()
 
 
@@ -284,8 +286,8 @@ def write_subnormal_lead(folder: Path) -> None:
     """Write a folder of labels that lead by 2^-1074, in a certificate that says so without bounds."""
     task = table_task(SINGLE, PERMUTATION)
     write_memory(folder, lookup(np.eye(TOKENS)[PERMUTATION] * 2.0**-1074), task)
-    held = Statement(ANSWERS, "", {"contexts": TOKENS, "held": TOKENS, "wrong": 0, "guess_held": 1})
-    replace(Certificate.load(folder), statements=(held,)).save(folder)
+    memorized = Statement(ANSWERS, "", {"contexts": TOKENS, "memorized": TOKENS, "wrong": 0, "guess_right": 1})
+    replace(Certificate.load(folder), statements=(memorized,)).save(folder)
 
 
 GOOD["labels-subnormal-lead"] = Good("answers", "each label leads by 2^-1074", write_subnormal_lead)
@@ -629,8 +631,8 @@ def prompted(wrong: int) -> dict[str, Any]:
     return {"model": model, "task": PromptTask(names(TOKENS), prompts, tuple(said), texts)}
 
 
-@good("prompts-held", "answers", "four prompts, each answered by one to three tokens")
-def _prompts_held() -> dict[str, Any]:
+@good("prompts-memorized", "answers", "four prompts, each answered by one to three tokens")
+def _prompts_memorized() -> dict[str, Any]:
     return prompted(0)
 
 
@@ -733,25 +735,25 @@ GOOD["pages-of-facts"] = Good("pages", "two facts, with a summary and a page", w
 # Runs.
 
 
-@good("runs-of-all-formats", "runs", "four labels are held in every run of all four formats")
+@good("runs-of-all-formats", "runs", "four labels are memorized in every run of all four formats")
 def _runs_of_all_formats() -> dict[str, Any]:
     model, task = lookup(np.eye(TOKENS)[PERMUTATION] * 3.0), table_task(SINGLE, PERMUTATION)
     return {"model": model, "task": task, "runs": ["float64", "float32", "bfloat16", "float16"]}
 
 
-@good("runs-near-tie", "runs", "a lead of 2^-40 is held in every float64 run")
+@good("runs-near-tie", "runs", "a lead of 2^-40 is memorized in every float64 run")
 def _runs_near_tie() -> dict[str, Any]:
     logits = np.eye(TOKENS)[PERMUTATION] * 3.0
     logits[0, 0] = 3.0 - 2.0**-40
     return {"model": lookup(logits), "task": table_task(SINGLE, PERMUTATION), "runs": ["float64"]}
 
 
-@good("runs-of-distributions", "runs", "distributions are held in every float32 run, within 1/64 nats")
+@good("runs-of-distributions", "runs", "distributions are memorized in every float32 run, within 1/64 nats")
 def _runs_of_distributions() -> dict[str, Any]:
     return {**_distributions_own(), "runs": ["float32"]}
 
 
-@good("runs-in-part", "runs", "six of eight contexts are held in every float32 run, the others in none")
+@good("runs-in-part", "runs", "six of eight contexts are memorized in every float32 run, the others in none")
 def _runs_in_part() -> dict[str, Any]:
     return {**partly_right(), "criterion": Criterion.at_least(6), "runs": ["float32"]}
 
@@ -793,7 +795,11 @@ def _text_detector() -> dict[str, Any]:
     return {"model": replace(model, W_E=model.W_E[::-1].copy()), "task": task, "said": [REALS]}
 
 
-@good("text-forking", "answers", "a text of which one window goes on in two ways, held by its most frequent next token")
+@good(
+    "text-forking",
+    "answers",
+    "a text of which one window goes on in two ways, memorized by its most frequent next token",
+)
 def _text_forking() -> dict[str, Any]:
     task = windows_task(Windows(np.array([0, 0, 1, 2]), np.array([2]), 1, 2), vocabulary=("a", "b", END))
     return {"model": lookup(3.0 * np.eye(3)[task.labels[np.argsort(task.contexts[:, 0])]]), "task": task}
@@ -814,7 +820,7 @@ def detected(place: str, large: float) -> dict[str, Any]:
 def enter_detectors() -> None:
     """Register two folders per place of a sum: one that float32 rounds, one that it does not."""
     for place in detectors.DETECTORS:
-        what = f"(2^24 + 1) - 2^24 in the {place.replace('-', ' ')}, held in real arithmetic"
+        what = f"(2^24 + 1) - 2^24 in the {place.replace('-', ' ')}, memorized in real arithmetic"
         good(f"detector-{place}", "answers", what)(partial(detected, place, detectors.LARGE))
         if place not in detectors.ROUNDED:
             what = f"(2^20 + 1) - 2^20 in the {place.replace('-', ' ')}, which no float32 run rounds"

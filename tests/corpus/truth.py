@@ -34,7 +34,7 @@ from tests.corpus.definitions import (
     point,
 )
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run
-from verify.certificates.certificate import Certificate, Statement, held_mask
+from verify.certificates.certificate import Certificate, Statement, memorized_mask
 
 RANK_DIGITS = 1500
 """Of features, whose singular values may be as small as balls of 4096 bits tell from 0: 10^-1233."""
@@ -78,8 +78,12 @@ def exactly(value: Any) -> Fraction:
 
 def of_answers(statement: Statement, true: Figures) -> list[str]:
     """Return what is false in an ``answers`` statement."""
-    values, total = statement.values, len(true.held)
-    named = held_mask(statement.held, total) if statement.held else set(range(total) if values["held"] else [])
+    values, total = statement.values, len(true.memorized)
+    named = (
+        memorized_mask(statement.memorized, total)
+        if statement.memorized
+        else set(range(total) if values["memorized"] else [])
+    )
     margins = [true.margins[i] for i in named] if true.margins else []
     truths = {
         "the margin is smaller": ("margin_lower", min(margins, default=None), 1),
@@ -88,9 +92,9 @@ def of_answers(statement: Statement, true: Figures) -> list[str]:
         "a guess does better": ("guess_lower", true.guess_lower, 1),
     }
     checks = {
-        "a context that is named is not held": any(not true.held[i] for i in named),
-        "fewer contexts are wrong": values["wrong"] > true.held.count(False),
-        "the most frequent label holds another number": values.get("guess_held", 0) != true.guess_held,
+        "a context that is named is not memorized": any(not true.memorized[i] for i in named),
+        "fewer contexts are wrong": values["wrong"] > true.memorized.count(False),
+        "the most frequent label holds another number": values.get("guess_right", 0) != true.guess_right,
     }
     for what, (name, truth, sign) in truths.items():
         if name in values and truth is not None and mpmath.isfinite(truth):
@@ -178,12 +182,16 @@ def of_saturation(statement: Statement | None, model: Model, task: Any) -> list[
 
 def is_answered_yes(criterion: Criterion, true: Figures, target: str) -> bool:
     """Return whether the question is met, and by more than a guess."""
-    total, held, mean = len(true.held), true.held.count(True), mpmath.fsum(true.losses) / len(true.held)
+    total, memorized, mean = (
+        len(true.memorized),
+        true.memorized.count(True),
+        mpmath.fsum(true.losses) / len(true.memorized),
+    )
     if criterion.asked == "at-most":
         return mean <= criterion.bound and mean < true.guess_lower
-    met = held >= (total if criterion.contexts is None else criterion.contexts)
+    met = memorized >= (total if criterion.contexts is None else criterion.contexts)
     if target == "labels":
-        return met and (held > true.guess_held or held == total == true.guess_held)
+        return met and (memorized > true.guess_right or memorized == total == true.guess_right)
     return met and mean < true.guess_lower
 
 
@@ -198,10 +206,10 @@ def of_domain(certificate: Certificate, model: Model, task: RuleTask) -> list[st
     values, wrong, asked = certificate.answers.values, task.n_contexts - right, certificate.criterion
     wanted = task.n_contexts if asked.contexts is None else asked.contexts
     checks = {
-        "fewer inputs are right": values["held"] > right,
+        "fewer inputs are right": values["memorized"] > right,
         "fewer inputs are wrong": values["wrong"] > wrong,
-        "the most frequent answer holds another number": values["guess_held"] != task.guess_held,
-        "the answer is not yes": not (right >= wanted and (right > task.guess_held or right == task.n_contexts)),
+        "the most frequent answer holds another number": values["guess_right"] != task.guess_right,
+        "the answer is not yes": not (right >= wanted and (right > task.guess_right or right == task.n_contexts)),
         "a sample leaves inputs open": certificate.statement("sample") is not None,
     }
     return [what for what, is_false in checks.items() if is_false]
@@ -236,7 +244,7 @@ def of_runs(certificate: Certificate, model: Model, task: Any) -> list[str]:
         if statement.id != "runs" or not is_run_here(model) or statement.named["format"] not in NUMPY:
             continue
         contexts = int(statement.values["contexts"])
-        named = held_mask(statement.held, contexts) if statement.held else set(range(contexts))
+        named = memorized_mask(statement.memorized, contexts) if statement.memorized else set(range(contexts))
         for part, rows, modes in examples(task):
             lost = lost_in_some_run(model, rows, modes, NUMPY[statement.named["format"]])
             if lost & {place for place, fact in enumerate(part) if fact in named}:

@@ -10,4 +10,4 @@ def test_it_is_the_smallest_memory_and_every_float32_run_holds_it() -> None:
     assert found.figures.memories is not None
     sizes = [each.parameters for each in found.figures.memories if each.parameters and each.every_run]
     assert built(4) == (min(sizes), 1.0) == (found.model.parameters, 1.0)
-    assert run(found.model, task, dtype="float32").held_proved == 16
+    assert run(found.model, task, dtype="float32").memorized_proved == 16

@@ -25,8 +25,8 @@ from verify.provers.memorization import certify_memorization
 
 @pytest.mark.parametrize(
     ("column", "place"),
-    [(each, 2) for each in ("held", "wrong", "right", "loss_upper", "parameters", "bits_a_parameter", "ceiling")]
-    + [("draws_held", 2), ("draws_held", 4)],
+    [(each, 2) for each in ("memorized", "wrong", "right", "loss_upper", "parameters", "bits_a_parameter", "ceiling")]
+    + [("draws_memorized", 2), ("draws_memorized", 4)],
 )
 def test_an_edited_cell_is_noticed(copied, column: str, place: int) -> None:
     table = copied / "figure.csv"
@@ -43,11 +43,11 @@ def test_an_edited_cell_is_noticed(copied, column: str, place: int) -> None:
 def test_a_column_that_an_earlier_table_lacks_is_named(copied) -> None:
     table = copied / "figure.csv"
     cells = [line.split(",") for line in table.read_text().splitlines()]
-    place = cells[0].index("draws_held")
+    place = cells[0].index("draws_memorized")
     table.write_text("".join(",".join(line[:place] + line[place + 1 :]) + "\n" for line in cells))
     said = differences(copied).differences
     assert len(said) == sum(line[place] != "" for line in cells[1:]) > 0
-    assert all("draws_held is missing, expected" in each for each in said)
+    assert all("draws_memorized is missing, expected" in each for each in said)
 
 
 def test_another_label_table_or_seed_is_noticed(copied) -> None:
@@ -72,7 +72,7 @@ def test_weights_of_another_shape_in_the_folder_of_a_point_are_noticed(copied) -
     model, folder = wide.model(exact(wide, trained([wide])[0])), copied / "points" / point.key
     own = proved(point, model)
     model.save(folder / "model.safetensors")
-    certify_memorization(model, point.task(), Criterion.at_least(max(1, own.held))).save(folder)
+    certify_memorization(model, point.task(), Criterion.at_least(max(1, own.memorized))).save(folder)
     write_table(copied / "figure.csv", [own, *results[1:]])
     [said] = differences(copied).differences
     assert point.key in said and "a model that no float32 weights of its settings make" in said
@@ -98,7 +98,7 @@ def test_a_point_beyond_a_limit_or_twice_in_a_table_is_noticed(copied, monkeypat
     monkeypatch.setattr(sweep_module, "ceiling", lambda point: 0)
     write_table(copied / "figure.csv", [replace(each, ceiling=0) for each in results])
     said = differences(copied).differences
-    assert len(said) == sum(each.held > 0 for each in results) > 0
+    assert len(said) == sum(each.memorized > 0 for each in results) > 0
     assert all("no weights of the shape hold 1" in each for each in said)
 
 
@@ -134,7 +134,7 @@ def test_a_point_that_was_left_out_or_added_is_noticed(copied) -> None:
     [
         ({"contexts": 10}, "contexts is '10', expected '9'"),
         ({"parameters": 1}, "parameters is '1', expected "),
-        ({"ceiling": 9, "held": 9, "right": 9, "wrong": 0}, "9 contexts are proved to be held, and no weights of"),
+        ({"ceiling": 9, "memorized": 9, "right": 9, "wrong": 0}, "9 contexts are proved to be held, and no weights of"),
     ],
 )
 def test_without_weights_a_line_says_no_more_than_its_settings_allow(copied, edits, said: str) -> None:
@@ -151,7 +151,7 @@ def test_without_weights_a_line_says_no_more_than_its_settings_allow(copied, edi
 @pytest.mark.parametrize(
     ("edits", "said"),
     [
-        ({"held": 10}, "right, held, wrong = "),
+        ({"memorized": 10}, "right, held, wrong = "),
         ({"wrong": -1}, "right, held, wrong = "),
         ({"loss_lower": 99.5}, "a loss from 99.5 to "),
         ({"loss_upper": float("nan")}, "a loss from "),
@@ -162,7 +162,7 @@ def test_no_weights_make_such_cells(copied, edits, said: str) -> None:
     shutil.rmtree(copied / "points")
     shutil.rmtree(copied / "weights")
     results = read_table(copied / "figure.csv")
-    write_rows(copied / "figure.csv", [replace(results[0], **{**edits, "held": 0}).row() | _texts(edits)])
+    write_rows(copied / "figure.csv", [replace(results[0], **{**edits, "memorized": 0}).row() | _texts(edits)])
     assert said in differences(copied).differences[0]
     with pytest.raises(FileFormatError, match="not a table of points"):
         read_table(copied / "figure.csv")
@@ -178,7 +178,7 @@ def test_a_model_in_the_folder_is_that_of_the_weights_beside_it(copied) -> None:
     model = point.model(exact(point, trained([replace(point, seed=9)])[0]))
     folder, own = copied / "points" / point.key, proved(point, model)
     model.save(folder / "model.safetensors")
-    certify_memorization(model, point.task(), Criterion.at_least(max(1, own.held))).save(folder)
+    certify_memorization(model, point.task(), Criterion.at_least(max(1, own.memorized))).save(folder)
     write_table(copied / "figure.csv", [own, *results[1:]])
     [said] = differences(copied).differences
     assert "holds another model than that of" in said
@@ -194,7 +194,7 @@ def test_a_model_with_one_weight_at_the_next_number_is_another_one(copied) -> No
     model = replace(model, W_U=W_U)
     own = proved(point, model)
     model.save(folder / "model.safetensors")
-    certify_memorization(model, point.task(), Criterion.at_least(max(1, own.held))).save(folder)
+    certify_memorization(model, point.task(), Criterion.at_least(max(1, own.memorized))).save(folder)
     write_table(copied / "figure.csv", [own, *results[1:]])
     [said] = differences(copied).differences
     assert "holds another model than that of" in said

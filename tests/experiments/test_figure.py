@@ -23,9 +23,9 @@ from experiments.points import Point
 from experiments.sweep import Result
 
 
-def _result(heads: int, held: int, seed: int = 0) -> Result:
+def _result(heads: int, memorized: int, seed: int = 0) -> Result:
     point = Point(tokens=4, d_model=2, d_head=2, heads=heads, seed=seed)
-    return Result(point, 16, held, held, 16 - held, 0.5, 0.5, point.parameters(), None, None)
+    return Result(point, 16, memorized, memorized, 16 - memorized, 0.5, 0.5, point.parameters(), None, None)
 
 
 def test_a_line_is_fitted_exactly_where_there_is_one() -> None:
@@ -112,11 +112,13 @@ def test_growth_is_linear_where_no_root_or_square_fits_better(share, verdict) ->
 )
 def test_a_curve_is_monotone_where_each_of_its_seeds_is(shares, verdict: str, seeds: int) -> None:
     figure = replace(FIGURES["dana.4"], curve=lambda point: "a")
-    results = [_result(heads, held, seed) for heads, own in enumerate(shares, 1) for seed, held in enumerate(own)]
+    results = [
+        _result(heads, memorized, seed) for heads, own in enumerate(shares, 1) for seed, memorized in enumerate(own)
+    ]
     found = monotone(results, "a", figure, "it grows", ".2f")
     assert (found.verdict, found.sentence, found.curve) == (verdict, "it grows (a)", "a")
     assert found.found.startswith("H = 1: ") and f"so in {seeds} of 3 seeds" in found.found
-    falling = [replace(result, held=16 - result.held) for result in results]
+    falling = [replace(result, memorized=16 - result.memorized) for result in results]
     assert monotone(falling, "a", figure, "it falls", ".2f", falls=True).verdict == verdict
 
 
@@ -170,7 +172,7 @@ def test_printed_numbers_are_drawn_beside_points_of_their_size_alone(name) -> No
 def test_three_layers_are_judged_for_each_dimension() -> None:
     """A share that falls with the heads, of one dimension alone."""
     full: Sequence[Any] = FIGURES["dana.depth"].full()
-    held = {p: 100 * p.heads if p.layers == 1 or p.d_model != 10 else 4900 - 100 * p.heads for p in full}
-    results = [Result(p, p.contexts, n, n, 0, 0.5, 0.5, p.parameters(), None, None) for p, n in held.items()]
+    memorized = {p: 100 * p.heads if p.layers == 1 or p.d_model != 10 else 4900 - 100 * p.heads for p in full}
+    results = [Result(p, p.contexts, n, n, 0, 0.5, 0.5, p.parameters(), None, None) for p, n in memorized.items()]
     verdicts = {each.sentence.split("d = ")[-1]: each.verdict for each in FIGURES["dana.depth"].judge(results)}
     assert verdicts == {"7)": "confirmed", "10)": "not so here", "13)": "confirmed"}

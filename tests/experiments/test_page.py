@@ -14,11 +14,11 @@ from experiments.points import Point
 from experiments.sweep import Result, write_rows
 
 
-def _result(point: AnyPoint, held: int) -> Result:
+def _result(point: AnyPoint, memorized: int) -> Result:
     T = point.contexts
     saturation = (0,) * point.heads + (T,) if isinstance(point, LayerPoint) else None
-    loss = 1 / (1 + held)
-    return Result(point, T, held, held, T - held, loss, loss, point.parameters(), T, 0.1, saturation)
+    loss = 1 / (1 + memorized)
+    return Result(point, T, memorized, memorized, T - memorized, loss, loss, point.parameters(), T, 0.1, saturation)
 
 
 @pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
@@ -46,7 +46,7 @@ def test_a_figure_is_read_as_it_was_written_and_judged_where_it_is_a_whole_grid(
         assert drawn.results == some and bool(drawn.findings) == (some == results)
 
 
-@pytest.mark.parametrize("edit", [("tokens", "1000000"), ("contexts", "0"), ("held", "9" * 400)])
+@pytest.mark.parametrize("edit", [("tokens", "1000000"), ("contexts", "0"), ("memorized", "9" * 400)])
 def test_a_table_that_cannot_be_drawn_is_refused(edit, tmp_path) -> None:
     figure = FIGURES["dana.1a"]
     rows = [_result(point, point.heads).row() | dict([edit]) for point in figure.quick()]

@@ -43,7 +43,7 @@ def test_the_proved_square_is_that_of_the_outputs() -> None:
     errors = outputs.detach().numpy() - task.labels
     assert found.loss_lower <= float((errors**2).mean()) * (1 + 1e-9) and found.loss_upper >= 0.999 * found.loss_lower
     assert found.loss_upper == pytest.approx(float((errors**2).mean()), rel=1e-6)
-    assert found.held == int((abs(errors) <= 0.05).sum()) and found.held + found.wrong == 7
+    assert found.memorized == int((abs(errors) <= 0.05).sum()) and found.memorized + found.wrong == 7
     assert found.saturation is not None and sum(found.saturation) == 7 and len(found.saturation) == 3
 
 
@@ -67,7 +67,7 @@ def test_the_first_map_moves_keys_and_queries() -> None:
 def test_one_key_says_one_thing() -> None:
     (weights,) = trained([SHAPES["one key"]])
     found = proved(SHAPES["one key"], SHAPES["one key"].model(exact(SHAPES["one key"], weights)))
-    assert found.ceiling is not None and found.held <= found.ceiling and found.saturation == (0, 0, 7)
+    assert found.ceiling is not None and found.memorized <= found.ceiling and found.saturation == (0, 0, 7)
 
 
 def test_numbers_of_one_key_have_the_variance_as_their_floor() -> None:

@@ -30,8 +30,8 @@ def test_each_point_is_a_folder_that_check_takes(swept) -> None:
     for result in results:
         report = check_memorization(out / "points" / result.point.key)
         assert all(each.verdict is Verdict.PROVED for each in report.checks)
-        assert result.held + result.wrong == result.contexts
-    assert agreeing(results) and not agreeing([replace(results[0], right=results[0].held - 1), *results[1:]])
+        assert result.memorized + result.wrong == result.contexts
+    assert agreeing(results) and not agreeing([replace(results[0], right=results[0].memorized - 1), *results[1:]])
     assert differences(out) == Checked(len(POINTS), (), ())
 
 
@@ -67,7 +67,7 @@ def test_what_fails_costs_its_own_stack_alone(tmp_path, monkeypatch) -> None:
 
 def test_workers_train_the_same(swept, tmp_path) -> None:
     results, _ = sweep(POINTS, tmp_path, workers=partial(ThreadPoolExecutor, 1))
-    assert [each.held for each in results] == [each.held for each in swept[1]]
+    assert [each.memorized for each in results] == [each.memorized for each in swept[1]]
 
 
 def test_a_point_beyond_a_limit_stops_the_sweep(copied, monkeypatch) -> None:
@@ -135,23 +135,23 @@ def test_a_folder_in_the_place_of_weights_costs_its_point_alone(copied) -> None:
 
 
 def test_bits_a_parameter_are_those_of_the_share(swept) -> None:
-    result = replace(swept[1][0], held=9, contexts=9, parameters=9)
+    result = replace(swept[1][0], memorized=9, contexts=9, parameters=9)
     assert result.bits == pytest.approx(np.log2(3))
-    assert replace(result, held=3).bits == 0.0
+    assert replace(result, memorized=3).bits == 0.0
 
 
 def test_a_draw_of_a_fixed_sample_counts_as_often_as_it_is_drawn(swept) -> None:
     out, results = swept
     for result in results:
         if result.point.protocol == "all contexts":
-            assert result.draws_held is result.draws_share is None
+            assert result.draws_memorized is result.draws_share is None
             continue
         folder = out / "points" / result.point.key
         model, task = Model.load(folder / "model.safetensors"), load_task(folder / "task.safetensors")
         right = judge(model, task, Criterion.at_least(1)).answers.margin_lower > 0
         times = Counter(result.point.sample().ravel().tolist())
-        assert result.draws_held == sum(times[i] for i in range(9) if right[i]) and sum(times.values()) == 2**14
-        assert result.draws_share == result.draws_held / 2**14
+        assert result.draws_memorized == sum(times[i] for i in range(9) if right[i]) and sum(times.values()) == 2**14
+        assert result.draws_share == result.draws_memorized / 2**14
 
 
 def test_a_table_is_read_as_it_was_written(swept) -> None:
@@ -165,31 +165,31 @@ def test_a_table_is_read_as_it_was_written(swept) -> None:
 
 
 def test_a_limit_that_is_reached_is_kept(swept) -> None:
-    result = replace(swept[1][0], held=5, ceiling=5, loss_lower=0.4, loss_upper=0.5, floor=0.5)
+    result = replace(swept[1][0], memorized=5, ceiling=5, loss_lower=0.4, loss_upper=0.5, floor=0.5)
     assert result.violation is None
-    assert replace(result, held=6).violation is not None
+    assert replace(result, memorized=6).violation is not None
     assert replace(result, floor=0.51).violation is not None
 
 
-def test_what_is_undecided_is_neither_held_nor_wrong(monkeypatch) -> None:
+def test_what_is_undecided_is_neither_memorized_nor_wrong(monkeypatch) -> None:
     answers = SimpleNamespace(
         margin_lower=np.array([-1.0, 1.0, -2.0]), margin_upper=np.array([1.0, 2.0, -1.0]), mean_loss=lambda: (0.0, 1.0)
     )
     monkeypatch.setattr(module, "judge", lambda *_: SimpleNamespace(answers=answers))
     (weights,) = trained([BASE])
     result = proved(BASE, BASE.model(exact(BASE, weights)))
-    assert (result.held, result.wrong) == (1, 1)
+    assert (result.memorized, result.wrong) == (1, 1)
 
 
-def test_a_tie_is_not_held(monkeypatch) -> None:
+def test_a_tie_is_not_memorized(monkeypatch) -> None:
     (weights,) = trained([BASE])
     model = BASE.model(exact(BASE, weights))
     tied = replace(model, W_U=0.0 * model.W_U)
-    assert proved(BASE, tied).held == 0
+    assert proved(BASE, tied).memorized == 0
     bounds = {"margin_lower": np.array([0.0, 5e-324, 0.0]), "margin_upper": np.array([1.0, 1.0, 0.0])}
     answers = SimpleNamespace(**bounds, mean_loss=lambda: (0.0, 1.0))
     monkeypatch.setattr(module, "judge", lambda *_: SimpleNamespace(answers=answers))
-    assert (proved(BASE, tied).held, proved(BASE, tied).wrong) == (1, 1)
+    assert (proved(BASE, tied).memorized, proved(BASE, tied).wrong) == (1, 1)
 
 
 def test_the_square_of_a_number_lies_between_the_squares_of_its_bounds(monkeypatch) -> None:

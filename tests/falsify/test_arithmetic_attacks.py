@@ -213,7 +213,7 @@ def test_the_layout_of_an_array_makes_no_difference(layout: str) -> None:
             assert holds(result, [arb(t) for t in exact])
 
 
-def test_a_long_dot_product_whose_roundings_all_point_the_same_way_is_held() -> None:
+def test_a_long_dot_product_whose_roundings_all_point_the_same_way_is_memorized() -> None:
     # Each product is rounded down by almost u relatively, and the sum is rounded down in most steps.
     n = 100_000
     x = np.full(n, 1.0 + 2.0**-27 + 2.0**-51)

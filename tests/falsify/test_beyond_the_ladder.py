@@ -40,14 +40,14 @@ def test_a_deep_model_is_decided_in_balls_and_in_every_float64_run(deep, tmp_pat
     assert (without["verdict"], without["decided_by"]) == ("PROVED", "2 of 2 contexts in balls")
     out = tmp_path / "out"
     found = certify(deep, rows, handshake=False, every_run="float64", out=out)
-    assert (found["every_run"]["right"], found["held"], found["verdict"]) == (2, 2, "PROVED")
+    assert (found["every_run"]["right"], found["memorized"], found["verdict"]) == (2, 2, "PROVED")
     assert found["headline"].startswith("MEMORIZED, PROVED: 2 of 2 contexts, ")
     assert "every float64 run (fast prover only)" in found["headline"]
     assert main(["check", str(out), "--quiet", "--fast"]) == 0
     assert capsys.readouterr().out.startswith("MEMORIZED, PROVED: 2 of 2 contexts, ")
     spoiled = [rows[0], ([2], [int(answers[1] + 1) % 3])]
     wrong = certify(deep, spoiled, handshake=False, every_run="float64")
-    assert (wrong["held"], wrong["wrong"], wrong["verdict"]) == (1, 1, "REFUTED")
+    assert (wrong["memorized"], wrong["wrong"], wrong["verdict"]) == (1, 1, "REFUTED")
 
 
 def test_a_lead_of_every_run_is_no_larger_than_the_exact_one():

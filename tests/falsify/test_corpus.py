@@ -81,7 +81,9 @@ def test_the_good_folders_are_what_the_script_makes(tmp_path) -> None:
             continue
         one, two = Certificate.load(kept), Certificate.load(tmp_path / name)
         assert (one.subject, one.criterion) == (two.subject, two.criterion)
-        assert [(each.id, each.held) for each in one.statements] == [(each.id, each.held) for each in two.statements]
+        assert [(each.id, each.memorized) for each in one.statements] == [
+            (each.id, each.memorized) for each in two.statements
+        ]
         for stated, made in zip(one.statements, two.statements, strict=True):
             assert stated.values == pytest.approx(made.values, rel=0.01, abs=2.0**-30)
             assert stated.named == made.named
@@ -98,7 +100,7 @@ def test_every_kind_of_block_and_target_and_statement_is_among_the_good(cases) -
     assert {"slopes", "frequencies", "W_gate", "b_gate", "b_Q", "b_K", "b_V", "b_O", "b_in", "b_out", "b_U"} <= tensors
     certificates = [Certificate.load(GOOD_FOLDERS / name) for name in GOOD if name != "edit"]
     assert {each.subject.target for each in certificates} == {"labels", "distributions", "values"}
-    assert {each.criterion.asked for each in certificates} == {"held", "at-least", "at-most"}
+    assert {each.criterion.asked for each in certificates} == {"memorized", "at-least", "at-most"}
     stated = {statement.id for each in certificates for statement in each.statements}
     files = {path.stem.replace("_", "-") for path in Path("verify/kernel").glob("*.py")}
     assert stated == {name for name in files if find_statement(name) is not None}

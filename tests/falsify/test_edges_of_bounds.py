@@ -29,7 +29,7 @@ BETTER, WORSE = 1e-9, 1e-6  # relatively; float64 knows all of these numbers to 
 
 
 def weak_memory(target: str) -> tuple[Model, Task]:
-    """Every context is held, by a margin of about 1 and with a loss of about a nat."""
+    """Every context is memorized, by a margin of about 1 and with a loss of about a nat."""
     task = random_task(target=target)
     network = memory(task)
     return changed(network, W_U=(0.05 if target == "labels" else 0.9) * network.W_U), task

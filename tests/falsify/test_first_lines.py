@@ -135,5 +135,5 @@ def test_what_every_other_command_says_first_goes_with_its_exit_code(tmp_path, c
     assert answered(["check", "--fast", tmp_path / "text"], capsys)[0] == "yes"
     claim = ["build", "dana.theorem-2", "--param", "d_vocab=30", "d_model=9", "--out", tmp_path / "claim"]
     answer, line = answered(claim, capsys)
-    assert answer == "yes" and "proved wrong" not in line and " held" not in line
+    assert answer == "yes" and "proved wrong" not in line and " memorized" not in line
     assert answered(["check", "--fast", tmp_path / "claim", "--at-most", "1e-9"], capsys)[0] == "no"

@@ -50,7 +50,7 @@ def test_a_bound_that_is_too_good_is_not_proved(saved: Path, tmp_path: Path, cha
 
 
 @pytest.mark.parametrize(
-    "changes", [{"kept": 300, "same": 300}, {"kept": 1, "same": 1}, {"asked": 5, "held": 5, "edits": 6}]
+    "changes", [{"kept": 300, "same": 300}, {"kept": 1, "same": 1}, {"asked": 5, "memorized": 5, "edits": 6}]
 )
 def test_counts_that_are_not_those_of_the_contexts_are_refused(
     saved: Path, tmp_path: Path, changes: dict[str, int]
@@ -113,7 +113,7 @@ def test_nothing_is_proved_of_a_model_of_which_balls_say_nothing(tmp_path: Path)
     edit = Edit(np.array([[0]]), np.array([FLAT]), np.array([[1], [2]]))
     values = {
         "asked": 0,
-        "held": 0,
+        "memorized": 0,
         "before": 0,
         "changed": 0,
         "flat": 1,

@@ -57,7 +57,7 @@ def test_logits_that_differ_in_the_seven_hundredth_bit_are_told_apart_and_ties_a
     W_U = np.array([[1.0, 1.0, 0.0], [0.0, distance, 0.0]])
     model = Model((neurons,), W_U=W_U, W_E=np.ones((3, 2)), W_pos=np.zeros((1, 2)))
     folders.written(tmp_path, model, task)
-    restated(tmp_path, ANSWERS, "", held=1, wrong=0, margin_lower=None)
+    restated(tmp_path, ANSWERS, "", memorized=1, wrong=0, margin_lower=None)
     assert verdicts(tmp_path)[ANSWERS] is expected
 
 
@@ -79,7 +79,7 @@ def test_weights_of_any_size_are_judged_exactly(tmp_path: Path, tensor: str, siz
     write_memory(tmp_path, huge, task)
     right = sum(margin > 0 for margin in truth(huge, task, bits=2500).margins)
     assert check_by_kernel(tmp_path).verdict is (PROVED if right == 4 else REFUTED)
-    restated(tmp_path, ANSWERS, "", held=0, wrong=4 - right, margin_lower=None)
+    restated(tmp_path, ANSWERS, "", memorized=0, wrong=4 - right, margin_lower=None)
     assert verdicts(tmp_path)[ANSWERS] is PROVED
     if right:
         restated(tmp_path, ANSWERS, wrong=5 - right)
@@ -165,8 +165,8 @@ def layer_folder(tmp_path: Path) -> Path:
     ("id", "values", "expected"),
     [
         (ANSWERS, {"max_upper": 1e-60, "mean_upper": 1e-60}, REFUTED),
-        (ANSWERS, {"held": 0}, PROVED),
-        (ANSWERS, {"held": 0, "wrong": 1}, REFUTED),
+        (ANSWERS, {"memorized": 0}, PROVED),
+        (ANSWERS, {"memorized": 0, "wrong": 1}, REFUTED),
         (SATURATION, {"saturated_lower": 0}, PROVED),
         (SATURATION, {"saturated_lower": 18}, REFUTED),
         (SATURATION, {"pairs": 19}, REFUTED),
@@ -215,8 +215,8 @@ def test_both_readers_refuse_the_same_rules(change: dict, tmp_path: Path) -> Non
 def test_a_certificate_of_prompts_that_claims_more_is_not_proved(tmp_path: Path) -> None:
     shutil.copytree(GOOD_FOLDERS / "prompts-at-least", tmp_path, dirs_exist_ok=True)
     found = Certificate.load(tmp_path)
-    values = {**found.answers.values, "held": 4, "wrong": 0}
-    statement = dataclasses.replace(found.answers, values=values, held="")
+    values = {**found.answers.values, "memorized": 4, "wrong": 0}
+    statement = dataclasses.replace(found.answers, values=values, memorized="")
     dataclasses.replace(found, statements=(statement,), criterion=Criterion()).save(tmp_path)
     for check in BOTH:
         assert check(tmp_path).verdict is REFUTED is check(tmp_path).checks[0].verdict

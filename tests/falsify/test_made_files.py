@@ -109,7 +109,7 @@ def rewritten(folder: Path, change: Callable[[dict], object]) -> None:
     [
         lambda data: data["figures"].update(verdict="PROVED"),
         lambda data: data["figures"].update(headline="MEMORIZED, PROVED: in every float16 run"),
-        lambda data: data["figures"].update(held=99),
+        lambda data: data["figures"].update(memorized=99),
         lambda data: data["figures"].update(margin_lower=99.0),
         lambda data: data["figures"].update(files={}),
         lambda data: data.update(verdict="PROVED"),

@@ -20,7 +20,7 @@ def sequential(a: np.ndarray, b: np.ndarray, *_: object) -> np.ndarray:
 
 @pytest.mark.parametrize("tight", [True, False])
 @pytest.mark.parametrize("length", [2, 64, 1000])
-def test_a_sum_that_is_rounded_up_with_each_term_is_held(
+def test_a_sum_that_is_rounded_up_with_each_term_is_memorized(
     length: int, tight: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To 1 numbers are added that are a little more than half of its unit: each becomes a whole one."""

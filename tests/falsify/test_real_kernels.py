@@ -240,11 +240,11 @@ def test_nothing_is_proved_where_an_average_that_is_divided_at_its_end_overflows
         model = Model((block,), np.array([[1.0, 0.5]]), W_E=np.ones((2, 1)), W_pos=np.zeros((length, 1)))
         q = torch.full((1, 1, length, 1), asks)
         mixed = by(SDPBackend.FLASH_ATTENTION)(q, q, torch.full_like(q, 2.0**power))[0, 0, -1].double().numpy()
-        held = exact_runs(model, contexts, np.zeros(len(contexts), dtype=int)).held
+        memorized = exact_runs(model, contexts, np.zeros(len(contexts), dtype=int)).memorized
         place = every_run(model, contexts, number_format=FLOAT32).place
         bounded = np.isfinite(rounding_bound(model, contexts, number_format=FLOAT32))
-        proved.append([held.all(), (place == 0).all(), bounded.all()])
+        proved.append([memorized.all(), (place == 0).all(), bounded.all()])
         finite.append(bool(np.isfinite(mixed).all()))
         if not finite[-1]:
-            assert not held.any() and (place == -1).all() and not bounded.any()
+            assert not memorized.any() and (place == -1).all() and not bounded.any()
     assert all(proved[0]) and not finite[-1], "the test has no teeth"

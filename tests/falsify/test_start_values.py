@@ -17,7 +17,7 @@ from constructions.tasks.arrays import array_task
 from tests.verify.runs.hostile_runs import ORDERS, hostile_run
 from verify.forward.logits import logit_chunks
 from verify.runs.every_run import every_run
-from verify.runs.exact_runs import held_without_rounding
+from verify.runs.exact_runs import memorized_without_rounding
 from verify.runs.formats import FLOAT32
 from verify.runs.rounding import rounding_bound
 from verify.torch.module import Replica
@@ -207,4 +207,4 @@ def test_no_run_leaves_what_is_proved_whatever_its_sums_start_with(place: str) -
     bound = rounding_bound(model, contexts, number_format=FLOAT32)[0] + exact.radius.max()
     assert (np.abs(runs - exact.midpoint[0]) <= bound).all()
     task = array_task(contexts, next_tokens=np.zeros(1, dtype=int), vocabulary=2, answers=2, target="labels")
-    assert not held_without_rounding(model, task, FLOAT32, 1e-3).any()
+    assert not memorized_without_rounding(model, task, FLOAT32, 1e-3).any()

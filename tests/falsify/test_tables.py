@@ -285,4 +285,4 @@ def test_cells_with_every_separator_are_asked_from_standard_input(tmp_path: Path
     )
     assert main(["ask", out, "--json"]) == 0
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [answer["token"] for answer in answers] == ["b", "a", "c"] and all(answer["held"] for answer in answers)
+    assert [answer["token"] for answer in answers] == ["b", "a", "c"] and all(answer["memorized"] for answer in answers)

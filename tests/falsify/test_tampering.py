@@ -280,12 +280,12 @@ def test_the_numbers_of_the_honest_network_decide_nothing_about_a_spoiled_one(fo
     for name in ("margin_lower", "mean_upper", "max_upper", "guess_lower"):
         del data["statements"][0]["values"][name]
     del data["statements"][1]
-    data["statements"][0]["statement"] = "Of 12 contexts 12 are held."
+    data["statements"][0]["statement"] = "Of 12 contexts 12 are memorized."
     rewrite(folder, data)
     assert verdicts(check(folder)) == {ANSWERS: REFUTED, FEATURE_RANK: PROVED}
     data = certificate(folder)
-    data["statements"][0]["values"]["held"] = 0
-    data["statements"][0]["statement"] = "Of 12 contexts 0 are held."
+    data["statements"][0]["values"]["memorized"] = 0
+    data["statements"][0]["statement"] = "Of 12 contexts 0 are memorized."
     rewrite(folder, data)
     report = check(folder)
     assert verdicts(report)[ANSWERS] is PROVED  # a statement that says nothing is true
@@ -382,7 +382,7 @@ def test_dropped_contexts_make_another_certificate_or_none(folder, check):
     # all contexts belong to the others.
     data = certificate(folder)
     values = [statement["values"] for statement in data["statements"]]
-    values[0].update(contexts=11, held=11)
+    values[0].update(contexts=11, memorized=11)
     del values[0]["guess_lower"]
     occurrences = int(task.counts.data.sum() + task.tail_counts.data.sum())
     values[1].update(contexts=task.n_all, occurrences=occurrences)
@@ -553,7 +553,7 @@ def test_a_folder_of_the_version_before_says_what_to_do(folder, check):
     data = certificate(folder)
     rewrite(folder, data | {"version": 2})
     (folder / "task.safetensors").rename(folder / "task.npz")
-    with pytest.raises(FileFormatError, match=r"version 2, expected .* version 3: make the folder again .*memorize"):
+    with pytest.raises(FileFormatError, match=r"version 2, expected .* version 4: make the folder again .*memorize"):
         check(folder)
 
 
@@ -710,18 +710,18 @@ def forged_folder(top, rng, honest_folders):
     subject = subject_of(network, task)
     statements = list(honest.statements)
     forgery = int(rng.integers(5))
-    guess = {"guess_held": task.guess_held} if target == "labels" else {}
+    guess = {"guess_right": task.guess_right} if target == "labels" else {}
     statements[0] = replace(honest.answers, values={**honest.answers.values, **guess})
     if forgery == 1:  # the vacuous statement
-        statements = [Statement(ANSWERS, "", {"contexts": 6, "held": 6, "wrong": 0, **guess})]
+        statements = [Statement(ANSWERS, "", {"contexts": 6, "memorized": 6, "wrong": 0, **guess})]
     elif forgery == 2:  # statements mixed with those that were proved of this model
         proved = certify_memorization(network, task, rank=True).certificate
         own = {each.id: each for each in proved.statements}
         statements = [own.get(each.id, each) if each.id != ANSWERS else each for each in statements]
-    elif forgery == 3:  # some contexts are said to be held
+    elif forgery == 3:  # some contexts are said to be memorized
         mask = (rng.random(6) < 0.7).tolist()
         mask[0] = not all(mask)
-        values = {"contexts": 6, "held": sum(mask), "wrong": 0, **guess}
+        values = {"contexts": 6, "memorized": sum(mask), "wrong": 0, **guess}
         statements = [Statement(ANSWERS, "", values, mask_text(mask) if any(mask) else "")]
     elif forgery == 4:  # what was proved of this model, the question forged to one already answered
         statements = list(certify_memorization(network, task).certificate.statements)
@@ -732,7 +732,7 @@ def forged_folder(top, rng, honest_folders):
     return folder, network, task
 
 
-def is_not_held(network, task):
+def is_not_memorized(network, task):
     """Whether plain float64 says, far from any doubt, that a context is missed."""
     last, features = hidden(network, task.contexts)
     with np.errstate(all="ignore"):
@@ -751,7 +751,7 @@ def attack(honest_folders, seeds):
         with TemporaryDirectory() as top:
             folder, network, task = forged_folder(top, np.random.default_rng(seed), honest_folders)
             found = reports(folder)
-            if found is None or not is_not_held(network, task):
+            if found is None or not is_not_memorized(network, task):
                 continue
             attacked += 1
             first, second = found
@@ -809,7 +809,7 @@ def test_two_honest_folders_mixed_are_no_folder(folder, tmp_path, check, files):
 
 
 @both
-def test_the_model_and_the_task_of_two_honest_folders_make_no_held_task(folder, tmp_path, check):
+def test_the_model_and_the_task_of_two_honest_folders_make_no_memorized_task(folder, tmp_path, check):
     task = random_task(seed=5)
     write_memory(tmp_path / "other", memory(task, seed=5), task)
     for give, take in ((folder, tmp_path / "other"), (tmp_path / "other", folder)):
@@ -822,7 +822,7 @@ def test_the_model_and_the_task_of_two_honest_folders_make_no_held_task(folder, 
 @both
 @pytest.mark.parametrize("claimed", ["most frequent", "table", "smoothed counts"])
 def test_targets_of_one_s_own_cannot_be_said_to_come_from_the_counts(labels, tmp_path, check, claimed):
-    """A network, and a task whose labels are whatever the network says: held, but of no interest."""
+    """A network, and a task whose labels are whatever the network says: memorized, but of no interest."""
     task, network = Task.load(labels / FILES[1]), Model.load(labels / FILES[0])
     network = changed(network, W_U=np.roll(network.W_U, 1, axis=1))
     own = replace(task, labels=(task.labels + 1) % 5, origin="own")
@@ -843,19 +843,19 @@ def test_targets_of_one_s_own_cannot_be_said_to_come_from_the_counts(labels, tmp
 
 @both
 @pytest.mark.parametrize("mask", ["ffe", "7ff", "f0f", "800"])
-def test_a_forged_mask_of_held_contexts_is_refuted(labels, check, mask):
+def test_a_forged_mask_of_memorized_contexts_is_refuted(labels, check, mask):
     network = Model.load(labels / FILES[0])
     rehash(labels, network=changed(network, W_U=np.roll(network.W_U, 1, axis=1)))  # holds none
     data = certificate(labels)
     count, guess = f"{int(mask, 16):b}".count("1"), int(np.bincount(Task.load(labels / FILES[1]).labels).max())
-    words = f"are held; the most frequent label alone holds {guess}."
+    words = f"are memorized; the most frequent label alone holds {guess}."
     data["statements"] = [
         {
             "id": ANSWERS,
             "statement": f"Of 12 contexts {count} {words}",
             "method": "",
-            "values": {"contexts": 12, "held": count, "wrong": 0, "guess_held": guess},
-            "held": mask,
+            "values": {"contexts": 12, "memorized": count, "wrong": 0, "guess_right": guess},
+            "memorized": mask,
         }
     ]
     data["criterion"] |= {"asked": "at-least", "contexts": 1}
@@ -864,10 +864,10 @@ def test_a_forged_mask_of_held_contexts_is_refuted(labels, check, mask):
     rewrite(labels, data)
     report = check(labels)
     assert verdicts(report)[ANSWERS] is REFUTED and report.verdict is REFUTED
-    data["statements"][0]["values"]["held"] = 11 if count != 11 else 10
-    data["statements"][0]["statement"] = f"Of 12 contexts {data['statements'][0]['values']['held']} {words}"
+    data["statements"][0]["values"]["memorized"] = 11 if count != 11 else 10
+    data["statements"][0]["statement"] = f"Of 12 contexts {data['statements'][0]['values']['memorized']} {words}"
     rewrite(labels, data)
-    with pytest.raises(FileFormatError, match="held does not name"):
+    with pytest.raises(FileFormatError, match="memorized does not name"):
         check(labels)
 
 
@@ -876,10 +876,10 @@ def test_a_forged_mask_of_held_contexts_is_refuted(labels, check, mask):
 def test_a_forged_guess_is_refuted(labels, check, guess):
     data = certificate(labels)
     values = data["statements"][0]["values"]
-    assert 1 < values["guess_held"] < 11
+    assert 1 < values["guess_right"] < 11
     text = data["statements"][0]["statement"]
-    data["statements"][0]["statement"] = text.replace(f"holds {values['guess_held']}", f"holds {guess}")
-    values["guess_held"] = guess
+    data["statements"][0]["statement"] = text.replace(f"holds {values['guess_right']}", f"holds {guess}")
+    values["guess_right"] = guess
     rewrite(labels, data)
     report = check(labels)
     assert verdicts(report)[ANSWERS] is REFUTED is report.verdict

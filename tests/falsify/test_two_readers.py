@@ -237,7 +237,7 @@ def test_labels_of_other_values_mean_the_same_to_both(tmp_path, name):
 
 HEADERS = {
     "the version before": {"version": 2},
-    "a version that is a float": {"version": 3.0},
+    "a version that is a float": {"version": 4.0},
     "a version that is true": {"version": True},
     "no version": {"version": None},
     "another format": {"format": "byheart-model"},

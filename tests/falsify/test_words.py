@@ -47,7 +47,7 @@ def spoken(folder, command, task):
     return code, out.getvalue()
 
 
-def says_held(text):
+def says_memorized(text):
     return "MEMORIZED" in text.replace("NOT MEMORIZED", "")
 
 
@@ -55,7 +55,7 @@ def says_held(text):
     st.integers(0, 10**6), st.sampled_from(["distributions", "labels"]), st.sampled_from(CRITERIA),
     st.sampled_from(COMMANDS), st.sampled_from([1.0, 1.0, 0.0, 2.0**-30, 0.01, 3.0, "rolled", "noise", "own"]),
 )  # fmt: skip
-def test_no_command_says_held_unless_certify_does(seed, target, criterion, command, change):
+def test_no_command_says_memorized_unless_certify_does(seed, target, criterion, command, change):
     if command[0] == "run":
         pytest.importorskip("torch")
     rng = np.random.default_rng(seed)
@@ -72,17 +72,17 @@ def test_no_command_says_held_unless_certify_does(seed, target, criterion, comma
         write_memory(folder, model, task, criterion=criterion, rank=False)
         code, said = spoken(folder, command, task)
         written = folder if command[0] != "export" else Path(f"{folder}-out")
-        if says_held(said) and written.is_dir():
+        if says_memorized(said) and written.is_dir():
             figures = certify(written, task, criterion=criterion)
             assert figures["headline"].startswith("MEMORIZED, PROVED") and figures["verdict"] == "PROVED", said
-        assert not says_held(said) or code in (0, 3) or command[0] == "export", said
+        assert not says_memorized(said) or code in (0, 3) or command[0] == "export", said
         if certify_memorization(model, task, criterion).certificate.verdict.value != "PROVED":
-            assert not says_held(said) or command[0] == "export"
+            assert not says_memorized(said) or command[0] == "export"
             assert code != 0 or command[0] in ("ask", "explain", "export"), said
 
 
 def forged(top, name):
-    """Folders that the two former rounds made to look as if they held their facts."""
+    """Folders that the two former rounds made to look as if they memorized their facts."""
     task = random_task(target="distributions", tail=0)
     model, criterion = memory(task), Criterion()
     if name == "weights scaled to nothing":
@@ -120,7 +120,7 @@ def forged(top, name):
     "name",
     ["weights scaled to nothing", "bounds of 1e300", "at least one", "own targets", "mixed", "numbers of a better one"],
 )
-def test_no_forged_folder_of_the_former_rounds_is_called_held(tmp_path, name):
+def test_no_forged_folder_of_the_former_rounds_is_called_memorized(tmp_path, name):
     folder, task = forged(tmp_path, name)
     report = check_memorization(folder)
     assert not report.headline().startswith(("MEMORIZED", "AS ASKED"))
@@ -129,6 +129,6 @@ def test_no_forged_folder_of_the_former_rounds_is_called_held(tmp_path, name):
     for command in COMMANDS:
         if command[0] != "run":
             code, said = spoken(folder, command, task)
-            assert not says_held(said) or command[0] == "explain", (command, said)
+            assert not says_memorized(said) or command[0] == "explain", (command, said)
             assert code != 0 or command[0] in ("ask", "explain") or name == "own targets", (command, said)
             shutil.rmtree(f"{folder}-out", ignore_errors=True)

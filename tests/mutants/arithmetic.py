@@ -209,7 +209,7 @@ MUTANTS = [
         "a deque may hold masked arrays",
     ),
     exact_inputs(
-        "array = array if all(map(_surely_held, entries.flat)) else entries",
+        "array = array if all(map(_surely_memorized, entries.flat)) else entries",
         "pass",
         "integers beside floats are rounded in silence",
     ),

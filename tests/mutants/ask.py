@@ -10,10 +10,18 @@ MUTANTS = [
     memory("lower[best] - np.delete(upper, best)", "middle[best] - np.delete(middle, best)", "a margin without radii"),
     memory("is_open[0] = not margin > 0.0", "is_open[0] = False", "one precision of the ladder is all"),
     memory(" if least > 0.0 else None,", ",", "a tie is an answer"),
-    memory('refuted = found == "held"', 'refuted = found in ("held", "undecided")', "what is not decided is held"),
-    memory("criterion_of_fact(task, certificate.criterion)", "certificate.criterion", "what a guess knows is held"),
-    memory("memorized=number is not None", "memorized=True", "whatever is asked is a fact"),
-    memory("if answer.token is None or not answer.held:", "if answer.token is None:", "an item need not be a fact"),
+    memory(
+        'refuted = found == "memorized"',
+        'refuted = found in ("memorized", "undecided")',
+        "what is not decided is memorized",
+    ),
+    memory(
+        "criterion_of_fact(task, certificate.criterion)", "certificate.criterion", "what a guess knows is memorized"
+    ),
+    memory("is_fact=number is not None", "is_fact=True", "whatever is asked is a fact"),
+    memory(
+        "if answer.token is None or not answer.memorized:", "if answer.token is None:", "an item need not be a fact"
+    ),
     said_instead("if lead > 0.0:", "if lead > -2.0:", "of equal logits the first is said to lead"),
     facts("(self.contexts == tokens).all(axis=1)", "(self.contexts == tokens).any(axis=1)", "one token makes a fact"),
 ]

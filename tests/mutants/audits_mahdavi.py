@@ -25,7 +25,9 @@ def of_builder(file: str, original: str, mutated: str, why: str, tests: str) -> 
     return Mutant(f"constructions/saturated_layers/{file}.py", original, mutated, tests, why)
 
 
-held = of("verify/theorems/evidence/held_labels.py", "tests/verify/theorems/evidence/test_held_labels.py")
+memorized = of(
+    "verify/theorems/evidence/memorized_labels.py", "tests/verify/theorems/evidence/test_memorized_labels.py"
+)
 
 
 def of_judge(file: str, original: str, mutated: str, why: str, tests: str) -> Mutant:
@@ -95,12 +97,16 @@ MUTANTS = [
         "sines and cosines change places",
     ),
     # Judges.
-    held("held and proof.verdict is Verdict.PROVED", "held", "labels are held without rank"),
-    held("held, certified = error <= _ERROR", "held, certified = True", "labels that are missed are held"),
-    held("held, certified = margin > 0", "held, certified = True", "classes that are behind are in front"),
-    held("outputs if added is None else outputs + added", "outputs", "what is added does not count"),
-    held("(task.labels if labels is None else labels)", "task.labels", "labels of one's own are not asked for"),
-    held("others[rows, right] = -np.inf", "pass", "a class is its own rival"),
+    memorized("memorized and proof.verdict is Verdict.PROVED", "memorized", "labels are memorized without rank"),
+    memorized(
+        "memorized, certified = error <= _ERROR", "memorized, certified = True", "labels that are missed are memorized"
+    ),
+    memorized(
+        "memorized, certified = margin > 0", "memorized, certified = True", "classes that are behind are in front"
+    ),
+    memorized("outputs if added is None else outputs + added", "outputs", "what is added does not count"),
+    memorized("(task.labels if labels is None else labels)", "task.labels", "labels of one's own are not asked for"),
+    memorized("others[rows, right] = -np.inf", "pass", "a class is its own rival"),
     of_judge("affine_hull", HULL, HULL + " + 1", "a ceiling that is too high", PROPOSITION_2),
     of_judge("affine_hull", HULL, HULL + " + 1", "a ceiling that is too high", PROPOSITION_5),
     of_judge("affine_hull", HULL, HULL + " + 1", "a ceiling that is too high", ONE_TOKEN),

@@ -101,12 +101,20 @@ MUTANTS = [
     # Judges.
     interpolated_distributions("// (model.d_vocab_out - 1)", "// model.d_vocab_out", "a count that is too small"),
     words(
-        "held += all(row[label] > other for",
-        "held += all(row[label] >= other for",
+        "memorized += all(row[label] > other for",
+        "memorized += all(row[label] >= other for",
         "labels that are level are in front",
     ),
-    words("held=held if fits and whole else 0", "held=held if fits else 0", "two points of one code are held"),
-    words("held=held if fits and whole else 0", "held=held if whole else 0", "other blocks are called residual ones"),
+    words(
+        "memorized=memorized if fits and whole else 0",
+        "memorized=memorized if fits else 0",
+        "two points of one code are memorized",
+    ),
+    words(
+        "memorized=memorized if fits and whole else 0",
+        "memorized=memorized if whole else 0",
+        "other blocks are called residual ones",
+    ),
     cabannes_2024_scaling_by_cabannes_2024_scaling(
         "missed = (right <= logits.max(axis=1)).tolist()",
         "missed = (right < logits.max(axis=1)).tolist()",

@@ -52,8 +52,8 @@ MUTANTS = [
         "    if columns not in widths:", "    if False:", "the rank may be that of another matrix"
     ),
     stated_answers(
-        "float(answers.margin_lower[held].min())",
-        "float(answers.margin_lower[held].max())",
+        "float(answers.margin_lower[memorized].min())",
+        "float(answers.margin_lower[memorized].max())",
         "the margin of some contexts is the largest of theirs",
     ),
     stated_answers(
@@ -136,13 +136,13 @@ MUTANTS = [
     ),
     stated_answers("false = [i for i in named if wrong[i]]", "false = []", "a wrong argmax is not found"),
     # The bounds of each context.
-    answers("right = margins[0] > 0.0", "right = margins[1] > 0.0", "what may be held is"),
-    answers("right = margins[0] > 0.0", "right = margins[0] >= 0.0", "a tie is held"),
+    answers("right = margins[0] > 0.0", "right = margins[1] > 0.0", "what may be memorized is"),
+    answers("right = margins[0] > 0.0", "right = margins[0] >= 0.0", "a tie is memorized"),
     answers("right & (losses[1] <= tolerance)", "right & (losses[0] <= tolerance)", "a loss that may be small is"),
     answers(
         'return right if target == "labels" else right & (losses[1] <= tolerance)',
         "return right",
-        "a distribution is held by its mode",
+        "a distribution is memorized by its mode",
     ),
     answers("wrong = margins[1] <= 0.0", "wrong = margins[0] <= 0.0", "what may be wrong is"),
     answers("wrong = margins[1] <= 0.0", "wrong = margins[1] < 0.0", "a proved tie is not wrong"),
@@ -152,8 +152,8 @@ MUTANTS = [
         "return wrong",
         "no loss is too large",
     ),
-    answers("return _held((self", "return _wrong((self", "held is wrong"),
-    answers("return _wrong((self", "return _held((self", "wrong is held"),
+    answers("return _memorized((self", "return _wrong((self", "memorized is wrong"),
+    answers("return _wrong((self", "return _memorized((self", "wrong is memorized"),
     answers("is_open[contexts[decided]] = False", "is_open[contexts] = False", "what is open is not looked at again"),
     answers("is_open[contexts[decided]] = False", "pass", "what is decided is looked at again"),
     answers(" | _wrong(*parts, task.target, criterion.tolerance)", "", "what is wrong is looked at again"),

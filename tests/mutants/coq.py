@@ -31,7 +31,9 @@ MUTANTS: list[Mutant] = [
     compiled("if not set(axioms) <= set(AXIOMS):", "if False:", "any axiom will do"),
     compiled("return Verdict.UNDECIDED if self.said else Verdict.PROVED", "return Verdict.PROVED", "whatever Coq says"),
     compiled("if _plain(stated) != value:", "if False:", "the certificate may state anything"),
-    compiled('weaker = name == "held" and stated[name] <= mine', 'weaker = name == "held"', "it may state more"),
+    compiled(
+        'weaker = name == "memorized" and stated[name] <= mine', 'weaker = name == "memorized"', "it may state more"
+    ),
     compiled('named.get("format") == claim.number_format', "True", "another format is compared"),
     compiled('"H5" in named.get("hypotheses", "H5")', "True", "runs of other hypotheses are compared"),
     compiled("if statement.id not in proved:", "if False:", "a text is compared with no text"),

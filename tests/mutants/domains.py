@@ -174,8 +174,8 @@ MUTANTS = [
     ),
     journal("stat.S_IRWXG | stat.S_IRWXO", "stat.S_IRWXO", "others of the group can read the key"),
     journal("or len(key) != _KEY_BYTES", "", "an empty key signs"),
-    counts("right >= held and wrong >= others", "right >= held", "wrong ones are not counted"),
-    counts("contexts - wrong < held", "contexts - wrong <= held", "what is true is refuted"),
+    counts("right >= memorized and wrong >= others", "right >= memorized", "wrong ones are not counted"),
+    counts("contexts - wrong < memorized", "contexts - wrong <= memorized", "what is true is refuted"),
     rule("        if not same:", "        if False:", "a rule has another automaton than its name"),
     attention_tables(
         "values.append(rounded_outwards(moved))",

@@ -26,7 +26,9 @@ MUTANTS = [
     device("(weights == 1.0 / count).sum() == count and", "", "equal scores may have any weights"),
     runs("task.modes(rows)) > 0.0", "task.modes(rows)) > -1.0", "what may lose is proved to win"),
     runs("values[rows])) + reachable.radius)", "values[rows])))", "values that may be missed are proved to be met"),
-    runs("        held &= (quadratic", "        _ = (quadratic", "the divergence of distributions is not looked at"),
+    runs(
+        "        memorized &= (quadratic", "        _ = (quadratic", "the divergence of distributions is not looked at"
+    ),
     runs(
         "quadratic_divergence_bound(reachable, distributions)",
         "quadratic_divergence_bound(Enclosure(reachable.midpoint), distributions)",

@@ -20,7 +20,9 @@ limits_by_stacked_layers = of("experiments/limits.py", "tests/experiments/test_s
 
 MUTANTS = [
     limits(
-        "return 2**bits - parity_errors(bits, point.heads)", "return 2**bits", "parity is held by fewer heads than bits"
+        "return 2**bits - parity_errors(bits, point.heads)",
+        "return 2**bits",
+        "parity is memorized by fewer heads than bits",
     ),
     limits(
         'if point.targets == "parity" and not point.neurons and point.layers == 1:',
@@ -51,7 +53,7 @@ MUTANTS = [
         "(k * q).sum(-1) if s == i else", "(k * k).sum(-1) if s == i else", "the last token asks its own key"
     ),
     stacked_heads("weights = a[s].movedim(2 + s, 1)", "weights = a[0].movedim(2 + s, 1)", "one weight for all"),
-    sweep("self.held > self.ceiling", "self.held > self.ceiling + 1", "a point one above its ceiling passes"),
+    sweep("self.memorized > self.ceiling", "self.memorized > self.ceiling + 1", "a point one above its ceiling passes"),
     sweep("self.loss_upper < self.floor", "self.loss_lower > self.floor", "a floor is compared with the wrong end"),
     sweep("if found != shapes(point):", "if found.keys() != shapes(point).keys():", "weights of another size"),
     checking('if point.key != row.get("key"):', "if False:", "settings of another point"),
@@ -60,7 +62,7 @@ MUTANTS = [
         "if False:",
         "a task of another seed",
     ),
-    sweep("answers.margin_lower > 0, ", "answers.margin_upper > 0, ", "what may be held counts"),
+    sweep("answers.margin_lower > 0, ", "answers.margin_upper > 0, ", "what may be memorized counts"),
     checking("- float(found)) <= slack", "- float(found)) <= 1.0", "any number is the same"),
     sweep("        if result.violation is not None:\n            break\n", "", "a violation is passed over"),
     figure("if self.of_printed_size(", "if True or (", "numbers of another size are drawn"),

@@ -19,16 +19,18 @@ running = of("byheart/jobs/run.py", "tests/falsify/test_words.py")
 stated_answers = of("verify/provers/answers.py", "tests/falsify/test_tampering.py")
 
 MUTANTS = [
-    headline("and not beats_a_guess(criterion, values, target):", "and False:", "vacuous models are held"),
+    headline("and not beats_a_guess(criterion, values, target):", "and False:", "vacuous models are memorized"),
     headline(
         "is not Verdict.REFUTED and loses_to_a_guess(criterion, values, target):",
         "is Verdict.PROVED:",
         "not proved to beat a guess is proved not to",
     ),
-    headline('contexts - values.get("wrong", 0)', 'values["held"]', "what nobody looked at is wrong"),
+    headline('contexts - values.get("wrong", 0)', 'values["memorized"]', "what nobody looked at is wrong"),
     headline("verdict, words = Verdict.REFUTED, VACUOUS", "words = VACUOUS", "the exit code of a guess is 0"),
-    headline("elif verdict is Verdict.PROVED and origin == OWN:", "elif False:", "a model's own outputs are held"),
-    headline('if values["held"] >= asked:', 'if values["held"]:', "one context stands for all that are asked for"),
+    headline("elif verdict is Verdict.PROVED and origin == OWN:", "elif False:", "a model's own outputs are memorized"),
+    headline(
+        'if values["memorized"] >= asked:', 'if values["memorized"]:', "one context stands for all that are asked for"
+    ),
     headline(
         'values["mean_upper"] < values.get("guess_lower", 0)', 'values["mean_upper"] <= 1e9', "no guess is compared"
     ),
@@ -37,8 +39,12 @@ MUTANTS = [
         "return values.get('mean_upper', 0) <",
         "a mean that nobody knows is 0",
     ),
-    headline("(held > guess or held", "(held >= guess or held", "a guess that holds as many is beaten"),
-    headline('held == guess == values["contexts"])', "held == guess)", "one answer is said to be the only one"),
+    headline(
+        "(memorized > guess or memorized", "(memorized >= guess or memorized", "a guess that holds as many is beaten"
+    ),
+    headline(
+        'memorized == guess == values["contexts"])', "memorized == guess)", "one answer is said to be the only one"
+    ),
     headline("guess is not None and (", "guess is None or (", "a guess that nobody counted is beaten"),
     headline('target != "labels" or criterion.asked == "at-most"', 'target != "labels"', "a mean is beaten by a count"),
     headline('criterion.asked != "at-most" and criterion.tolerance != TOLERANCE', "False", "no tolerance is said"),
@@ -53,7 +59,7 @@ MUTANTS = [
     certificate(
         "if found.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:",
         "if False:",
-        "what was not proved again is held",
+        "what was not proved again is memorized",
     ),
     rule(
         "np.add.at(found, self.answers, inputs)",
@@ -73,6 +79,6 @@ MUTANTS = [
     running(
         "if found.verdict is Verdict.PROVED and judged.outcome.verdict is not Verdict.PROVED:",
         "if False:",
-        "what is measured is held though the weights do not hold it",
+        "what is measured is memorized though the weights do not hold it",
     ),
 ]

@@ -14,7 +14,7 @@ rounding = of("verify/runs/rounding.py", REPLICA)
 in_runs = of("verify/runs/in_runs.py", RUNS)
 in_reals = of("verify/runs/in_reals.py", RUNS)
 boxes = of("verify/runs/boxes.py", RUNS)
-held_runs = of("verify/runs/held_runs.py", "tests/falsify/test_recited_windows.py")
+memorized_runs = of("verify/runs/memorized_runs.py", "tests/falsify/test_recited_windows.py")
 reciting = of("byheart/reciting.py", "tests/falsify/test_recited_windows.py")
 handshake = of(
     "byheart/hosts/handshake.py",
@@ -28,7 +28,7 @@ checking = of(
     "experiments/checking.py",
     "tests/experiments/test_checking.py::test_a_model_with_one_weight_at_the_next_number_is_another_one",
 )
-sweep = of("experiments/sweep.py", "tests/experiments/test_sweep.py::test_a_tie_is_not_held")
+sweep = of("experiments/sweep.py", "tests/experiments/test_sweep.py::test_a_tie_is_not_memorized")
 hardly_fires_by_judge = of("verify/edits/judge.py", HARDLY)
 nearby = of("verify/divergence/kullback_leibler.py", "tests/verify/divergence/test_kullback_leibler.py")
 leak = of("verify/edits/leak.py", "tests/verify/edits/test_leak.py")
@@ -65,16 +65,16 @@ MUTANTS = [
     in_reals("moved = 2.0 * length * tail", "moved = 1.0 * length * tail", "values have one sign"),
     in_runs("np.full(len(top), length + 3)", "np.full(len(top), count + 3)", "rows that are not read round nothing"),
     boxes("error = error @ np.abs(block.W_out) + ", "error = ", "the sums of neurons are not rounded"),
-    held_runs("up(logits.radius + bound", "up(0.0 * logits.radius + bound", "exact logits are their middles"),
+    memorized_runs("up(logits.radius + bound", "up(0.0 * logits.radius + bound", "exact logits are their middles"),
     reciting(
         "same = labels[at] == windows.text[places]",
         "same = labels[at] == labels[at]",
         "a window that goes on in two ways is right twice",
     ),
     handshake("if not np.isfinite(limit).all():", "if False:", "anything is within infinity"),
-    ask(" or (answer.memorized and not answer.held)", "", "what is not proved is proved"),
+    ask(" or (answer.is_fact and not answer.memorized)", "", "what is not proved is proved"),
     checking("atol=2.0**-40", "atol=2.0**-20", "a weight that moved is the same"),
-    sweep("answers.margin_lower > 0, ", "answers.margin_lower >= 0, ", "a tie is held"),
+    sweep("answers.margin_lower > 0, ", "answers.margin_lower >= 0, ", "a tie is memorized"),
     sweep("answers.margin_upper <= 0", "answers.margin_upper < 0", "a tie is not wrong"),
     hardly_fires_by_judge("inside.upper(), writes)", "inside.midpoint, writes)", "a neuron may fire"),
     nearby("logits.midpoint.shape).max(axis=1)", "logits.midpoint.shape).min(axis=1)", "one logit is known badly"),
@@ -88,7 +88,7 @@ MUTANTS = [
     products("weight *= gamma(n)", "weight *= 0.5 * gamma(n)", "half of the roundings of a product"),
     products("y.midpoint, gamma(n))", "y.midpoint, 0.5 * gamma(n))", "half of the roundings by norms"),
     answers("losses[0] > tolerance", "losses[0] >= tolerance", "a loss at the tolerance is wrong"),
-    answers("losses[1] <= tolerance", "losses[1] < tolerance", "a loss at the tolerance is not held"),
+    answers("losses[1] <= tolerance", "losses[1] < tolerance", "a loss at the tolerance is not memorized"),
     gram("k.error + product_error(norms, (size, size), size)", "k.error", "the square of a factor is not rounded"),
     gram("(size, size), inner), block)", "(size, size), inner) / 2, block)", "half of the roundings of a product"),
     norms(

@@ -86,7 +86,7 @@ MUTANTS = [
     claimed("zhang_2017_theorem", " and given == points.tolist())", ")", "any points may be read"),
     claimed(
         "vardi_2022_sqrt",
-        "decided(found.held == found.count == count)",
+        "decided(found.memorized == found.count == count)",
         "decided(found.count == count)",
         "labels may be lost",
     ),

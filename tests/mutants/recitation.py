@@ -4,7 +4,7 @@ from tests.mutants import of
 
 windows = of("constructions/tasks/windows.py", "tests/constructions/tasks/test_windows.py")
 reciting = of("byheart/reciting.py", "tests/byheart/test_reciting.py")
-held = of("verify/runs/held_runs.py", "tests/byheart/test_reciting.py")
+memorized = of("verify/runs/memorized_runs.py", "tests/byheart/test_reciting.py")
 recitation = of("constructions/tasks/recitation.py", "tests/constructions/tasks/test_recitation.py")
 
 MUTANTS = [
@@ -13,8 +13,12 @@ MUTANTS = [
     windows("self.text[-1] != self.end or", "", "a text need not end"),
     windows("order = np.argsort(first)", "order = np.arange(len(first))", "windows in another order"),
     reciting("= max(lengths) + titled,", "= 2 + titled,", "too short"),
-    held("(_within_bounds, _to_first_order)", "(_within_bounds,)", "fewer runs than a run counts"),
-    held("held[left], lost[left] = proof(", "held[left], lost[left] = True, proof(", "what is not proved counts"),
+    memorized("(_within_bounds, _to_first_order)", "(_within_bounds,)", "fewer runs than a run counts"),
+    memorized(
+        "memorized[left], lost[left] = proof(",
+        "memorized[left], lost[left] = True, proof(",
+        "what is not proved counts",
+    ),
     reciting("np.where(lead > 0.0, best, -1)", "best", "a tie of integers is decided"),
     reciting("n_ctx > LONGEST or", "", "what no memory in reach learns is tried for minutes"),
     recitation(" & (following[before] != following[after])", "", "places at which the text goes on alike are named"),
@@ -23,7 +27,7 @@ MUTANTS = [
         "if part.stop > place], start", "if part.start <= place < part.stop], start", "what follows a part is not said"
     ),
     recitation("np.append(tokens[start:stop], end)", "tokens[start:stop]", "a part ends as another place goes on"),
-    reciting("held[at] & same", "held[at] | same", "what is a fact is held"),
+    reciting("memorized[at] & same", "memorized[at] | same", "what is a fact is memorized"),
     reciting("spoken[: int((~good).argmax())].sum()", "spoken.sum()", "all is said where one token is not"),
     reciting("last = [*last[:1], *last[2:], token] if windows.titled else", "last =", "decoding forgets the title"),
 ]

@@ -12,5 +12,5 @@ MUTANTS = [
     slabs("offset = max(sizes) + 1", "offset = fmpq(0)", "the first neuron is off at some points"),
     slabs(".rank() < len(longer)", ".rank() < 0", "groups are never closed"),
     slabs("[fmpq(-levels[start - 1] - levels[start], 2)]", "[fmpq(-levels[start])]", "a slab begins at a point"),
-    mahdavi_proposition_3("decided(held == count)", "decided(True)", "labels that are missed pass for held"),
+    mahdavi_proposition_3("decided(memorized == count)", "decided(True)", "labels that are missed pass for memorized"),
 ]

@@ -241,14 +241,14 @@ MUTANTS = [
     ),
     page("if character.isprintable():", "if True:", "control characters are written as they are"),
     run(
-        "surely_held(Enclosure(midpoint, up(limits))",
-        "surely_held(Enclosure(midpoint, 0.0 * limits)",
+        "surely_memorized(Enclosure(midpoint, up(limits))",
+        "surely_memorized(Enclosure(midpoint, 0.0 * limits)",
         "what runs is exact",
     ),
     run(
         "proved = np.concatenate(self.proved) if judged else None",
         "proved = np.concatenate(self.proved)",
-        "no bound proves that none is held",
+        "no bound proves that none is memorized",
     ),
     run("bool((proved & ~right).any())", "bool((proved & right).all())", "a run that breaks every hypothesis passes"),
     run(

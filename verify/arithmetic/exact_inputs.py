@@ -79,7 +79,7 @@ def exact_array(values: Any, name: str) -> NDArray[Any]:
         if array.dtype.kind == "f" and not isinstance(values, np.ndarray | np.generic | float):
             # Beside floats, NumPy rounds integers of any size.
             entries = np.asarray(values, dtype=object)
-            array = array if all(map(_surely_held, entries.flat)) else entries
+            array = array if all(map(_surely_memorized, entries.flat)) else entries
     except (ValueError, OverflowError, TypeError) as error:
         raise InputError(name, f"is not a rectangular array of numbers: {error}") from error
     kind = array.dtype.kind
@@ -122,7 +122,7 @@ def _is_sequence(values: Any) -> bool:
     return isinstance(values, Sequence) and not isinstance(values, str | bytes)
 
 
-def _surely_held(entry: Any) -> bool:
+def _surely_memorized(entry: Any) -> bool:
     """Whether an entry beside which NumPy chose float64 or less is held by float64 without a closer look."""
     if isinstance(entry, bool | np.bool_):
         return True

@@ -35,7 +35,7 @@ from verify.verdict import Verdict
 
 FORMAT = "byheart-certificate"
 WITNESS_FORMAT = "byheart-witness"
-VERSION = 3
+VERSION = 4
 
 CERTIFICATE_FILE = "certificate.json"
 MODEL_FILE = "model.safetensors"
@@ -75,7 +75,7 @@ ASIDES = ("handshake", "left out", "made for")
 """What of the provenance stands behind the first line: who else runs the model, what of the facts was not read, and the
 claim that the weights were made for."""
 
-GUESS = "guess_held"
+GUESS = "guess_right"
 """The name of the number of contexts that the most frequent label holds."""
 
 GUESS_MOST = "guess_most"
@@ -111,7 +111,7 @@ class Subject:
         """Return the answer to a question about it from numbers of an ``answers`` statement, proved or obtained
         otherwise.
         """
-        known = {"contexts": self.sizes["contexts"], "held": 0, "wrong": 0, **values}
+        known = {"contexts": self.sizes["contexts"], "memorized": 0, "wrong": 0, **values}
         return outcome(known, criterion, target=self.target, origin=self.origin, by=by)
 
     @property
@@ -143,14 +143,14 @@ class Statement:
 
     The kinds, with their numbers (those in brackets only where they were proved):
 
-    - ``answers``: of the `contexts` of the task at least `held` are held (`Criterion`), and at least `wrong` are not;
-      [`margin_lower`] > 0 is a lower bound of the gap between the logits of the modes and the others over those that
-      are held; [`mean_upper`, `max_upper`] bound the mean and the largest over *all* contexts of the divergence, nats
-      (for values: of the largest distance of an output from its value); [`guess_lower`] is a lower bound of that mean
-      for the best guess that does not look at the context; for labels `guess_held` is the number of contexts that the
-      most frequent one alone holds.
-    - ``runs``: in every run in a number format at least `held` of the `contexts` are held, if the run keeps the
-      hypotheses that are named, with an exponential that is off by at most [`exp_ulps`] units in the last place.
+    - ``answers``: of the `contexts` of the task at least `memorized` are memorized (`Criterion`), and at least `wrong`
+      are not; [`margin_lower`] > 0 is a lower bound of the gap between the logits of the modes and the others over
+      those that are memorized; [`mean_upper`, `max_upper`] bound the mean and the largest over *all* contexts of the
+      divergence, nats (for values: of the largest distance of an output from its value); [`guess_lower`] is a lower
+      bound of that mean for the best guess that does not look at the context; for labels `guess_right` is the number of
+      contexts that the most frequent one alone holds.
+    - ``runs``: in every run in a number format at least `memorized` of the `contexts` are memorized, if the run keeps
+      the hypotheses that are named, with an exponential that is off by at most [`exp_ulps`] units in the last place.
     - ``text``: greedy decoding, in every run in a number format or in real arithmetic, says `texts` texts of `bytes`
       bytes together, [`characters`], in `parts` parts, and behind each part that it ends.
     - ``text-divergence``: `lower` and `upper` of the mean of $d_{KL}(c_t / n_t \Vert \mathrm{softmax}(z_t))$ in nats
@@ -166,8 +166,9 @@ class Statement:
       $d_{KL}(\pi_t \Vert \mathrm{softmax}(z_t))$ in nats, lies from `max_lower` to `max_upper`, and its mean, each
       context weighted by how many of their `occurrences` are its own, from `mean_lower` to `mean_upper`.
     - ``domain``: of the `contexts` of a rule's whole domain the logit of the label is proved to be the strictly largest
-      in at least `held`, and not to be in at least `wrong`; in `guess_held` it is the most frequent one. Where answers
-      are said token by token, that is proved of each token, and no answer is that of more than `guess_most` inputs.
+      in at least `memorized`, and not to be in at least `wrong`; in `guess_right` it is the most frequent one. Where
+      answers are said token by token, that is proved of each token, and no answer is that of more than `guess_most`
+      inputs.
     - ``sample``: of `drawn` of them, which the hashes of model and rule draw with the `seed` (a text, its bytes read as
       one big-endian number), at least `right` are answered right; no more than `wrong_upper` of all are answered wrong
       unless the draw was one of probability at most $2^{-128}$ (`verify/domains/sample.py`).
@@ -176,8 +177,8 @@ class Statement:
         id: The kind.
         method: How, in a few words; information only, since nothing is ever concluded from it.
         values: The numbers: `int`, finite `float` or `Fraction`.
-        held: For ``answers`` and ``runs`` where some but not all contexts are held: which, in hexadecimal, the first
-            context being the most significant bit of the first digit; otherwise empty.
+        memorized: For ``answers`` and ``runs`` where some but not all contexts are memorized: which, in hexadecimal,
+            the first context being the most significant bit of the first digit; otherwise empty.
         named: For ``runs`` the `format` and the `hypotheses`, for ``text`` the `format` and the `texts`: of each its
             `title`, `bytes` and `sha256`; otherwise empty.
 
@@ -187,7 +188,7 @@ class Statement:
     id: str
     method: str
     values: Mapping[str, Number]
-    held: str = ""
+    memorized: str = ""
     named: Mapping[str, Any] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
@@ -204,7 +205,7 @@ class Statement:
             "id": self.id,
             "method": self.method,
             "values": {name: encode_number(value) for name, value in self.values.items()},
-            "held": self.held,
+            "memorized": self.memorized,
             **({"named": dict(self.named)} if self.named else {}),
         }
 
@@ -259,11 +260,11 @@ class Certificate:
 
     Example:
         >>> sizes = {"contexts": 3, "context_length": 1, "outputs": 2, "all_contexts": 3, "parameters": 8}
-        >>> answers = Statement(ANSWERS, "", {"contexts": 3, "held": 3, "wrong": 0, "margin_lower": 0.5})
+        >>> answers = Statement(ANSWERS, "", {"contexts": 3, "memorized": 3, "wrong": 0, "margin_lower": 0.5})
         >>> subject = Subject("a" * 64, "b" * 64, "distributions", "table", sizes)
         >>> made = Certificate(subject, Criterion(), (answers,), {})
         >>> print(made.words(answers))
-        Of 3 contexts 3 are held; the logit of every mode of the distribution exceeds every other by at least 0.5.
+        Of 3 contexts 3 are memorized; the logit of every mode of the distribution exceeds every other by at least 0.5.
     """
 
     subject: Subject
@@ -323,7 +324,7 @@ class Certificate:
         return next(found, None)
 
     def rests_on(self, text: Statement) -> Statement | None:
-        """Return the statement that every window of a text is held, from which its decoding follows."""
+        """Return the statement that every window of a text is memorized, from which its decoding follows."""
         dtype = text.named["format"]
         return self.answers if dtype == REALS else self.in_every_run(dtype)
 
@@ -421,7 +422,7 @@ class Certificate:
             raise FileFormatError(
                 f"{CERTIFICATE_FILE} has format {data.get('format')!r} version {data.get('version')!r}, expected "
                 f"{FORMAT!r} version {VERSION}: make the folder again with the command that made it (`byheart "
-                "memorize`, `byheart build` or `byheart certify`)"
+                "memorize`, `byheart build` or `byheart certify`), or prove one of version 3 again (`byheart convert`)"
             )
         expect_fields(
             CERTIFICATE_FILE,
@@ -653,14 +654,14 @@ def said_of_runs(found: Outcome, criterion: Criterion, subject: Subject, stateme
         subject: What it is about.
         statements: What is proved.
     """
-    if criterion.asked != "held" or found.verdict is not Verdict.PROVED or subject.is_of_a_rule:
+    if criterion.asked != "memorized" or found.verdict is not Verdict.PROVED or subject.is_of_a_rule:
         return found
     if any(stated.id == TEXT for stated in statements):
         return _said_by_heart(found, subject, statements)
     formats = [
         stated.named["format"]
         for stated in statements
-        if stated.id == RUNS and stated.values["held"] == stated.values["contexts"]
+        if stated.id == RUNS and stated.values["memorized"] == stated.values["contexts"]
     ]
     where = f"in every {formats[-1]} run" if formats else "in real arithmetic"
     whose = found.parts[-1:] if subject.origin == OWN else ()
@@ -681,8 +682,8 @@ def _said_by_heart(found: Outcome, subject: Subject, statements: Sequence[Statem
     parts = []
     for each in statements:
         if each.id == RUNS and dtype == REALS:
-            windows = f"{each.values['held']:,} of {counted(each.values['contexts'], 'window')}"
-            parts.append(f"{windows} held in every {each.named['format']} run")
+            windows = f"{each.values['memorized']:,} of {counted(each.values['contexts'], 'window')}"
+            parts.append(f"{windows} memorized in every {each.named['format']} run")
     return replace(found, word="BY HEART, PROVED", parts=(said, *parts, _parameters(subject)))
 
 
@@ -691,7 +692,7 @@ def _parameters(subject: Subject) -> str:
     return f"{size:,} {inflected('parameter', size)}"
 
 
-def held_mask(text: str, contexts: int) -> set[int]:
+def memorized_mask(text: str, contexts: int) -> set[int]:
     """Return the contexts that a hexadecimal mask names.
 
     Args:
@@ -702,27 +703,27 @@ def held_mask(text: str, contexts: int) -> set[int]:
         InputError: Another number of digits, other characters, or bits beyond the contexts.
 
     Example:
-        >>> sorted(held_mask("a8", 5))
+        >>> sorted(memorized_mask("a8", 5))
         [0, 2, 4]
     """
     if len(text) != -(-contexts // 4) or set(text) - set("0123456789abcdef"):
-        raise InputError("held", f"is {text[:20]!r}", f"{-(-contexts // 4)} hexadecimal digits")
+        raise InputError("memorized", f"is {text[:20]!r}", f"{-(-contexts // 4)} hexadecimal digits")
     bits = "".join(f"{int(digit, 16):04b}" for digit in text)
     if "1" in bits[contexts:]:
-        raise InputError("held", "names contexts that there are not")
+        raise InputError("memorized", "names contexts that there are not")
     return {i for i, bit in enumerate(bits[:contexts]) if bit == "1"}
 
 
-def mask_text(held: list[bool]) -> str:
-    """Return the hexadecimal mask of the contexts that are held; empty if all or none are.
+def mask_text(memorized: list[bool]) -> str:
+    """Return the hexadecimal mask of the contexts that are memorized; empty if all or none are.
 
     Example:
         >>> mask_text([True, False, True, False, True])
         'a8'
     """
-    if all(held) or not any(held):
+    if all(memorized) or not any(memorized):
         return ""
-    bits = "".join("1" if each else "0" for each in held).ljust(4 * -(-len(held) // 4), "0")
+    bits = "".join("1" if each else "0" for each in memorized).ljust(4 * -(-len(memorized) // 4), "0")
     return "".join(f"{int(bits[i : i + 4], 2):x}" for i in range(0, len(bits), 4))
 
 
@@ -820,7 +821,7 @@ def _parse_statements(data: Any) -> tuple[Statement, ...]:
 
 
 def _parse_statement(where: str, data: Any) -> Statement:
-    fields = {"id", "statement", "method", "values", "held"}
+    fields = {"id", "statement", "method", "values", "memorized"}
     has_names = isinstance(data, dict) and "named" in data
     expect_fields(where, data, fields | {"named"} if has_names else fields)
     values = expect(f"{where}.values", data["values"], dict)
@@ -829,7 +830,7 @@ def _parse_statement(where: str, data: Any) -> Statement:
             id=expect("id", data["id"], str),
             method=expect("method", data["method"], str),
             values={name: decode_number(f"values.{name}", value) for name, value in values.items()},
-            held=expect("held", data["held"], str),
+            memorized=expect("memorized", data["memorized"], str),
             named=expect("named", data["named"], dict) if has_names else {},
         )
     except (InputError, FileFormatError) as error:

@@ -95,8 +95,8 @@ def outcome(
     no if it is proved not to (`loses_to_a_guess`); otherwise the question stays open.
 
     Args:
-        values: `contexts`, `held` and `wrong`, and the bounds that there are, by the names of an ``answers`` statement,
-            with those of a ``sample`` statement where inputs were drawn.
+        values: `contexts`, `memorized` and `wrong`, and the bounds that there are, by the names of an ``answers``
+            statement, with those of a ``sample`` statement where inputs were drawn.
         criterion: The question.
         target: ``"labels"``, ``"distributions"`` or ``"values"``.
         origin: Where the targets come from (`Subject.origin`).
@@ -106,14 +106,14 @@ def outcome(
         The answer, whose text is the first line of every output.
 
     Example:
-        >>> values = {"contexts": 3, "held": 3, "wrong": 0, "guess_held": 2}
+        >>> values = {"contexts": 3, "memorized": 3, "wrong": 0, "guess_right": 2}
         >>> print(outcome(values, Criterion(), target="labels", origin="table"))
         MEMORIZED, PROVED: 3 of 3 facts; a guess that ignores the context gets 2; one target for each context
-        >>> print(outcome({**values, "held": 2, "wrong": 1}, Criterion(), target="labels", origin="table").word)
+        >>> print(outcome({**values, "memorized": 2, "wrong": 1}, Criterion(), target="labels", origin="table").word)
         NOT MEMORIZED
     """
-    contexts, held, wrong = (values.get(name, 0) for name in ("contexts", "held", "wrong"))
-    verdict, whole = answer(criterion, values), criterion.asked == "held"
+    contexts, memorized, wrong = (values.get(name, 0) for name in ("contexts", "memorized", "wrong"))
+    verdict, whole = answer(criterion, values), criterion.asked == "memorized"
     guess_is_open = False
     if verdict is not Verdict.REFUTED and loses_to_a_guess(criterion, values, target):
         verdict, words = Verdict.REFUTED, VACUOUS
@@ -128,19 +128,19 @@ def outcome(
         no = f"NOT {'MEMORIZED' if whole else 'AS ASKED'}"
         words = no if verdict is Verdict.REFUTED else "NOT DECIDED"
     noun = "input" if origin.startswith(OF_A_RULE) else "fact" if origin in (PROMPTS, TABLE) else "context"
-    sampled = "drawn" in values and held < contexts
+    sampled = "drawn" in values and memorized < contexts
     if sampled:
         words = {Verdict.UNDECIDED: "SAMPLED", Verdict.REFUTED: f"{words}, SAMPLED"}.get(verdict, words)
         count = f"{values['right']} of {values['drawn']} {inflected(noun, 2)} drawn from {contexts} are right"
     elif criterion.asked == "at-most":  # how many are within a tolerance is not the question
         count = f"mean over {counted(contexts, noun)}"
-    elif held == contexts:
-        count = f"{held} of {counted(contexts, noun)}"
+    elif memorized == contexts:
+        count = f"{memorized} of {counted(contexts, noun)}"
     elif verdict is Verdict.REFUTED and whole and words != VACUOUS:
-        count = f"{wrong} of {contexts} {by.lower()} wrong, {held} memorized"
-        count += f", {contexts - held - wrong} not decided" if held + wrong < contexts else ""
+        count = f"{wrong} of {contexts} {by.lower()} wrong, {memorized} memorized"
+        count += f", {contexts - memorized - wrong} not decided" if memorized + wrong < contexts else ""
     else:
-        count = f"{held} of {counted(contexts, noun)} memorized, {wrong} {by.lower()} wrong"
+        count = f"{memorized} of {counted(contexts, noun)} memorized, {wrong} {by.lower()} wrong"
     if target != "labels" and criterion.asked != "at-most" and criterion.tolerance != TOLERANCE:
         count += f", within {criterion.within}{_unit(target)}"
     parts = [count]
@@ -159,11 +159,11 @@ def outcome(
 
 
 def outcome_of_fact(fate: str) -> Outcome:
-    """Return what came of one fact alone, of which no guess says anything: ``"held"``, ``"lost"`` or
+    """Return what came of one fact alone, of which no guess says anything: ``"memorized"``, ``"lost"`` or
     ``"undecided"``.
     """
-    words = {"held": "FACT PROVED", "lost": "NOT MEMORIZED", "undecided": "NOT DECIDED"}
-    verdicts = {"held": Verdict.PROVED, "lost": Verdict.REFUTED, "undecided": Verdict.UNDECIDED}
+    words = {"memorized": "FACT PROVED", "lost": "NOT MEMORIZED", "undecided": "NOT DECIDED"}
+    verdicts = {"memorized": Verdict.PROVED, "lost": Verdict.REFUTED, "undecided": Verdict.UNDECIDED}
     return Outcome(verdicts[fate], words[fate], ())
 
 
@@ -172,13 +172,13 @@ def answer(criterion: Criterion, values: Mapping[str, Number]) -> Verdict:
 
     Args:
         criterion: The question.
-        values: `contexts`, `held` and `wrong`, and the bounds that there are; `mean_lower` refutes.
+        values: `contexts`, `memorized` and `wrong`, and the bounds that there are; `mean_lower` refutes.
 
     Returns:
         PROVED for yes, REFUTED for no, UNDECIDED where the numbers decide neither.
 
     Example:
-        >>> answer(Criterion(), {"contexts": 3, "held": 2, "wrong": 0}).value
+        >>> answer(Criterion(), {"contexts": 3, "memorized": 2, "wrong": 0}).value
         'UNDECIDED'
     """
     if "contexts" not in values:
@@ -189,7 +189,7 @@ def answer(criterion: Criterion, values: Mapping[str, Number]) -> Verdict:
             return Verdict.PROVED
         return Verdict.REFUTED if "mean_lower" in values and values["mean_lower"] > bound else Verdict.UNDECIDED
     asked = values["contexts"] if criterion.contexts is None else criterion.contexts
-    if values["held"] >= asked:
+    if values["memorized"] >= asked:
         return Verdict.PROVED
     return Verdict.REFUTED if values["contexts"] - values["wrong"] < asked else Verdict.UNDECIDED
 
@@ -204,7 +204,7 @@ def beats_a_guess(criterion: Criterion, values: Mapping[str, Number], target: st
 
     Args:
         criterion: The question.
-        values: `contexts` and `held`, with `guess_held`; or `mean_upper`, with `guess_lower`.
+        values: `contexts` and `memorized`, with `guess_right`; or `mean_upper`, with `guess_lower`.
         target: ``"labels"``, ``"distributions"`` or ``"values"``.
 
     Example:
@@ -213,8 +213,8 @@ def beats_a_guess(criterion: Criterion, values: Mapping[str, Number], target: st
     """
     if _compares_means(criterion, target):
         return "mean_upper" in values and values["mean_upper"] < values.get("guess_lower", 0)
-    guess, held = values.get("guess_held", values.get("guess_most")), values["held"]
-    return guess is not None and (held > guess or held == guess == values["contexts"])
+    guess, memorized = values.get("guess_right", values.get("guess_most")), values["memorized"]
+    return guess is not None and (memorized > guess or memorized == guess == values["contexts"])
 
 
 def loses_to_a_guess(criterion: Criterion, values: Mapping[str, Number], target: str) -> bool:
@@ -227,18 +227,19 @@ def loses_to_a_guess(criterion: Criterion, values: Mapping[str, Number], target:
 
     Args:
         criterion: The question.
-        values: `contexts` and `wrong`, with `guess_held`; or `mean_lower`, with `guess_upper`.
+        values: `contexts` and `wrong`, with `guess_right`; or `mean_lower`, with `guess_upper`.
         target: ``"labels"``, ``"distributions"`` or ``"values"``.
 
     Example:
-        >>> loses_to_a_guess(Criterion.at_least(1), {"contexts": 9, "held": 3, "wrong": 0, "guess_held": 4}, "labels")
+        >>> values = {"contexts": 9, "memorized": 3, "wrong": 0, "guess_right": 4}
+        >>> loses_to_a_guess(Criterion.at_least(1), values, "labels")
         False
     """
     contexts = values.get("contexts", 0)
     if _compares_means(criterion, target):
         known = "mean_lower" in values and "guess_upper" in values
         return contexts == 1 or (known and values["mean_lower"] >= values["guess_upper"])
-    guess, most = values.get("guess_held"), contexts - values.get("wrong", 0)
+    guess, most = values.get("guess_right"), contexts - values.get("wrong", 0)
     return guess is not None and most <= guess and not most == guess == contexts
 
 
@@ -250,7 +251,7 @@ def _compares_means(criterion: Criterion, target: str) -> bool:
 def _bounds(criterion: Criterion, values: Mapping[str, Number], target: str, *, measured: bool) -> list[str]:
     """Return the bounds, and of a run that was measured its own numbers, which bound nothing."""
     unit, parts = _unit(target), []
-    every = values.get("held") == values.get("contexts")
+    every = values.get("memorized") == values.get("contexts")
     if "margin_lower" in values and (every or criterion.asked != "at-most"):
         of = "" if every else " of those memorized"
         parts.append(f"least margin{of} >= {decimal_below(values['margin_lower'])}")
@@ -263,8 +264,8 @@ def _bounds(criterion: Criterion, values: Mapping[str, Number], target: str, *, 
             worst, mean = decimal_above(values["max_upper"]), decimal_above(values["mean_upper"])
             parts.append(f"{name} worst <= {worst}{unit}, mean <= {mean}{unit}")
     guess = "a guess that ignores the context"
-    if "guess_held" in values and criterion.asked != "at-most":
-        parts.append(f"{guess} gets {values['guess_held']}")
+    if "guess_right" in values and criterion.asked != "at-most":
+        parts.append(f"{guess} gets {values['guess_right']}")
     elif "guess_most" in values:
         parts.append(f"{guess} gets at most {values['guess_most']}")
     elif "guess_lower" in values:

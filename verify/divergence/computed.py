@@ -32,14 +32,14 @@ def argmax_hits(logits: Float64Array, task: Listing, rows: slice) -> BoolArray:
     return (computed_margins(logits, task, rows) > 0.0) & np.isfinite(logits).all(axis=1)
 
 
-def computed_held(logits: Float64Array, task: Listing, rows: slice, tolerance: float) -> BoolArray:
-    r"""Which contexts are held (`constructions.tasks.criterion.Criterion`) by what was computed.
+def computed_memorized(logits: Float64Array, task: Listing, rows: slice, tolerance: float) -> BoolArray:
+    r"""Which contexts are memorized (`constructions.tasks.criterion.Criterion`) by what was computed.
 
     Args:
         logits: Logits, or outputs, of these contexts, `[rows, N]`.
         task: The contexts and their targets.
         rows: Which contexts.
-        tolerance: What the divergence of a held distribution, or a held value, may be.
+        tolerance: What the divergence of a memorized distribution, or a memorized value, may be.
 
     Returns:
         `[rows]`.
@@ -47,7 +47,7 @@ def computed_held(logits: Float64Array, task: Listing, rows: slice, tolerance: f
     Example:
         >>> from constructions.tasks.table import table_task
         >>> task = table_task("a,b\nb,a\n", target="distributions")
-        >>> computed_held(np.array([[0.0, 1.0], [1.0, 2.0]]), task, slice(2), tolerance=1.0).tolist()
+        >>> computed_memorized(np.array([[0.0, 1.0], [1.0, 2.0]]), task, slice(2), tolerance=1.0).tolist()
         [True, False]
     """
     near = computed_losses(logits, task, rows) <= tolerance

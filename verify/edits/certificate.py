@@ -30,7 +30,7 @@ from verify.runs.formats import FORMATS
 from verify.runs.hypotheses import OF_BOUNDS
 from verify.verdict import Verdict
 
-FORMAT, VERSION = "byheart-edit", 3
+FORMAT, VERSION = "byheart-edit", 4
 EDIT_FILE = "edit.json"
 CONTEXTS_FILE = "contexts.json"
 EDITED_FILE = "model.safetensors"
@@ -52,7 +52,7 @@ _WORDS = {
     Verdict.REFUTED: "EDITED, BUT NOT ALL IS KEPT",
     Verdict.UNDECIDED: "NOT PROVED",
 }
-_COUNTS = ("asked", "held", "before", "flat", "kept", "same", "changed")
+_COUNTS = ("asked", "memorized", "before", "flat", "kept", "same", "changed")
 _NUMBERS = (*_COUNTS, "spread", "moved", "outside")
 
 
@@ -182,11 +182,11 @@ class EditCertificate:
         edits: How many neurons were added to a feed-forward block.
         layer: Which one, counted from 0, where it is not the last before the last normalization.
         everywhere: Whether the other layers have as many neurons of zeros.
-        values: ``held`` of ``asked`` contexts are answered as asked, and the original answers ``before`` of them so
-            too; ``flat`` ones have logits within ``spread`` nats; of ``kept`` contexts ``same`` keep the answer of the
-            original, ``changed`` have another one, and none of their logits moves by more than ``moved``; outside of
-            the caps no logit of any context moves by more than ``outside``, which an earlier layer or an original whose
-            weights were rounded need not have.
+        values: ``memorized`` of ``asked`` contexts are answered as asked, and the original answers ``before`` of them
+            so too; ``flat`` ones have logits within ``spread`` nats; of ``kept`` contexts ``same`` keep the answer of
+            the original, ``changed`` have another one, and none of their logits moves by more than ``moved``; outside
+            of the caps no logit of any context moves by more than ``outside``, which an earlier layer or an original
+            whose weights were rounded need not have.
         provenance: Names and versions of the software.
         runs: What every run answers, where that was asked for and proved.
 
@@ -216,11 +216,13 @@ class EditCertificate:
                 raise InputError(name, f"is {value!r}", "a finite number of at least 0")
         if type(self.edits) is not int or not self.values["asked"] + self.values["flat"] == self.edits:
             raise InputError("edits", f"is {self.edits!r}", "as many as are asked for and flat")
-        if max(self.values["held"], self.values["before"]) > self.values["asked"]:
+        if max(self.values["memorized"], self.values["before"]) > self.values["asked"]:
             raise InputError("values", f"has {dict(self.values)}", "no more edits that are answered than are asked for")
         runs = self.runs
         if runs is not None and not (runs.edits <= self.values["asked"] and runs.kept <= self.values["same"]):
-            raise InputError("runs", f"are {runs.data()}", "no more contexts than are held and kept in real arithmetic")
+            raise InputError(
+                "runs", f"are {runs.data()}", "no more contexts than are memorized and kept in real arithmetic"
+            )
         if type(self.everywhere) is not bool:
             raise InputError("everywhere", f"is {self.everywhere!r}", "a truth value")
         for name, text in self.provenance.items():
@@ -236,7 +238,7 @@ class EditCertificate:
         values = self.values
         if values["changed"]:
             return Verdict.REFUTED
-        whole = values["held"] == values["asked"] and values["same"] == values["kept"]
+        whole = values["memorized"] == values["asked"] and values["same"] == values["kept"]
         return Verdict.PROVED if whole else Verdict.UNDECIDED
 
     def headline(self) -> str:
@@ -261,7 +263,7 @@ class EditCertificate:
         """Return what was proved of the edited contexts, in words."""
         values, parts = self.values, list[str]()
         if values["asked"]:
-            parts.append(f"{values['held']} of {counted(int(values['asked']), 'edit')} answered as asked")
+            parts.append(f"{values['memorized']} of {counted(int(values['asked']), 'edit')} answered as asked")
         if values["before"]:
             parts[0] += f", {values['before']} of them before the edit too"
         if values["flat"]:

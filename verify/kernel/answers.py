@@ -1,4 +1,4 @@
-"""The statement `answers`: which contexts are held in real arithmetic, by what margin, with what loss.
+"""The statement `answers`: which contexts are memorized in real arithmetic, by what margin, with what loss.
 
 Page: docs/rigour/kernel.md
 """
@@ -24,57 +24,58 @@ _BOUNDS = ("margin_lower", "mean_upper", "max_upper", "guess_lower")
 
 @dataclass(frozen=True)
 class Statement:
-    """Of `contexts` contexts those in `held` are held and at least `wrong` are not; the bounds that are given.
+    """Of `contexts` contexts those in `memorized` are memorized and at least `wrong` are not; the bounds that are
+    given.
 
     Args:
-        held: Whether each context is stated to be held.
-        wrong: At least so many are not held.
-        margin_lower: In the held ones the logit of every mode exceeds every other by so much.
+        memorized: Whether each context is stated to be memorized.
+        wrong: At least so many are not memorized.
+        margin_lower: In the memorized ones the logit of every mode exceeds every other by so much.
         mean_upper: A bound of the mean loss over all contexts, nats; of values that of the largest distance.
         max_upper: A bound of the largest.
         guess_lower: No guess without the context has a smaller mean loss.
-        guess_held: So many contexts the most frequent label alone holds; for labels, and only then.
+        guess_right: So many contexts the most frequent label alone holds; for labels, and only then.
     """
 
-    held: Mask
+    memorized: Mask
     wrong: int
     margin_lower: Number | None
     mean_upper: Number | None
     max_upper: Number | None
     guess_lower: Number | None
-    guess_held: int | None
+    guess_right: int | None
 
 
 def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statement:
     """Return the data of a statement in its one form."""
     values, labels = record["values"], certificate.target == "labels"
-    require_fields(FILE, f"{field}.values", values, ["contexts", "held", "wrong"], [*_BOUNDS, "guess_held"])
+    require_fields(FILE, f"{field}.values", values, ["contexts", "memorized", "wrong"], [*_BOUNDS, "guess_right"])
     count = certificate.sizes["contexts"]
     if "named" in record or read_count(FILE, f"{field}.values.contexts", values["contexts"]) != count:
         raise BadInputError(FILE, f"{field}.values.contexts", f"are not the {count} of the subject, or names are given")
-    held = read_count(FILE, f"{field}.values.held", values["held"], count)
-    wrong = read_count(FILE, f"{field}.values.wrong", values["wrong"], count - held)
-    if ("guess_held" in values) != labels or ("mean_upper" in values) != ("max_upper" in values):
+    memorized = read_count(FILE, f"{field}.values.memorized", values["memorized"], count)
+    wrong = read_count(FILE, f"{field}.values.wrong", values["wrong"], count - memorized)
+    if ("guess_right" in values) != labels or ("mean_upper" in values) != ("max_upper" in values):
         raise BadInputError(FILE, f"{field}.values", "has a guess or a bound that does not go with the others")
-    best = read_count(FILE, f"{field}.values.guess_held", values["guess_held"], count) if labels else None
+    best = read_count(FILE, f"{field}.values.guess_right", values["guess_right"], count) if labels else None
     bounds = [read_number(FILE, f"{field}.values.{n}", values[n]) if n in values else None for n in _BOUNDS]
-    no_margin = not held or certificate.target == "values"
+    no_margin = not memorized or certificate.target == "values"
     if best == 0 or (bounds[0] is not None and (bounds[0] <= 0 or no_margin)):
         raise BadInputError(FILE, f"{field}.values", "has a guess that holds nothing, or a margin where there is none")
     margin, mean, most, guess_lower = bounds
-    mask = read_mask(f"{field}.held", record["held"], count, held)
+    mask = read_mask(f"{field}.memorized", record["memorized"], count, memorized)
     return Statement(mask, wrong, margin, mean, most, guess_lower, best)
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
     """Return the statement in words; decimals are rounded so that it stays true."""
-    count, held = statement.held.contexts, statement.held.count
+    count, memorized = statement.memorized.contexts, statement.memorized.count
     of_values = certificate.target == "values"
     unit, name = ("", "distance from the values") if of_values else (" nats", "divergence of the prediction")
-    text = f"Of {counted(count, 'context')} {held} are held"
+    text = f"Of {counted(count, 'context')} {memorized} are memorized"
     parts = [text + (f" and {statement.wrong} are not" if statement.wrong else "")]
     if statement.margin_lower is not None:
-        where = "" if held == count else ", where it is held,"
+        where = "" if memorized == count else ", where it is memorized,"
         mode = "the label" if certificate.target == "labels" else "every mode of the distribution"
         lower = decimal_below(statement.margin_lower)
         parts.append(f"the logit of {mode}{where} exceeds every other by at least {lower}")
@@ -85,15 +86,15 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
     if statement.guess_lower is not None:
         lower = decimal_below(statement.guess_lower)
         parts.append(f"that of any guess without the context is at least {lower}{unit} on average")
-    if statement.guess_held is not None:
-        parts.append(f"the most frequent label alone holds {statement.guess_held}")
+    if statement.guess_right is not None:
+        parts.append(f"the most frequent label alone holds {statement.guess_right}")
     return "; ".join(parts) + "."
 
 
 def stated(statement: Statement) -> Stated:
     """Return the numbers that answer the question."""
-    held, bounds = statement.held, (statement.mean_upper, statement.guess_lower)
-    return Stated(held.contexts, held.count, statement.wrong, statement.guess_held, *bounds)
+    memorized, bounds = statement.memorized, (statement.mean_upper, statement.guess_lower)
+    return Stated(memorized.contexts, memorized.count, statement.wrong, statement.guess_right, *bounds)
 
 
 def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:
@@ -130,12 +131,12 @@ def _follows(statement: Statement, certificate: Certificate, i: int, found: Foun
     """Whether all that is stated of context i follows from what was found; raises if the opposite does."""
     if found is None:
         return False
-    held = found.is_held(certificate.target, ball(certificate.criterion.tolerance))
-    follows = held is not None or not statement.wrong
-    if statement.held[i]:
-        follows = held is True
-        if held is False:
-            raise NotProvedError(f"{ID}: context {i} is not held")
+    memorized = found.is_memorized(certificate.target, ball(certificate.criterion.tolerance))
+    follows = memorized is not None or not statement.wrong
+    if statement.memorized[i]:
+        follows = memorized is True
+        if memorized is False:
+            raise NotProvedError(f"{ID}: context {i} is not memorized")
         if statement.margin_lower is not None and found.gap is not None:
             least = ball(statement.margin_lower)
             if found.gap < least:
@@ -160,18 +161,20 @@ def _mean_is_open(statement: Statement, found: dict[int, Found | None]) -> list[
 
 def _check_wrong(statement: Statement, certificate: Certificate, found: dict[int, Found | None]) -> None:
     tolerance = ball(certificate.criterion.tolerance)
-    wrong = sum(each is not None and each.is_held(certificate.target, tolerance) is False for each in found.values())
+    wrong = sum(
+        each is not None and each.is_memorized(certificate.target, tolerance) is False for each in found.values()
+    )
     if wrong < statement.wrong:
-        raise NotProvedError(f"{ID}: wrong is {statement.wrong}, but {wrong} contexts are proved not to be held")
+        raise NotProvedError(f"{ID}: wrong is {statement.wrong}, but {wrong} contexts are proved not to be memorized")
 
 
 def _check_guess(statement: Statement, evaluation: Evaluation) -> None:
     for bits in PRECISIONS:
         with ctx.workprec(bits):
             loss, most = guess(evaluation.task)
-            if most != statement.guess_held:
+            if most != statement.guess_right:
                 raise NotProvedError(
-                    f"{ID}: guess_held is {statement.guess_held}, the most frequent label holds {most}"
+                    f"{ID}: guess_right is {statement.guess_right}, the most frequent label holds {most}"
                 )
             if statement.guess_lower is None or ball(statement.guess_lower) <= loss:
                 return

@@ -22,7 +22,7 @@ _LONGEST_TEXT = 4096
 
 @dataclass(frozen=True)
 class Criterion:
-    """What is asked: that all contexts are held, that so many are, or that the mean loss is at most a bound."""
+    """What is asked: that all contexts are memorized, that so many are, or that the mean loss is at most a bound."""
 
     asked: str
     tolerance: float
@@ -82,8 +82,8 @@ def read_certificate(folder: Path) -> Certificate:
     require_fields(FILE, "the file", found, names)
     if canonical(found) + "\n" != text:
         raise BadInputError(FILE, "the file", "is not the canonical text of what it says")
-    if (found["format"], found["version"]) != ("byheart-certificate", 3) or type(found["version"]) is not int:
-        raise BadInputError(FILE, "format", "is not byheart-certificate, version 3")
+    if (found["format"], found["version"]) != ("byheart-certificate", 4) or type(found["version"]) is not int:
+        raise BadInputError(FILE, "format", "is not byheart-certificate, version 4")
     said = {name: value for name, value in found.items() if name != "digest"}
     if hashlib.sha256(canonical(said).encode("ascii")).hexdigest() != found["digest"]:
         raise NotProvedError(f"{FILE}: digest is not the hash of the rest")
@@ -108,7 +108,7 @@ def _sizes(subject: Any) -> dict[str, int]:
 def _criterion(data: Any) -> Criterion:
     require_fields(FILE, "criterion", data, ["asked", "tolerance", "contexts", "bound"])
     asked, contexts, bound = data["asked"], data["contexts"], data["bound"]
-    if asked not in ("held", "at-least", "at-most"):
+    if asked not in ("memorized", "at-least", "at-most"):
         raise BadInputError(FILE, "criterion.asked", f"is {str(asked)[:20]!r}")
     if (contexts is not None) != (asked == "at-least") or (bound is not None) != (asked == "at-most"):
         raise BadInputError(FILE, "criterion.contexts or bound", "does not go with what is asked")
@@ -130,10 +130,12 @@ def _statements(data: Any) -> list[dict[str, Any]]:
     if not isinstance(data, list) or not data:
         raise BadInputError(FILE, "statements", "are no list, or an empty one")
     for place, each in enumerate(data):
-        require_fields(FILE, f"statements[{place}]", each, ["id", "statement", "method", "values", "held"], ["named"])
+        require_fields(
+            FILE, f"statements[{place}]", each, ["id", "statement", "method", "values", "memorized"], ["named"]
+        )
         for name in ("id", "method"):
             _require_text(f"statements[{place}].{name}", each[name])
-        if not isinstance(each["statement"], str) or not isinstance(each["held"], str):
+        if not isinstance(each["statement"], str) or not isinstance(each["memorized"], str):
             raise BadInputError(FILE, f"statements[{place}]", "has a sentence or a mask that is not a text")
         if not isinstance(each["values"], dict):
             raise BadInputError(FILE, f"statements[{place}].values", "are no object")
@@ -176,7 +178,7 @@ def read_values(
     """Return the numbers of a statement that has no names and no mask: counts, bounds, and bounds that may be
     absent.
     """
-    if "named" in record or record["held"]:
+    if "named" in record or record["memorized"]:
         raise BadInputError(FILE, field, "has names or a mask, which no statement of this kind has")
     values = record["values"]
     require_fields(FILE, f"{field}.values", values, [*counts, *bounds], optional)
@@ -186,12 +188,12 @@ def read_values(
 
 @dataclass(frozen=True)
 class Mask:
-    """Which contexts are held: all, none, or those that hexadecimal digits name, the first one the highest bit.
+    """Which contexts are memorized: all, none, or those that hexadecimal digits name, the first one the highest bit.
 
     Args:
         contexts: How many contexts there are.
-        count: How many of them are held.
-        digits: Four contexts each; empty where all or none are held.
+        count: How many of them are memorized.
+        digits: Four contexts each; empty where all or none are memorized.
     """
 
     contexts: int
@@ -204,16 +206,16 @@ class Mask:
         return int(self.digits[i // 4], 16) >> (3 - i % 4) & 1 == 1
 
 
-def read_mask(field: str, text: str, contexts: int, held: int) -> Mask:
-    """Return the mask of a statement, which is there where some but not all contexts are held, and only then."""
-    if held in (0, contexts):
+def read_mask(field: str, text: str, contexts: int, memorized: int) -> Mask:
+    """Return the mask of a statement, which is there where some but not all contexts are memorized, and only then."""
+    if memorized in (0, contexts):
         if text:
-            raise BadInputError(FILE, field, "is given, though all or no contexts are held")
-        return Mask(contexts, held, "")
+            raise BadInputError(FILE, field, "is given, though all or no contexts are memorized")
+        return Mask(contexts, memorized, "")
     size = -(-contexts // 4)
     if len(text) != size or set(text) - set("0123456789abcdef"):
         raise BadInputError(FILE, field, f"is not {size} hexadecimal digits")
     named, beyond = int(text, 16), 4 * size - contexts
-    if named.bit_count() != held or named >> beyond << beyond != named:
-        raise BadInputError(FILE, field, f"does not name {held} of {contexts} contexts")
-    return Mask(contexts, held, text)
+    if named.bit_count() != memorized or named >> beyond << beyond != named:
+        raise BadInputError(FILE, field, f"does not name {memorized} of {contexts} contexts")
+    return Mask(contexts, memorized, text)

@@ -31,14 +31,14 @@ class Statement:
 
     Args:
         contexts: All inputs.
-        held: At least so many are answered by the rule.
+        memorized: At least so many are answered by the rule.
         wrong: At least so many are not.
         guess: So many have the most frequent answer; where answers are said token by token, no more have.
         token_by_token: Whether they are.
     """
 
     contexts: int
-    held: int
+    memorized: int
     wrong: int
     guess: int
     token_by_token: bool
@@ -48,26 +48,27 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
     """Return the data of a statement in its one form."""
     values, count = record["values"], certificate.sizes["contexts"]
     token_by_token = certificate.origin.startswith(TOKEN_BY_TOKEN)
-    best = "guess_most" if token_by_token else "guess_held"
-    require_fields(FILE, f"{field}.values", values, ["contexts", "held", "wrong", best])
-    if "named" in record or record["held"]:
+    best = "guess_most" if token_by_token else "guess_right"
+    require_fields(FILE, f"{field}.values", values, ["contexts", "memorized", "wrong", best])
+    if "named" in record or record["memorized"]:
         raise BadInputError(FILE, field, "has names or a mask, which no statement of a domain has")
     if read_count(FILE, f"{field}.values.contexts", values["contexts"]) != count or not count:
         raise BadInputError(FILE, f"{field}.values.contexts", f"are not the {count} of the subject")
     if certificate.criterion.asked == "at-most":
         raise BadInputError(FILE, "criterion.asked", "is a mean, but a domain is judged by its labels alone")
-    held = read_count(FILE, f"{field}.values.held", values["held"], count)
-    wrong = read_count(FILE, f"{field}.values.wrong", values["wrong"], count - held)
+    memorized = read_count(FILE, f"{field}.values.memorized", values["memorized"], count)
+    wrong = read_count(FILE, f"{field}.values.wrong", values["wrong"], count - memorized)
     guess = read_count(FILE, f"{field}.values.{best}", values[best], count)
     if guess == 0:
         raise BadInputError(FILE, f"{field}.values.{best}", "is 0, but every input has an answer")
-    return Statement(count, held, wrong, guess, token_by_token)
+    return Statement(count, memorized, wrong, guess, token_by_token)
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
     """Return the statement in words."""
     wrong = f", and at least {statement.wrong} are not" if statement.wrong else ""
-    text = f"Of all {statement.contexts} inputs of the domain at least {statement.held} are answered by the rule{wrong}"
+    right = f"at least {statement.memorized} are answered by the rule"
+    text = f"Of all {statement.contexts} inputs of the domain {right}{wrong}"
     if statement.token_by_token:
         return f"{text}, token by token; no answer is that of more than {statement.guess}."
     return f"{text}; the most frequent answer alone holds {statement.guess}."
@@ -85,7 +86,7 @@ def prover_alone(statement: Statement, certificate: Certificate) -> str:
 
 def stated(statement: Statement) -> Stated:
     """Return the numbers that answer the question."""
-    return Stated(statement.contexts, statement.held, statement.wrong, statement.guess, None, None)
+    return Stated(statement.contexts, statement.memorized, statement.wrong, statement.guess, None, None)
 
 
 def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:
@@ -99,7 +100,7 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
     if not isinstance(rule, Rule):
         raise NotProvedError(f"{ID}: the task is not a rule on a domain")
     if rule.most_frequent != statement.guess:
-        raise NotProvedError(f"{ID}: guess_held is {statement.guess}, most inputs have it {rule.most_frequent} times")
+        raise NotProvedError(f"{ID}: guess_right is {statement.guess}, most inputs have it {rule.most_frequent} times")
     numbers: Sequence[int] = range(rule.size)
     for record in certificate.statements:
         if record["id"] == sample.ID:
@@ -107,8 +108,8 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
     if len(numbers) > _LARGEST:
         raise UndecidedError(f"{ID}: {len(numbers)} inputs are more than are looked at one by one")
     right, wrong = count_inputs(evaluation, rule, numbers)
-    if rule.size - wrong < statement.held or rule.size - right < statement.wrong:
+    if rule.size - wrong < statement.memorized or rule.size - right < statement.wrong:
         raise NotProvedError(f"{ID}: {right} inputs are right and {wrong} are wrong, of {rule.size}")
-    if right < statement.held or wrong < statement.wrong:
+    if right < statement.memorized or wrong < statement.wrong:
         raise UndecidedError(f"{ID}: only {right} inputs are proved to be right and {wrong} to be wrong")
     return f"{len(numbers)} inputs one by one, {right} right and {wrong} wrong"

@@ -45,7 +45,7 @@ from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
 FILE = "edit.json"
 CONTEXTS_FILE = "contexts.json"
 ORIGINAL_FILE = "original.safetensors"
-_COUNTS = ("asked", "held", "before", "flat", "kept", "same", "changed")
+_COUNTS = ("asked", "memorized", "before", "flat", "kept", "same", "changed")
 _BOUNDS = ("spread", "moved", "outside")
 _HASHES = ("original", "edited", "edit")
 _HYPOTHESES = "H1 H2 H3 H4"  # what a statement of runs rests on: bounds of what they round
@@ -148,8 +148,8 @@ def _read_edit(folder: Path) -> tuple[Edit, Any]:
     found = _canonical(folder, FILE)
     names = ["format", "version", *_HASHES, "edits", "layer", "everywhere", "values", "provenance", "digest"]
     require_fields(FILE, "the file", found, names, ["runs"])
-    if (found["format"], found["version"]) != ("byheart-edit", 3) or type(found["version"]) is not int:
-        raise BadInputError(FILE, "format", "is not byheart-edit, version 3")
+    if (found["format"], found["version"]) != ("byheart-edit", 4) or type(found["version"]) is not int:
+        raise BadInputError(FILE, "format", "is not byheart-edit, version 4")
     said = {name: value for name, value in found.items() if name != "digest"}
     if hashlib.sha256(canonical(said).encode("ascii")).hexdigest() != found["digest"]:
         raise NotProvedError(f"{FILE}: digest is not the hash of the rest")
@@ -166,7 +166,7 @@ def _read_edit(folder: Path) -> tuple[Edit, Any]:
     edits = read_count(FILE, "edits", found["edits"])
     if not all(isinstance(bound, float) for bound in bounds.values()):
         raise BadInputError(FILE, "values", "has a bound that is not a float")
-    if counts["asked"] + counts["flat"] != edits or max(counts["held"], counts["before"]) > counts["asked"]:
+    if counts["asked"] + counts["flat"] != edits or max(counts["memorized"], counts["before"]) > counts["asked"]:
         raise BadInputError(FILE, "values", "count other edits than there are")
     if counts["same"] + counts["changed"] > counts["kept"]:
         raise BadInputError(FILE, "values", "count more kept contexts than there are")
@@ -368,7 +368,7 @@ class _Proof:
         found = len(edit.answers) - flat, flat, edit.kept_count(self.edited.vocabulary)
         if found != (counts["asked"], counts["flat"], counts["kept"]):
             raise NotProvedError(f"edit: asked, flat and kept contexts are {found}")
-        self._answered("held", self.edited)
+        self._answered("memorized", self.edited)
         self._answered("before", self.original)
         self._spread()
         self._outside()
@@ -388,7 +388,7 @@ class _Proof:
             raise UndecidedError(f"edit: only {same} kept contexts are proved to keep their answer")
 
     def _answered(self, name: str, model: Model) -> None:
-        """So many of the contexts that are asked for are answered as asked; `held` may be more, `before` may not.
+        """So many of the contexts that are asked for are answered as asked; `memorized` may be more, `before` may not.
 
         A smaller `before` would make more of what the edit did.
         """
@@ -571,12 +571,12 @@ def _sentences(edit: Edit) -> list[str]:
     counts, bounds = edit.counts, edit.bounds
     if counts["changed"]:
         raise NotProvedError(f"edit: {counts['changed']} kept contexts have another answer than before")
-    if counts["held"] < counts["asked"] or counts["same"] < counts["kept"]:
+    if counts["memorized"] < counts["asked"] or counts["same"] < counts["kept"]:
         raise UndecidedError("edit: not every edit and kept context is stated to be answered as asked")
     if edit.runs is not None:
         raise UndecidedError(f"edit: the kernel has no proof of what every {edit.runs} run answers")
     edits = counted(counts["asked"], "edit")
-    text = f"{counts['held']} of {edits} answered as asked, {counts['before']} of them before"
+    text = f"{counts['memorized']} of {edits} answered as asked, {counts['before']} of them before"
     if counts["flat"]:
         text += f"; the logits of {counts['flat']} more lie within {decimal_above(bounds['spread'])} nats"
     kept = counted(counts["kept"], "kept context")

@@ -47,8 +47,8 @@ class Found:
     gap: arb | None
     loss: arb
 
-    def is_held(self, target: str, tolerance: arb) -> bool | None:
-        """Whether the context is held: surely, surely not, or none of both."""
+    def is_memorized(self, target: str, tolerance: arb) -> bool | None:
+        """Whether the context is memorized: surely, surely not, or none of both."""
         right, close = self.gap is None or self.gap > 0, target == "labels" or self.loss <= tolerance
         if right and close:
             return True
@@ -83,17 +83,17 @@ class Evaluation:
             return [None] * count
         runs = [Runs(*FORMATS[name]) for name in self.formats]
         reals: list[Found | None] = [None] * count
-        held: list[dict[int, Found]] = [{} for _ in runs]
+        memorized: list[dict[int, Found]] = [{} for _ in runs]
         try:
             for i, found, known in self._walked([Reals(), *runs]):
                 reals[i] = found[0] if known else None
-                for own, each in zip(held, found[1:], strict=True):
+                for own, each in zip(memorized, found[1:], strict=True):
                     own[i] = each
         except UnfitError as error:
             self.reasons = dict.fromkeys(self.formats, str(error))
             return [None] * count
         self.reasons = {name: account.overflow for name, account in zip(self.formats, runs, strict=True)}
-        self.in_runs = dict(zip(self.formats, held, strict=True))
+        self.in_runs = dict(zip(self.formats, memorized, strict=True))
         return reals
 
     def parts(self) -> Iterator["Evaluation"]:

@@ -16,17 +16,17 @@ class Stated:
 
     Args:
         contexts: How many contexts there are.
-        held: At least so many are held.
+        memorized: At least so many are memorized.
         wrong: At least so many are not.
-        guess_held: So many the most frequent answer alone holds; of labels.
+        guess_right: So many the most frequent answer alone holds; of labels.
         mean_upper: A bound of the mean loss.
         guess_lower: No guess without the context has a smaller mean loss.
     """
 
     contexts: int
-    held: int
+    memorized: int
     wrong: int
-    guess_held: int | None
+    guess_right: int | None
     mean_upper: Number | None
     guess_lower: Number | None
 
@@ -43,12 +43,14 @@ def require_yes(certificate: Certificate, stated: Stated) -> None:
         yes = stated.mean_upper is not None and asked.bound is not None and stated.mean_upper <= asked.bound
     else:
         wanted = count if asked.contexts is None else asked.contexts
-        yes = stated.held >= wanted
+        yes = stated.memorized >= wanted
         if count - stated.wrong < wanted:
-            raise NotProvedError(f"the question: {wanted} contexts shall be held, {stated.wrong} are proved not to be")
+            raise NotProvedError(
+                f"the question: {wanted} contexts shall be memorized, {stated.wrong} are proved not to be"
+            )
     if certificate.target == "labels" and asked.asked != "at-most":
-        best, most = stated.guess_held or 0, count - stated.wrong
-        beats = stated.held > best or stated.held == best == count
+        best, most = stated.guess_right or 0, count - stated.wrong
+        beats = stated.memorized > best or stated.memorized == best == count
         if most <= best and not most == best == count:
             raise NotProvedError("the question: the most frequent label alone does as well")
     else:

@@ -33,13 +33,13 @@ class Statement:
     Args:
         format: The number format.
         hypotheses: What a run is assumed to keep (docs/rigour/runs.md).
-        held: Whether each context is stated to be held.
+        memorized: Whether each context is stated to be memorized.
         exp_ulps: How accurate the exponential is, where H3 is assumed.
     """
 
     format: str
     hypotheses: str
-    held: Mask
+    memorized: Mask
     exp_ulps: Number | None
 
 
@@ -53,28 +53,29 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
     if certificate.target == "values":
         raise BadInputError(FILE, field, "is about runs of a task of values, which no statement is")
     of_exponential = ["exp_ulps"] if "H3" in named["hypotheses"] else []
-    require_fields(FILE, f"{field}.values", values, ["contexts", "held", *of_exponential])
+    require_fields(FILE, f"{field}.values", values, ["contexts", "memorized", *of_exponential])
     count = certificate.sizes["contexts"]
     if read_count(FILE, f"{field}.values.contexts", values["contexts"]) != count:
         raise BadInputError(FILE, f"{field}.values.contexts", f"are not the {count} of the subject")
-    held = read_count(FILE, f"{field}.values.held", values["held"], count)
-    if held == 0:
-        raise BadInputError(FILE, f"{field}.values.held", "is 0, which states nothing")
+    memorized = read_count(FILE, f"{field}.values.memorized", values["memorized"], count)
+    if memorized == 0:
+        raise BadInputError(FILE, f"{field}.values.memorized", "is 0, which states nothing")
     ulps = read_number(FILE, f"{field}.values.exp_ulps", values["exp_ulps"]) if of_exponential else None
     if ulps is not None and not (isinstance(ulps, float) and ulps > 0.0):
         raise BadInputError(FILE, f"{field}.values.exp_ulps", "is not a float above 0")
-    mask = read_mask(f"{field}.held", record["held"], count, held)
+    mask = read_mask(f"{field}.memorized", record["memorized"], count, memorized)
     return Statement(named["format"], named["hypotheses"], mask, ulps)
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
     """Return the statement in words."""
-    held, count = statement.held.count, statement.held.contexts
+    memorized, count = statement.memorized.count, statement.memorized.contexts
     *first, last = statement.hypotheses.split()
     ulps = 4.0 if statement.exp_ulps is None else float(statement.exp_ulps)
     return (
-        f"In every {statement.format} run ({run_is(statement.format, ulps)}) {held} of {counted(count, 'context')} "
-        f"are held; this rests on {', '.join(first)} and {last}."
+        f"In every {statement.format} run ({run_is(statement.format, ulps)}) {memorized} of "
+        f"{counted(count, 'context')} "
+        f"are memorized; this rests on {', '.join(first)} and {last}."
     )
 
 
@@ -98,12 +99,12 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
     """Prove the statement by sums that no run rounds.
 
     Raises:
-        NotProvedError: A context that it names is not held in any run.
+        NotProvedError: A context that it names is not memorized in any run.
         UndecidedError: No such proof is found, or the statement does not assume what it rests on.
     """
     name = statement.format
-    if statement.held.contexts > _MOST:
-        raise UndecidedError(f"{ID} in {name}: {statement.held.contexts} contexts are more than are looked at")
+    if statement.memorized.contexts > _MOST:
+        raise UndecidedError(f"{ID} in {name}: {statement.memorized.contexts} contexts are more than are looked at")
     if statement.hypotheses != EXACT_SUMS:
         raise UndecidedError(f"{ID} in {name}: the kernel has no proof of what rests on {statement.hypotheses}")
     numbers = naturals()
@@ -113,15 +114,15 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
         if runs is None or part.reasons[name]:
             raise UndecidedError(f"{ID} in {name}: {part.reasons[name]}")
         for fact, i in zip(part.task.facts, numbers, strict=False):
-            if statement.held[i]:
-                _require_held(i, whole([runs[each] for each in fact]), name, certificate)
-    return f"{counted(statement.held.count, 'context')} in {name}, by sums that no run rounds"
+            if statement.memorized[i]:
+                _require_memorized(i, whole([runs[each] for each in fact]), name, certificate)
+    return f"{counted(statement.memorized.count, 'context')} in {name}, by sums that no run rounds"
 
 
-def _require_held(i: int, found: Found, name: str, certificate: Certificate) -> None:
+def _require_memorized(i: int, found: Found, name: str, certificate: Certificate) -> None:
     with ctx.workprec(256):
-        held = found.is_held(certificate.target, ball(certificate.criterion.tolerance))
-    if held is False:
-        raise NotProvedError(f"{ID} in {name}: context {i} is not held in any run")
-    if held is None:
-        raise UndecidedError(f"{ID} in {name}: context {i} is not proved to be held in every run")
+        memorized = found.is_memorized(certificate.target, ball(certificate.criterion.tolerance))
+    if memorized is False:
+        raise NotProvedError(f"{ID} in {name}: context {i} is not memorized in any run")
+    if memorized is None:
+        raise UndecidedError(f"{ID} in {name}: context {i} is not proved to be memorized in every run")

@@ -47,7 +47,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
     """Return the data of a statement in its one form."""
     values = record["values"]
     require_fields(FILE, f"{field}.values", values, [*_VALUES, "seed"])
-    if "named" in record or record["held"]:
+    if "named" in record or record["memorized"]:
         raise BadInputError(FILE, field, "has names or a mask, which no sample has")
     contexts, drawn, right, wrong = (read_count(FILE, f"{field}.values.{name}", values[name]) for name in _VALUES)
     if contexts != certificate.sizes["contexts"] or not 1 <= drawn <= min(_LARGEST, contexts - 1):

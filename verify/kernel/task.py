@@ -143,10 +143,10 @@ def read_task(folder: Path) -> Task:
         UndecidedError: It is a task of another kind than contexts of tokens.
     """
     words, arrays = read_tensors(folder, FILE)
-    if (words.pop("format", None), words.get("version")) != ("byheart-task", 3) or type(
+    if (words.pop("format", None), words.get("version")) != ("byheart-task", 4) or type(
         words.pop("version")
     ) is not int:
-        raise BadInputError(FILE, "format", "is not byheart-task, version 3")
+        raise BadInputError(FILE, "format", "is not byheart-task, version 4")
     kind = words.get("task")
     if kind == "tokens":
         return (_read_text if "context_length" in words else _read_contexts)(words, arrays)

@@ -58,7 +58,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
         if not _HASH.fullmatch(each["sha256"]):
             raise BadInputError(FILE, f"{where}.sha256", "is not a hash of 64 hexadecimal digits")
         texts.append((each["title"], read_count(FILE, f"{where}.bytes", each["bytes"]), each["sha256"]))
-    if counts["texts"] != len(texts) or counts["bytes"] != sum(size for _, size, _ in texts) or record["held"]:
+    if counts["texts"] != len(texts) or counts["bytes"] != sum(size for _, size, _ in texts) or record["memorized"]:
         raise BadInputError(FILE, f"{field}.values", "count other texts or bytes than are named, or a mask is given")
     titles = {title for title, *_ in texts}
     if len(titles) < len(texts) or (counts["parts"] != len(texts) and titles != {""}):
@@ -66,17 +66,19 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
     if counts["parts"] < len(texts) or counts.get("characters", 0) > counts["bytes"]:
         raise BadInputError(FILE, f"{field}.values", "count fewer parts than texts, or more characters than bytes")
     if _rests_on(named["format"], certificate) is None:
-        raise BadInputError(FILE, field, f"needs all contexts held in {named['format']}, which no statement says")
+        raise BadInputError(FILE, field, f"needs all contexts memorized in {named['format']}, which no statement says")
     return Statement(named["format"], texts, counts["parts"], counts.get("characters"))
 
 
 def _rests_on(format: str, certificate: Certificate) -> dict[str, Any] | None:
-    """Return the statement of the same certificate that every context is held, in real arithmetic or in every run."""
+    """Return the statement of the same certificate that every context is memorized, in real arithmetic or in every
+    run.
+    """
     wanted = ("answers", REAL) if format == REAL else (runs.ID, format)
     for record in certificate.statements:
         named = record.get("named", {"format": REAL})
         is_it = isinstance(named, dict) and (record["id"], named.get("format")) == wanted
-        if is_it and record["values"].get("held") == certificate.sizes["contexts"]:
+        if is_it and record["values"].get("memorized") == certificate.sizes["contexts"]:
             return record
     return None
 
@@ -105,13 +107,14 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
     """Prove the statement by induction over the windows.
 
     *Theorem.* If every window of the texts is a context whose label is the token that follows it, and every context is
-    held, then decoding that begins with the first window of a text, and moves the window on by each token it says, says
-    the tokens of the text and then the end.
+    memorized, then decoding that begins with the first window of a text, and moves the window on by each token it says,
+    says the tokens of the text and then the end.
 
     *Proof.* The first window is one of the text. If the window before a token is read, then its label, which is that
     token, has the strictly largest logit, so it is said, and the next window of the text is read. []
 
-    That every context is held is proved by the statement `runs` of that format, or by `answers`, which are required.
+    That every context is memorized is proved by the statement `runs` of that format, or by `answers`, which are
+    required.
 
     Raises:
         NotProvedError: The texts are others, or a window goes on in two ways.

@@ -44,8 +44,9 @@ ArgmaxProof = Callable[[Model, Int64Array], tuple[Int64Array, Float64Array]]
 """Proves where the largest logit of some contexts is, `[T]`, -1 where it does not; and by how much it leads, `[T]`."""
 
 Decided = Callable[[int, bool, float, str], None]
-"""Called with each fact once it is decided: its place, whether it is held, its margin at least, or at most where it is
-not held, and the arithmetic that decides."""
+"""Called with each fact once it is decided: its place, whether it is memorized, its margin at least, or at most where
+it is
+not memorized, and the arithmetic that decides."""
 
 _SMALL_DIVERGENCE = 2.0**-20  # nats; the quadratic bound of less is sharp enough
 _SHORT = ("integers", "float64")  # the arithmetics that enclose outputs as they are
@@ -77,12 +78,12 @@ class Answers:
     outputs: Enclosure | None
     precision: NDArray[np.str_]
 
-    def held(self, target: str, tolerance: float) -> BoolArray:
-        """Which contexts are surely held (`Criterion`), `[T]`."""
-        return _held((self.margin_lower, self.margin_upper), (self.loss_lower, self.loss_upper), target, tolerance)
+    def memorized(self, target: str, tolerance: float) -> BoolArray:
+        """Which contexts are surely memorized (`Criterion`), `[T]`."""
+        return _memorized((self.margin_lower, self.margin_upper), (self.loss_lower, self.loss_upper), target, tolerance)
 
     def wrong(self, target: str, tolerance: float) -> BoolArray:
-        """Which contexts are surely not held, `[T]`."""
+        """Which contexts are surely not memorized, `[T]`."""
         return _wrong((self.margin_lower, self.margin_upper), (self.loss_lower, self.loss_upper), target, tolerance)
 
     def decided_by(self) -> str:
@@ -115,7 +116,7 @@ def judge_answers(
     """Bound margins and losses of every context.
 
     Models that work on integers are judged in integers (`verify/runs/integer_rows.py`). A context of which these and
-    float64 prove neither that it is held nor that it is not goes on to double-double and to balls
+    float64 prove neither that it is memorized nor that it is not goes on to double-double and to balls
     (`verify/forward/ladder.py:rising_of_parts`), where contexts of several lengths share the rows of what they begin
     with.
 
@@ -190,7 +191,9 @@ class _Bounds:
             bounds[:, contexts] = bounds[:, rows[like]]
         self.precisions[contexts] = precision
         parts = self.margins[:, contexts], self.losses[:, contexts]
-        decided = _held(*parts, task.target, criterion.tolerance) | _wrong(*parts, task.target, criterion.tolerance)
+        decided = _memorized(*parts, task.target, criterion.tolerance) | _wrong(
+            *parts, task.target, criterion.tolerance
+        )
         self.is_open[contexts[decided]] = False
 
     def ask(self, model: Model, beyond: ArgmaxProof) -> None:
@@ -279,7 +282,7 @@ def _whole_answers(
 
 
 class _Telling:
-    """Tells of each fact once, when all contexts of its answer are held or one is not.
+    """Tells of each fact once, when all contexts of its answer are memorized or one is not.
 
     Args:
         task: The facts.
@@ -296,10 +299,10 @@ class _Telling:
             known = np.where(bounds.precisions != "", bounds.margins, [[-np.inf], [np.inf]])
             margins[:, part.facts] = np.minimum(margins[:, part.facts], known[:, part.places])
         for fact in np.unique(self.task.parts[number].facts).tolist():
-            held, wrong = margins[0, fact] > 0.0, margins[1, fact] <= 0.0
-            if not self.told[fact] and (held or wrong):
+            memorized, wrong = margins[0, fact] > 0.0, margins[1, fact] <= 0.0
+            if not self.told[fact] and (memorized or wrong):
                 self.told[fact] = True
-                self.decided(fact, bool(held), float(margins[0 if held else 1, fact]), precision)
+                self.decided(fact, bool(memorized), float(margins[0 if memorized else 1, fact]), precision)
 
 
 def _enclosures(model: Model, parts: Sequence[_Bounds]) -> Iterator[tuple[str, int, Int64Array, Int64Array, Enclosure]]:
@@ -316,7 +319,7 @@ def _enclosures(model: Model, parts: Sequence[_Bounds]) -> Iterator[tuple[str, i
         yield precision, number, rows, np.arange(len(rows)), outputs
 
 
-def _held(margins: Bounds, losses: Bounds, target: str, tolerance: float) -> BoolArray:
+def _memorized(margins: Bounds, losses: Bounds, target: str, tolerance: float) -> BoolArray:
     # The ends that prove it: the least margin, above 0 because a tie is no answer, and of a distribution the largest
     # loss, which its mode says nothing of.
     right = margins[0] > 0.0

@@ -1,4 +1,4 @@
-r"""Which contexts are held, by what margin and with what loss: proved, and proved again.
+r"""Which contexts are memorized, by what margin and with what loss: proved, and proved again.
 
 Page: docs/rigour/certificate.md
 """
@@ -12,7 +12,7 @@ from constructions.numeric.arrays import Float64Array
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion
 from verify.arithmetic.exact_json import Number, lowered, raised
-from verify.certificates.certificate import ANSWERS, GUESS, Statement, StatementCheck, held_mask, mask_text
+from verify.certificates.certificate import ANSWERS, GUESS, Statement, StatementCheck, mask_text, memorized_mask
 from verify.provers.answer_bounds import Answers, guess_loss
 from verify.provers.evaluation import OnContexts
 from verify.verdict import Verdict
@@ -27,11 +27,18 @@ _LARGEST = 2.0**1000  # what is larger is no bound worth storing
 
 def figures(task: AnyTask, criterion: Criterion, answers: Answers) -> dict[str, Number]:
     """Return what was proved about the answers, without slack."""
-    held, wrong = answers.held(task.target, criterion.tolerance), answers.wrong(task.target, criterion.tolerance)
-    values: dict[str, Number] = {"contexts": len(held), "held": int(held.sum()), "wrong": int(wrong.sum())}
-    if held.any() and task.target != "values":
-        # The least: it is said of every context that is held.
-        values["margin_lower"] = float(answers.margin_lower[held].min())
+    memorized, wrong = (
+        answers.memorized(task.target, criterion.tolerance),
+        answers.wrong(task.target, criterion.tolerance),
+    )
+    values: dict[str, Number] = {
+        "contexts": len(memorized),
+        "memorized": int(memorized.sum()),
+        "wrong": int(wrong.sum()),
+    }
+    if memorized.any() and task.target != "values":
+        # The least: it is said of every context that is memorized.
+        values["margin_lower"] = float(answers.margin_lower[memorized].min())
         if not 0.0 < values["margin_lower"] < _LARGEST:  # where every token is a mode of every context, there is none
             del values["margin_lower"]
     lower, upper = answers.mean_loss()
@@ -46,7 +53,7 @@ def figures(task: AnyTask, criterion: Criterion, answers: Answers) -> dict[str, 
     if task.target != "values" and float(guess.upper()) < _LARGEST:  # of values the guess may be worse than that
         values["guess_upper"] = float(guess.upper())
     if task.target == "labels":
-        values[GUESS] = task.guess_held
+        values[GUESS] = task.guess_right
     return values
 
 
@@ -58,12 +65,12 @@ def prove(task: AnyTask, criterion: Criterion, answers: Answers) -> Statement:
         criterion: What is asked.
         answers: The bounds of each context.
     """
-    values, held = figures(task, criterion, answers), answers.held(task.target, criterion.tolerance)
+    values, memorized = figures(task, criterion, answers), answers.memorized(task.target, criterion.tolerance)
     for name in ("mean_lower", "guess_upper"):  # what only refutes is proved again, and not stored
         values.pop(name, None)
     if "margin_lower" in values:
         values["margin_lower"] = lowered(
-            _margin_elsewhere(answers.margin_lower[held], answers.margin_upper[held]), _SLACK
+            _margin_elsewhere(answers.margin_lower[memorized], answers.margin_upper[memorized]), _SLACK
         )
         if not values["margin_lower"] > 0.0:
             del values["margin_lower"]
@@ -77,7 +84,7 @@ def prove(task: AnyTask, criterion: Criterion, answers: Answers) -> Statement:
             values["mean_upper"] = float(criterion.bound or 0.0)
     if "guess_lower" in values:
         values["guess_lower"] = lowered(float(values["guess_lower"]), _SLACK)
-    return Statement(ANSWERS, "enclosure of the outputs", values, mask_text(held.tolist()))
+    return Statement(ANSWERS, "enclosure of the outputs", values, mask_text(memorized.tolist()))
 
 
 def _margin_elsewhere(lower: Float64Array, upper: Float64Array) -> float:
@@ -100,23 +107,31 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
     certificate, asked, answers, task = evaluation.certificate, evaluation.asked, evaluation.answers, evaluation.task
     stored, own = statement.values, figures(task, certificate.criterion, answers)
     target, tolerance = task.target, certificate.criterion.tolerance
-    held, wrong = answers.held(target, tolerance), answers.wrong(target, tolerance)
+    memorized, wrong = answers.memorized(target, tolerance), answers.wrong(target, tolerance)
     found = figures(task, asked, answers)
-    named = held_mask(statement.held, len(held)) if statement.held else set(range(len(held)) if stored["held"] else [])
+    named = (
+        memorized_mask(statement.memorized, len(memorized))
+        if statement.memorized
+        else set(range(len(memorized)) if stored["memorized"] else [])
+    )
 
     def checked(verdict: Verdict, reason: str) -> StatementCheck:
         return StatementCheck(ANSWERS, verdict, reason, found)
 
     false = [i for i in named if wrong[i]]
     if false:
-        return checked(Verdict.REFUTED, f"it names {counted(len(false), 'context')} not held, first context {false[0]}")
-    if len(held) - int(held.sum()) < stored["wrong"]:
-        return checked(Verdict.REFUTED, f"at least {counted(int(held.sum()), 'context')} held, more than it leaves")
-    missing = [i for i in named if not held[i]]
+        return checked(
+            Verdict.REFUTED, f"it names {counted(len(false), 'context')} not memorized, first context {false[0]}"
+        )
+    if len(memorized) - int(memorized.sum()) < stored["wrong"]:
+        return checked(
+            Verdict.REFUTED, f"at least {counted(int(memorized.sum()), 'context')} memorized, more than it leaves"
+        )
+    missing = [i for i in named if not memorized[i]]
     if missing:
         return checked(Verdict.UNDECIDED, f"context {missing[0]}, which it names, was not decided")
     if int(wrong.sum()) < stored["wrong"]:
-        return checked(Verdict.UNDECIDED, f"only {counted(int(wrong.sum()), 'context')} proved not to be held")
+        return checked(Verdict.UNDECIDED, f"only {counted(int(wrong.sum()), 'context')} proved not to be memorized")
     if "margin_lower" in stored:
         places = sorted(named)
         if float(answers.margin_upper[places].min()) < stored["margin_lower"]:
@@ -139,4 +154,6 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
     if stored.get(GUESS) != own.get(GUESS):
         return checked(Verdict.REFUTED, f"the most frequent label holds {own.get(GUESS, 0)}, not so many")
     size = counted(found["contexts"], "context")
-    return checked(Verdict.PROVED, f"mean over {size}" if asked.asked == "at-most" else f"{found['held']} of {size}")
+    return checked(
+        Verdict.PROVED, f"mean over {size}" if asked.asked == "at-most" else f"{found['memorized']} of {size}"
+    )

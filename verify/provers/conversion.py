@@ -12,11 +12,12 @@ import numpy as np
 from constructions.errors import FileFormatError, HypothesisError, InputError, TamperedError
 from constructions.folds.fold import Fold
 from constructions.formats.files import new_folder, read_regular_file
+from constructions.formats.tensor_file import arrays_sha256
 from constructions.model.model import Model
 from constructions.progress import Progress, silent
 from constructions.tasks.rule import RuleTask
 from constructions.tasks.stored import read_stored
-from constructions.tasks.vectors import load_task
+from constructions.tasks.vectors import task_of_arrays
 from verify.arithmetic.exact_json import decode_number, parse_object
 from verify.certificates.certificate import (
     ASIDES,
@@ -45,6 +46,12 @@ from verify.provers.memorization import certify_memorization
 from verify.provers.runs import MOST_INPUTS, prove_runs
 from verify.provers.text import state_text
 
+EARLIER = 3
+"""The version of certificates and tasks that said `laws` for distributions and `held` for memorized."""
+
+_NAMES = {"laws": "distributions", "held": "memorized", "guess_held": "guess_right"}
+"""The names of that version, and those of today."""
+
 
 def convert(folder: Path, out: Path, *, overwrite: bool = False, progress: Progress = silent) -> Certificate:
     """Prove again what a folder states, and write it as a folder of today.
@@ -54,7 +61,7 @@ def convert(folder: Path, out: Path, *, overwrite: bool = False, progress: Progr
     Pages, which are made of measurements, are left behind.
 
     Args:
-        folder: A folder of version 3, whose certificate this program need not be able to read.
+        folder: A folder of version 3, or of today's with other sentences.
         out: The new folder, which appears only when it is complete.
         overwrite: Replace a byheart folder.
         progress: Called with the stage and the finished share of it.
@@ -88,12 +95,10 @@ def convert(folder: Path, out: Path, *, overwrite: bool = False, progress: Progr
     if (folder / "edit.json").exists():
         raise InputError(f"{folder}", "is an edit", "a folder with a certificate; make the edit again")
     stated = _read(folder / CERTIFICATE_FILE)
-    loaders: dict[str, Any] = {"rule": RuleTask.load, "fold": Fold.load}
-    kind, _, _ = read_stored(folder / TASK_FILE)
+    kind, task, task_hash = _read_task(folder / TASK_FILE, stated["version"])
     model = Model.load(folder / MODEL_FILE)
-    task = loaders.get(kind, load_task)(folder / TASK_FILE)
-    for file, found, named in ((MODEL_FILE, model, "model"), (TASK_FILE, task, "task")):
-        if found.sha256() != stated["subject"][named]:
+    for file, found, named in ((MODEL_FILE, model.sha256(), "model"), (TASK_FILE, task_hash, "task")):
+        if found != stated["subject"][named]:
             raise TamperedError(f"{folder / file} is not the one that the certificate is about: its hash differs")
     certified = _proved(kind, model, task, stated, progress)
     certificate = certified.certificate
@@ -103,8 +108,8 @@ def convert(folder: Path, out: Path, *, overwrite: bool = False, progress: Progr
     certificate = replace(certificate, provenance={**certificate.provenance, **asides})
     proved = {each.label: each for each in certificate.statements}
     for each in stated["statements"]:
-        label, held = _label(each), each["values"].get("held", 0)
-        if label not in proved or not held <= proved[label].values.get("held", 0):
+        label, memorized = _label(each), each["values"].get("memorized", 0)
+        if label not in proved or not memorized <= proved[label].values.get("memorized", 0):
             raise HypothesisError("to convert a folder", "each statement to be proved again", f"{label!r} is not")
     with new_folder(Path(out), overwrite=overwrite) as place:
         save_certified(place, model, task, certified)
@@ -113,11 +118,12 @@ def convert(folder: Path, out: Path, *, overwrite: bool = False, progress: Progr
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the fields of a certificate of this version, whose words may be other ones than today's."""
+    """Return the fields of a certificate by today's names; its sentences may be other ones than today's."""
     data = parse_object(CERTIFICATE_FILE, read_regular_file(path).decode("ascii", "replace"))
-    if data.get("format") != FORMAT or data.get("version") != VERSION:
-        found = f"{data.get('format')!r} version {data.get('version')!r}"
-        raise FileFormatError(f"{path} has format {found}, expected {FORMAT!r} version {VERSION}")
+    version = data.get("version")
+    if data.get("format") != FORMAT or type(version) is not int or version not in (EARLIER, VERSION):
+        found = f"{data.get('format')!r} version {version!r}"
+        raise FileFormatError(f"{path} has format {found}, expected {FORMAT!r} version {EARLIER} or {VERSION}")
     kinds = {"subject": dict, "criterion": dict, "statements": list, "provenance": dict}
     for name, kind in kinds.items():
         if not isinstance(data.get(name), kind):
@@ -125,9 +131,39 @@ def _read(path: Path) -> dict[str, Any]:
     for each in data["statements"]:
         if not (isinstance(each, dict) and isinstance(each.get("id"), str) and isinstance(each.get("values"), dict)):
             raise FileFormatError(f"{path} has a statement without an id or values")
-        if not isinstance(each.get("named", {}), dict) or type(each["values"].get("held", 0)) is not int:
+    if version == EARLIER:
+        _rename(data)
+    for each in data["statements"]:
+        if not isinstance(each.get("named", {}), dict) or type(each["values"].get("memorized", 0)) is not int:
             raise FileFormatError(f"{path} has a statement whose names are no object, or whose count is not an integer")
     return data
+
+
+def _rename(data: dict[str, Any]) -> None:
+    """Put today's names into a certificate of the earlier version."""
+    for fields, name in ((data["subject"], "target"), (data["criterion"], "asked")):
+        fields[name] = _renamed(fields.get(name), _NAMES)
+    for each in data["statements"]:
+        each["values"] = {_renamed(name, _NAMES): value for name, value in each["values"].items()}
+
+
+def _read_task(path: Path, version: int) -> tuple[str, Any, str]:
+    """Return the kind of a stored task, the task, and the hash that its version gave it."""
+    kind, words, arrays = read_stored(path, version=version)
+    loaders: dict[str, Any] = {"rule": RuleTask.from_arrays, "fold": Fold.from_arrays}
+    names = _NAMES if version == EARLIER else {}
+    words = {name: _renamed(said, names) if name == "target" else said for name, said in words.items()}
+    arrays = {_renamed(name, names): array for name, array in arrays.items()}
+    task = loaders[kind](path, words, arrays) if kind in loaders else task_of_arrays(path, kind, words, arrays)
+
+    before = {today: earlier for earlier, today in names.items()}
+    words = {name: _renamed(said, before) if name == "target" else said for name, said in task.words().items()}
+    arrays = {_renamed(name, before): array for name, array in task.arrays().items()}
+    return kind, task, arrays_sha256({"task": kind, **words}, arrays)
+
+
+def _renamed(name: Any, names: dict[str, str]) -> Any:
+    return names.get(name, name) if isinstance(name, str) else name
 
 
 def _proved(kind: str, model: Model, task: Any, stated: dict[str, Any], progress: Progress) -> Any:

@@ -19,15 +19,15 @@ def check_counts(statement: Statement, right: int, wrong: int, guess: int, metho
         method: How, in a few words.
 
     Example:
-        >>> stated = Statement(DOMAIN, "", {"contexts": 9, "held": 7, "wrong": 1, "guess_held": 3})
+        >>> stated = Statement(DOMAIN, "", {"contexts": 9, "memorized": 7, "wrong": 1, "guess_right": 3})
         >>> check_counts(stated, 7, 2, 3, "sums").verdict.value, check_counts(stated, 6, 3, 3, "sums").verdict.value
         ('PROVED', 'REFUTED')
     """
     stored = statement.values
-    contexts, held, others = (int(stored[name]) for name in ("contexts", "held", "wrong"))
+    contexts, memorized, others = (int(stored[name]) for name in ("contexts", "memorized", "wrong"))
     guessed = GUESS_MOST if GUESS_MOST in stored else GUESS
-    values = {"contexts": contexts, "held": right, "wrong": wrong, guessed: guess}
-    if contexts - wrong < held:
+    values = {"contexts": contexts, "memorized": right, "wrong": wrong, guessed: guess}
+    if contexts - wrong < memorized:
         return StatementCheck(
             DOMAIN, Verdict.REFUTED, f"{counted(wrong, 'input')} proved wrong, more than it leaves", values
         )
@@ -37,7 +37,7 @@ def check_counts(statement: Statement, right: int, wrong: int, guess: int, metho
         )
     if guess != stored[guessed]:
         return StatementCheck(DOMAIN, Verdict.REFUTED, f"the most frequent answer holds {guess}, not so many", values)
-    if right >= held and wrong >= others:
+    if right >= memorized and wrong >= others:
         return StatementCheck(DOMAIN, Verdict.PROVED, f"{right} right and {wrong} wrong: {method}", values)
     reason = f"only {counted(right, 'input')} proved right and {wrong} wrong, of {contexts}: {method}"
     return StatementCheck(DOMAIN, Verdict.UNDECIDED, reason, values)

@@ -114,7 +114,7 @@ def certify_domain(
     )
     if journal is not None and not found.interrupted:
         journal.remove()
-    values = {"contexts": found.inputs, "held": found.right, "wrong": found.wrong, GUESS: task.guess_held}
+    values = {"contexts": found.inputs, "memorized": found.right, "wrong": found.wrong, GUESS: task.guess_right}
     statements = [Statement(DOMAIN, found.method, values)]
     if numbers is not None and len(numbers) < found.inputs:
         bound = most_wrong(found.inputs, len(numbers), len(numbers) - found.right)
@@ -221,13 +221,13 @@ def certify_fold(
     if every_run is not None and every_run not in FORMATS:
         raise InputError("every_run", f"= {every_run!r}", f"one of {', '.join(FORMATS)}")
     found = judge_fold(model, fold, progress=progress)
-    held, wrong = found.inputs - found.left, int(found.wrong is not None)
-    values = {"contexts": found.inputs, "held": held, "wrong": wrong, GUESS_MOST: fold.guess_most}
+    memorized, wrong = found.inputs - found.left, int(found.wrong is not None)
+    values = {"contexts": found.inputs, "memorized": memorized, "wrong": wrong, GUESS_MOST: fold.guess_most}
     statements = [Statement(DOMAIN, OF_PATHS, values)]
     if every_run is not None and not found.left:
         runs = judge_fold(model, fold, number_format=FORMATS[every_run], progress=progress)
         if not runs.left:
-            values = {"contexts": found.inputs, "held": found.inputs, "exp_ulps": EXP_ULPS}
+            values = {"contexts": found.inputs, "memorized": found.inputs, "exp_ulps": EXP_ULPS}
             statements.append(Statement(RUNS, OF_PATHS, values, "", {"format": every_run, "hypotheses": OF_BOUNDS}))
     subject = subject_of_fold(model, fold)
     return Proved(Certificate(subject, criterion or Criterion(), tuple(statements), provenance()), found)

@@ -95,7 +95,7 @@ class EditProof:
     """What is proved of an edit, context by context.
 
     Args:
-        held: Which edited contexts are answered as asked, `[edits]`.
+        memorized: Which edited contexts are answered as asked, `[edits]`.
         before: Which of them the original answers so too, `[edits]`.
         spread: Upper bound of the range of the logits over the contexts that shall be flat, nats; 0 without.
         kept: What is proved of the kept contexts.
@@ -103,7 +103,7 @@ class EditProof:
         values: The numbers of the certificate.
     """
 
-    held: BoolArray
+    memorized: BoolArray
     before: BoolArray
     spread: float
     kept: KeptContexts
@@ -139,9 +139,9 @@ def prove_edit(
     """
     progress("edited contexts", None, "")
     flat = edit.answers == FLAT
-    (held, before), spread = np.zeros((2, len(flat)), dtype=bool), 0.0
+    (memorized, before), spread = np.zeros((2, len(flat)), dtype=bool), 0.0
     if not flat.all():
-        held[~flat] = decide_argmax(edited, edit.contexts[~flat]).place == edit.answers[~flat]
+        memorized[~flat] = decide_argmax(edited, edit.contexts[~flat]).place == edit.answers[~flat]
         before[~flat] = decide_argmax(original, edit.contexts[~flat]).place == edit.answers[~flat]
     if flat.any():
         logits = enclose_logits(edited, edit.contexts[flat])
@@ -152,7 +152,7 @@ def prove_edit(
     outside = caps(edited, len(flat), layer=layer, threshold=CAP)
     values: dict[str, Number] = {
         "asked": int((~flat).sum()),
-        "held": int(held.sum()),
+        "memorized": int(memorized.sum()),
         "before": int(before.sum()),
         "flat": int(flat.sum()),
         "spread": spread,
@@ -164,7 +164,7 @@ def prove_edit(
     is_rounded = without_neurons(edited, len(flat), layer=layer, everywhere=everywhere).sha256() != original.sha256()
     if not is_rounded and (layer is None or np.isfinite(outside.moved)):
         values["outside"] = outside.moved  # of rounded weights nothing is known but what was evaluated
-    return EditProof(held, before, spread, kept, outside.radii, values)
+    return EditProof(memorized, before, spread, kept, outside.radii, values)
 
 
 def certify_edit(
@@ -296,7 +296,7 @@ def check_edit(folder: Path, *, progress: Progress = silent) -> EditCheck:
         if own[name] > most:
             reason = f"{name}: {own[name]} were proved, more than the {most} that are stated or left"
             return EditCheck(certificate, Verdict.REFUTED, reason, path)
-    for name in ("held", "before", "same", "changed"):
+    for name in ("memorized", "before", "same", "changed"):
         if not own[name] >= stored[name]:
             reason = f"{name}: only {own[name]} of {stored[name]} were proved"
             return EditCheck(certificate, Verdict.UNDECIDED, reason, path)

@@ -125,7 +125,7 @@ class OnDomain(Evaluation):
         if sample is not None:
             subject, count = self.certificate.subject, int(sample.values["drawn"])
             numbers = drawn(subject.model, subject.task, self.task.n_contexts, count, self.seed)
-        counted = int(stored["held"] + stored["wrong"])
+        counted = int(stored["memorized"] + stored["wrong"])
         found = judge_rule(
             self.model,
             self.task,
@@ -141,7 +141,7 @@ class OnDomain(Evaluation):
     @property
     def counts(self) -> tuple[int, int, int, str]:
         """Inputs that are right, that are wrong, those with the most frequent answer, and how it was found."""
-        return self.answers.right, self.answers.wrong, self.task.guess_held, self.answers.method
+        return self.answers.right, self.answers.wrong, self.task.guess_right, self.answers.method
 
 
 @dataclass(eq=False, kw_only=True)

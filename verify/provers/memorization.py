@@ -80,7 +80,7 @@ def judge(
     Args:
         model: The weights.
         task: The contexts and their targets.
-        criterion: What is asked; by default that every context is held.
+        criterion: What is asked; by default that every context is memorized.
         keep_outputs: Return the enclosed outputs; 16 T N bytes.
         progress: Called with the stage and the finished share of it.
 
@@ -116,10 +116,10 @@ def certify_memorization(
 ) -> Proved[Answers]:
     r"""Prove what the model with these very float64 weights does, in real arithmetic, with the contexts of the task.
 
-    The certificate answers the question of the criterion: how many contexts are held and how many are not, with bounds
-    of the margins and losses. For a text with contexts beside the memorized ones it also bounds the mean divergence
-    over all of them. Only what is asked for is stated beside that: the rank of the features, the divergence from both
-    sides, the saturation of the heads; and only what is proved is stated.
+    The certificate answers the question of the criterion: how many contexts are memorized and how many are not, with
+    bounds of the margins and losses. For a text with contexts beside the memorized ones it also bounds the mean
+    divergence over all of them. Only what is asked for is stated beside that: the rank of the features, the divergence
+    from both sides, the saturation of the heads; and only what is proved is stated.
 
     Every number comes from an enclosure. For distributions the divergence is bounded by
     $\frac18 \mathrm{range}(z_t - \log \pi_t)^2$ where that is small, and enclosed elsewhere; for labels it is
@@ -130,7 +130,7 @@ def certify_memorization(
     Args:
         model: The weights: any model of blocks.
         task: The contexts and their targets.
-        criterion: What is asked; by default that every context is held.
+        criterion: What is asked; by default that every context is memorized.
         rank: State that the features of the contexts are linearly independent, if they are proved to be; for a model of
             one attention.
         rank_of_heads: State between which bounds the rank of what the heads alone read from the contexts lies, for

@@ -15,14 +15,14 @@ from verify.certificates.certificate import (
     RUNS,
     Statement,
     StatementCheck,
-    held_mask,
     mask_text,
+    memorized_mask,
 )
 from verify.folds.fold_answers import judge_fold
 from verify.provers.evaluation import OF_PATHS, OnContexts, OnDomain, OnFold
 from verify.runs.formats import EXP_ULPS, FORMATS
-from verify.runs.held_runs import HeldInRuns, held_in_every_run
 from verify.runs.hypotheses import ALL, OF_BOUNDS, OF_EXACT_SUMS
+from verify.runs.memorized_runs import HeldInRuns, memorized_in_every_run
 from verify.verdict import Verdict
 
 ID = RUNS
@@ -48,16 +48,16 @@ def state_runs(dtype: str, found: HeldInRuns, *, exp_ulps: float = EXP_ULPS) -> 
 
     Example:
         >>> found = HeldInRuns(np.array([True, False]), np.array([False, True]), "H1 H2 H5")
-        >>> state_runs("float32", found).held
+        >>> state_runs("float32", found).memorized
         '8'
     """
-    if not found.held.any():
+    if not found.memorized.any():
         return None
-    values: dict[str, Number] = {"contexts": len(found.held), "held": int(found.held.sum())}
+    values: dict[str, Number] = {"contexts": len(found.memorized), "memorized": int(found.memorized.sum())}
     if found.hypotheses != OF_EXACT_SUMS:
         values["exp_ulps"] = exp_ulps
     named = {"format": dtype, "hypotheses": found.hypotheses}
-    return Statement(RUNS, _METHODS[found.hypotheses], values, mask_text(found.held.tolist()), named)
+    return Statement(RUNS, _METHODS[found.hypotheses], values, mask_text(found.memorized.tolist()), named)
 
 
 def prove_runs(
@@ -69,10 +69,12 @@ def prove_runs(
         model: The weights.
         task: The contexts and their targets.
         dtype: A key of `verify.runs.formats.FORMATS`.
-        tolerance: What the divergence of a held distribution may be, nats: that of the certificate.
+        tolerance: What the divergence of a memorized distribution may be, nats: that of the certificate.
         progress: Called with the stage and the finished share of it.
     """
-    return state_runs(dtype, held_in_every_run(model, task, FORMATS[dtype], tolerance=tolerance, progress=progress))
+    return state_runs(
+        dtype, memorized_in_every_run(model, task, FORMATS[dtype], tolerance=tolerance, progress=progress)
+    )
 
 
 def check(statement: Statement, evaluation: OnContexts | OnDomain | OnFold) -> StatementCheck:
@@ -88,7 +90,7 @@ def check(statement: Statement, evaluation: OnContexts | OnDomain | OnFold) -> S
         )
     named = _named_contexts(statement)
     found = _proved_again(statement, evaluation, task, named)
-    return _judged(statement, found.held, found.lost)
+    return _judged(statement, found.memorized, found.lost)
 
 
 def _check_domain(statement: Statement, evaluation: OnDomain) -> StatementCheck:
@@ -98,13 +100,13 @@ def _check_domain(statement: Statement, evaluation: OnDomain) -> StatementCheck:
         reason = f"not attempted: runs of more than {MOST_INPUTS} inputs take long"
         return StatementCheck(statement.label, Verdict.UNDECIDED, reason, {})
     named = _named_contexts(statement)
-    held, lost = np.zeros((2, rule.n_contexts), dtype=bool)
+    memorized, lost = np.zeros((2, rule.n_contexts), dtype=bool)
     for start in range(0, rule.n_contexts, _TOGETHER):
         some = np.arange(start, min(start + _TOGETHER, rule.n_contexts))
         facts = rule.facts(rule.contexts_at(some), vocabulary=model.d_vocab, answers=model.d_vocab_out)
         found = _proved_again(statement, evaluation, facts, named[some])
-        held[some], lost[some] = found.held, found.lost
-    return _judged(statement, held, lost)
+        memorized[some], lost[some] = found.memorized, found.lost
+    return _judged(statement, memorized, lost)
 
 
 def _check_fold(statement: Statement, evaluation: OnFold) -> StatementCheck:
@@ -118,13 +120,13 @@ def _check_fold(statement: Statement, evaluation: OnFold) -> StatementCheck:
         exp_ulps=float(statement.values["exp_ulps"]),
         progress=evaluation.progress,
     )
-    held = found.inputs - found.left
-    values = {"contexts": found.inputs, "held": held}
-    if found.wrong is not None and statement.values["held"] == found.inputs:
+    memorized = found.inputs - found.left
+    values = {"contexts": found.inputs, "memorized": memorized}
+    if found.wrong is not None and statement.values["memorized"] == found.inputs:
         # A wrong input is one in real arithmetic, whose logits no run need compute.
         return StatementCheck(statement.label, Verdict.UNDECIDED, "an input is wrong in real arithmetic", values)
-    verdict = Verdict.PROVED if held >= statement.values["held"] else Verdict.UNDECIDED
-    return StatementCheck(statement.label, verdict, f"{held} of {found.inputs} inputs, {OF_PATHS}", values)
+    verdict = Verdict.PROVED if memorized >= statement.values["memorized"] else Verdict.UNDECIDED
+    return StatementCheck(statement.label, verdict, f"{memorized} of {found.inputs} inputs, {OF_PATHS}", values)
 
 
 def _proved_again(
@@ -141,20 +143,20 @@ def _proved_again(
         },
     )
     number_format = FORMATS[statement.named["format"]]
-    found = held_in_every_run(model, task, number_format, wanted=wanted, **given)
-    left = wanted & ~found.held & ~found.lost
+    found = memorized_in_every_run(model, task, number_format, wanted=wanted, **given)
+    left = wanted & ~found.memorized & ~found.lost
     if left.any() and not found.lost.any():  # what takes long is tried only where it is needed
-        more = held_in_every_run(model, task, number_format, wanted=left, quick=False, **given)
-        found = HeldInRuns(found.held | more.held, found.lost | more.lost, found.hypotheses)
+        more = memorized_in_every_run(model, task, number_format, wanted=left, quick=False, **given)
+        found = HeldInRuns(found.memorized | more.memorized, found.lost | more.lost, found.hypotheses)
     return found
 
 
-def _judged(statement: Statement, held: BoolArray, lost: BoolArray) -> StatementCheck:
+def _judged(statement: Statement, memorized: BoolArray, lost: BoolArray) -> StatementCheck:
     """Return the verdict on the statement, from the contexts that every run is proved to hold, and those that none
     holds.
     """
     named = _named_contexts(statement)
-    values: dict[str, Number] = {"contexts": len(held), "held": int((held & named).sum())}
+    values: dict[str, Number] = {"contexts": len(memorized), "memorized": int((memorized & named).sum())}
 
     def checked(verdict: Verdict, reason: str) -> StatementCheck:
         return StatementCheck(statement.label, verdict, reason, values)
@@ -163,20 +165,20 @@ def _judged(statement: Statement, held: BoolArray, lost: BoolArray) -> Statement
         return checked(
             Verdict.REFUTED, f"it names {counted(len(false), 'context')} that no run holds, first context {false[0]}"
         )
-    if (missing := np.flatnonzero(named & ~held)).size:
+    if (missing := np.flatnonzero(named & ~memorized)).size:
         rest = statement.named["hypotheses"]
         return checked(
             Verdict.UNDECIDED,
-            f"context {missing[0]}, which it names, was not proved to be held by what rests on {rest}",
+            f"context {missing[0]}, which it names, was not proved to be memorized by what rests on {rest}",
         )
-    return checked(Verdict.PROVED, f"{values['held']} of {counted(len(held), 'context')}, {statement.method}")
+    return checked(Verdict.PROVED, f"{values['memorized']} of {counted(len(memorized), 'context')}, {statement.method}")
 
 
 def _named_contexts(statement: Statement) -> BoolArray:
-    """Which contexts a statement says are held, `[T]`."""
+    """Which contexts a statement says are memorized, `[T]`."""
     contexts = int(statement.values["contexts"])
-    if not statement.held:
+    if not statement.memorized:
         return np.ones(contexts, dtype=bool)
     named = np.zeros(contexts, dtype=bool)
-    named[sorted(held_mask(statement.held, contexts))] = True
+    named[sorted(memorized_mask(statement.memorized, contexts))] = True
     return named

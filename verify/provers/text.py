@@ -30,7 +30,7 @@ def state_text(task: Task, statements: Sequence[Statement]) -> Statement | None:
     """
     if task.windows is None or task.contradicted:
         return None
-    whole = [each for each in statements if each.id in (ANSWERS, RUNS) and each.values["held"] == task.n_contexts]
+    whole = [each for each in statements if each.id in (ANSWERS, RUNS) and each.values["memorized"] == task.n_contexts]
     if not whole:
         return None
     dtype = next((each.named["format"] for each in whole[::-1] if each.id == RUNS), REALS)
@@ -60,7 +60,7 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
     known = evaluation.checks[rests_on.label]
     if known.verdict is not Verdict.PROVED:
         return checked(Verdict.UNDECIDED, f"it rests on {rests_on.label}, which was not proved again")
-    return checked(Verdict.PROVED, f"{counted(values['bytes'], 'byte')}, every window of them held")
+    return checked(Verdict.PROVED, f"{counted(values['bytes'], 'byte')}, every window of them memorized")
 
 
 def _of_texts(task: Task) -> tuple[dict[str, Number], list[dict[str, Any]]]:

@@ -26,13 +26,13 @@ class ExactRuns:
     """What is proved of every run in a number format.
 
     Args:
-        held: The contexts whose label every run holds, `[T]`.
+        memorized: The contexts whose label every run holds, `[T]`.
         margin: By how much the logit of such a label leads in every run, at least, nats; infinite where there is none.
         bits: Of the longest of the sums that are exact; the format has at least as many.
-        reason: The first thing that no run was proved to compute exactly; empty if all labels are held.
+        reason: The first thing that no run was proved to compute exactly; empty if all labels are memorized.
     """
 
-    held: BoolArray
+    memorized: BoolArray
     margin: float
     bits: float
     reason: str
@@ -53,7 +53,7 @@ def exact_runs(
         number_format: The number type of the runs.
 
     Returns:
-        The labels that are held, and what stopped the others.
+        The labels that are memorized, and what stopped the others.
 
     Raises:
         InputError: Contexts that the model cannot read, or labels of another number or out of range.
@@ -62,7 +62,7 @@ def exact_runs(
     Example:
         >>> model = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.zeros((1, 2)))
         >>> runs = exact_runs(model, np.array([[0], [1]]), np.array([0, 0]))
-        >>> runs.held.tolist(), runs.bits, runs.reason
+        >>> runs.memorized.tolist(), runs.bits, runs.reason
         ([True, False], 0.0, '')
     """
     labels = np.asarray(labels)
@@ -71,25 +71,25 @@ def exact_runs(
     if labels.size and not 0 <= labels.min() <= labels.max() < model.d_vocab_out:
         raise InputError("labels", f"are in {labels.min()} .. {labels.max()}", f"0 .. {model.d_vocab_out - 1}")
     arithmetic = InRuns(number_format)
-    held, least = np.zeros(len(labels), dtype=bool), math.inf
+    memorized, least = np.zeros(len(labels), dtype=bool), math.inf
     for part in integer_logits(model, contexts, arithmetic):
         for rows, like, logits in part.judged(labels):
             own = np.zeros(len(logits), dtype=np.int64)
             own[like] = labels[rows]
             margin = argmax_margin(logits, np.arange(model.d_vocab_out) == own[:, None])
-            held[rows] = margin[like] > 0.0
+            memorized[rows] = margin[like] > 0.0
             least = min(least, float(margin[margin > 0.0].min(initial=math.inf)))
-    return ExactRuns(held, least, arithmetic.bits, "" if held.all() else arithmetic.stopped)
+    return ExactRuns(memorized, least, arithmetic.bits, "" if memorized.all() else arithmetic.stopped)
 
 
-def held_without_rounding(model: Model, task: Listing, number_format: FloatFormat, tolerance: float) -> BoolArray:
+def memorized_without_rounding(model: Model, task: Listing, number_format: FloatFormat, tolerance: float) -> BoolArray:
     """Decide which contexts every run that keeps hypothesis H5 holds, labels or distributions, `[T]`.
 
     Args:
         model: The weights.
         task: The contexts and their targets.
         number_format: The number type of the runs.
-        tolerance: What the divergence of a held distribution may be, nats.
+        tolerance: What the divergence of a memorized distribution may be, nats.
     """
     return judged_without_rounding(model, task, np.arange(task.n_contexts), number_format, tolerance)[0]
 
@@ -98,31 +98,31 @@ def judged_without_rounding(
     model: Model, task: Listing, rows: Int64Array, number_format: FloatFormat, tolerance: float
 ) -> tuple[BoolArray, BoolArray]:
     """Decide which of some contexts every run that keeps hypothesis H5 holds, and which none does, both `[rows]`."""
-    (held, lost), arithmetic = np.zeros((2, len(rows)), dtype=bool), InRuns(number_format)
+    (memorized, lost), arithmetic = np.zeros((2, len(rows)), dtype=bool), InRuns(number_format)
     for part in known_logits(model, contexts_of(model, task.inputs)[rows], arithmetic):
         for places, like, logits in part.judged(task.kinds[rows]):
             judged = np.zeros(len(logits), dtype=np.int64)
             judged[like] = rows[places]
-            held[places] = surely_held(logits, task, judged, tolerance)[like]
+            memorized[places] = surely_memorized(logits, task, judged, tolerance)[like]
             lost[places] = surely_lost(logits, task, judged)[like]
-    return held, lost
+    return memorized, lost
 
 
-def surely_held(reachable: Enclosure, task: Listing, rows: slice | Int64Array, tolerance: float) -> BoolArray:
+def surely_memorized(reachable: Enclosure, task: Listing, rows: slice | Int64Array, tolerance: float) -> BoolArray:
     """Decide whether all outputs in an enclosure hold their context, `[rows]`.
 
-    A context is held as `constructions.tasks.criterion.Criterion` says.
+    A context is memorized as `constructions.tasks.criterion.Criterion` says.
     """
     if task.values is not None:
         distance = up(up(np.abs(reachable.midpoint - task.values[rows])) + reachable.radius)
         return distance.max(axis=1) <= tolerance
-    held = argmax_margin(reachable, task.modes(rows)) > 0.0
+    memorized = argmax_margin(reachable, task.modes(rows)) > 0.0
     if task.distributions is not None:
         distributions = task.distributions[rows]
-        held &= (quadratic_divergence_bound(reachable, distributions) <= tolerance) | (
+        memorized &= (quadratic_divergence_bound(reachable, distributions) <= tolerance) | (
             divergence_within(reachable, distributions) <= tolerance
         )
-    return held
+    return memorized
 
 
 def surely_lost(reachable: Enclosure, task: Listing, rows: Int64Array) -> BoolArray:

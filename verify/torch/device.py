@@ -220,8 +220,8 @@ def require_exact_sums(device: torch.device, number_format: FloatFormat) -> None
         for count in (1, 2, 4, 64):
             scores = np.concatenate([np.full(count, 7.0), np.full(_INNER - count, -121.0)])[None]
             weights = softmax(on(generator.permuted(scores, axis=1)), 1).double().cpu().numpy()
-            held = (weights == 1.0 / count).sum() == count and weights.sum() - 1.0 <= 2.0**-30
-            found["softmax"] = found.get("softmax", True) and bool(held)
+            memorized = (weights == 1.0 / count).sum() == count and weights.sum() - 1.0 <= 2.0**-30
+            found["softmax"] = found.get("softmax", True) and bool(memorized)
     for name, exact in found.items():
         if not exact:
             raise DeviceError(

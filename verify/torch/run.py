@@ -22,11 +22,11 @@ from constructions.tasks.criterion import TOLERANCE
 from constructions.tasks.vectors import Vectors
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import down, up
-from verify.divergence.computed import argmax_hits, computed_held, computed_losses, computed_margins
+from verify.divergence.computed import argmax_hits, computed_losses, computed_margins, computed_memorized
 from verify.forward.logits import logit_chunks
 from verify.forward.walk import contexts_of, part_of
 from verify.runs.every_run import answered_in_every_run
-from verify.runs.exact_runs import held_without_rounding, surely_held
+from verify.runs.exact_runs import memorized_without_rounding, surely_memorized
 from verify.runs.formats import EXP_ULPS, FORMATS, JUDGED
 from verify.runs.rounding import rounding_bound
 from verify.torch.device import device_name, require_arithmetic, require_exact_sums, select_device
@@ -57,9 +57,9 @@ class RunResult:
         mean_label_error: Mean over the examples of their largest |output - label|, in the unit of the labels; infinite
             if an output is not finite; `None` but for a regression.
         max_label_error: Largest of them.
-        held: Contexts that are held (`constructions.tasks.criterion.Criterion`) by what was computed.
-        held_proved: Contexts that every computation in this type holds: no sum is rounded (Theorem R12), or what is
-            rounded keeps to the rounding bound; `None` where nothing is proved.
+        memorized: Contexts that are memorized (`constructions.tasks.criterion.Criterion`) by what was computed.
+        memorized_proved: Contexts that every computation in this type holds: no sum is rounded (Theorem R12), or what
+            is rounded keeps to the rounding bound; `None` where nothing is proved.
         least_margin: By how much the largest outputs of the target were above all others, at least, nats; `None` for a
             regression, and where every token is a mode.
         max_output_error: Largest |output - midpoint of its certified enclosure|; nats, if it is a logit.
@@ -68,7 +68,7 @@ class RunResult:
             nothing is judged.
         note: Why nothing is judged; empty otherwise.
         seconds: Time of the forward passes.
-        right: Which contexts were held, `[T]`.
+        right: Which contexts were memorized, `[T]`.
         proved: Which contexts every computation in this type holds, `[T]`; `None` where nothing is proved.
     """
 
@@ -79,8 +79,8 @@ class RunResult:
     max_kl: float | None
     mean_label_error: float | None
     max_label_error: float | None
-    held: int
-    held_proved: int | None
+    memorized: int
+    memorized_proved: int | None
     least_margin: float | None
     max_output_error: float
     largest_bound: float | None
@@ -118,15 +118,15 @@ def run(
     model - scores scaled by $1/\sqrt{d}$, positions reversed, a weight changed - leaves it; nothing is
     tuned. In bfloat16 the bound would be larger than the outputs: figures are reported, and nothing is judged.
     Divergences are computed in float64 from the logits, and are figures, not proofs. Proved are `within_bound` of this
-    run, and of every run `held_proved`: no sum is rounded, or what is computed lies within radius and rounding bound of
-    the midpoint, and all outputs that do hold the context, or the largest output is proved to first order.
+    run, and of every run `memorized_proved`: no sum is rounded, or what is computed lies within radius and rounding
+    bound of the midpoint, and all outputs that do hold the context, or the largest output is proved to first order.
 
     Args:
         model: The certified weights.
         task: What they memorize.
         device: ``"cpu"``, ``"cuda"`` or ``"cuda:i"``.
         dtype: ``"float64"``, ``"float32"``, ``"bfloat16"`` or ``"float16"``.
-        tolerance: What the divergence of a held distribution, or a held value, may be off by.
+        tolerance: What the divergence of a memorized distribution, or a memorized value, may be off by.
         logits: Enclosures of the outputs for the task, as from `verify.forward.logits.logit_chunks`, which is called if
             they are not given.
         exp_ulps: Assumed accuracy of the exponential, as in `verify.runs.rounding.rounding_bound`.
@@ -150,7 +150,7 @@ def run(
         >>> network = dana_network(W_E=np.eye(2), W_pos=np.zeros((1, 2)), W_Q=one, W_K=one, W_V=one,
         ...                   W_O=np.zeros((1, 1, 2)), W_U=np.eye(2))
         >>> result = run(network, task, dtype="float32")
-        >>> result.accuracy, result.within_bound, result.max_output_error, result.held_proved
+        >>> result.accuracy, result.within_bound, result.max_output_error, result.memorized_proved
         (1.0, True, 0.0, 2)
     """
     require_at_least(1, batch=batch)
@@ -202,7 +202,7 @@ class _Judge:
         self.model, self.exp_ulps = model, exp_ulps
         self.without_rounding = np.zeros(task.n_contexts, dtype=bool)
         if model.reads_tokens:
-            self.without_rounding = held_without_rounding(model, task, FORMATS[dtype], tolerance)
+            self.without_rounding = memorized_without_rounding(model, task, FORMATS[dtype], tolerance)
         if self.without_rounding.any():
             require_exact_sums(device, FORMATS[dtype])
         self.rounding: Float64Array | None = None
@@ -233,7 +233,7 @@ class _Judge:
         stop = start + len(midpoint)
         outputs, rows = self._forward(start, stop), slice(start, stop)
         self.count += stop - start
-        right = computed_held(outputs, self.task, rows, self.tolerance)
+        right = computed_memorized(outputs, self.task, rows, self.tolerance)
         if not self.of_values:
             self.hits += int(np.count_nonzero(argmax_hits(outputs, self.task, rows)))
             self.margin = min(self.margin, float(computed_margins(outputs, self.task, rows).min()))
@@ -249,7 +249,7 @@ class _Judge:
             self.limits.append(float(limits.max()))
             judged = np.isfinite(limits)
             self.violated |= not bool(np.all(up(errors[judged]) <= down(limits[judged])))
-            proved |= surely_held(Enclosure(midpoint, up(limits)), self.task, rows, self.tolerance)
+            proved |= surely_memorized(Enclosure(midpoint, up(limits)), self.task, rows, self.tolerance)
         self.proved.append(proved)
 
     def _prove_to_first_order(self, proved: BoolArray) -> None:
@@ -306,8 +306,8 @@ class _Judge:
             max_kl=float(np.max(distances)) if of_tokens else None,
             mean_label_error=float(np.mean(distances)) if self.of_values else None,
             max_label_error=float(np.max(distances)) if self.of_values else None,
-            held=int(np.count_nonzero(right)),
-            held_proved=None if proved is None else int(np.count_nonzero(proved)),
+            memorized=int(np.count_nonzero(right)),
+            memorized_proved=None if proved is None else int(np.count_nonzero(proved)),
             least_margin=self.margin if math.isfinite(self.margin) else None,
             max_output_error=max(self.errors),
             largest_bound=largest,
@@ -364,8 +364,8 @@ def _of_whole_answers(task: AnyTask, found: Sequence[RunResult]) -> RunResult:
         accuracy=float(right.mean()),
         mean_kl=None,
         max_kl=None,
-        held=int(right.sum()),
-        held_proved=int(proved.sum()) if known else None,
+        memorized=int(right.sum()),
+        memorized_proved=int(proved.sum()) if known else None,
         least_margin=min(margins, default=None),
         max_output_error=max(each.max_output_error for each in found),
         largest_bound=None if None in bounds else max(each for each in bounds if each is not None),

@@ -159,7 +159,7 @@ def _other(model: Model, task: ListedTask, dtype: str) -> Host | None:
         return None
     if facts.target == "labels":
         runs = exact_runs(model, facts.contexts, facts.labels)
-        if runs.held.all() and runs.bits > _MOST_BITS:
+        if runs.memorized.all() and runs.bits > _MOST_BITS:
             return None
     try:
         gpt2.HOST.convert(gpt2.in_one_vocabulary(model, task)[0])

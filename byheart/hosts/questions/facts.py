@@ -29,7 +29,7 @@ from verify.provers.proved import Proved
 from verify.runs.every_run import argmax_of_every_run
 
 Told = Callable[[Sequence[Any], bool, float, str], None]
-"""Called with each fact once it is decided: its row, whether it is held, its margin, and the arithmetic."""
+"""Called with each fact once it is decided: its row, whether it is memorized, its margin, and the arithmetic."""
 
 _MOST_DRAWN = 2**18  # facts, whose margins take 12 MB
 
@@ -79,12 +79,12 @@ class Facts(Question):
         return [self.aside]
 
     def figures(self, proved: Proved[Answers]) -> dict[str, Any]:
-        """Return how many facts are held, wrong and undecided, with the first of them."""
-        held, wrong = self._judged(proved)
-        lost, undecided = np.flatnonzero(wrong), np.flatnonzero(~held & ~wrong)
+        """Return how many facts are memorized, wrong and undecided, with the first of them."""
+        memorized, wrong = self._judged(proved)
+        lost, undecided = np.flatnonzero(wrong), np.flatnonzero(~memorized & ~wrong)
         return {
-            "facts": len(held),
-            "held": int(held.sum()),
+            "facts": len(memorized),
+            "memorized": int(memorized.sum()),
             "wrong": len(lost),
             "undecided": len(undecided),
             **proved.certificate.answer_figures(),
@@ -100,7 +100,7 @@ class Facts(Question):
         return self.task.rows(places)
 
     def wrong(self, proved: Proved[Answers]) -> list[list[Any]]:
-        """Return all facts that are proved not to be held."""
+        """Return all facts that are proved not to be memorized."""
         return self.task.rows(np.flatnonzero(self._judged(proved)[1]))
 
     def page(self, proved: Proved[Answers], progress: Progress) -> tuple[Page | None, dict[str, Any] | None]:
@@ -115,7 +115,7 @@ class Facts(Question):
 
     def _judged(self, proved: Proved[Answers]) -> tuple[Any, Any]:
         target, tolerance = self.task.target, proved.certificate.criterion.tolerance
-        return proved.answers.held(target, tolerance), proved.answers.wrong(target, tolerance)
+        return proved.answers.memorized(target, tolerance), proved.answers.wrong(target, tolerance)
 
 
 def facts_of(given: Given, source: Any, task: Any, how: Reading, *, told: Told | None) -> Facts:
@@ -148,8 +148,8 @@ def facts_of(given: Given, source: Any, task: Any, how: Reading, *, told: Told |
 def _margins(model: Model, facts: AnyTask, answers: Answers) -> dict[str, Any] | None:
     """Return the bounds of the margin of each fact, for the page; JSON has no infinity.
 
-    There is no page of vectors, which have no texts, of distributions and values, which are not held by a margin alone,
-    of models with one output, nor of so many facts that nobody would look at them.
+    There is no page of vectors, which have no texts, of distributions and values, which are not memorized by a margin
+    alone, of models with one output, nor of so many facts that nobody would look at them.
     """
     lower, upper = answers.margin_lower, answers.margin_upper
     if not model.reads_tokens or facts.target != "labels" or len(lower) > _MOST_DRAWN or (lower == np.inf).any():

@@ -19,7 +19,7 @@ Page = Callable[[Path, Measured], str]
 """Makes the page of a folder, from the figures that it has."""
 
 MOST_NAMED = 100
-"""Contexts that the figures list; the certificate names all that are held."""
+"""Contexts that the figures list; the certificate names all that are memorized."""
 
 
 class Question(ABC):

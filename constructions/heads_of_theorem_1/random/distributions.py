@@ -1,4 +1,4 @@
-"""Random distributions after contexts, held by the heads of Theorem 1': from sizes and a seed alone.
+"""Random distributions after contexts, memorized by the heads of Theorem 1': from sizes and a seed alone.
 
 Pages: docs/claims/theorem_1.md, docs/claims/distribution_memory.md
 """

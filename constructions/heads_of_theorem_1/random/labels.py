@@ -1,4 +1,4 @@
-r"""Random labels after all $N^S$ contexts, held by the heads of Theorem 1': from sizes and a seed alone.
+r"""Random labels after all $N^S$ contexts, memorized by the heads of Theorem 1': from sizes and a seed alone.
 
 Pages: docs/claims/closed_forms.md, docs/claims/corollary_2.md, docs/claims/association_memory.md
 """

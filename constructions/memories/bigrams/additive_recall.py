@@ -87,8 +87,8 @@ def _network(task: Task, position: int) -> tuple[Model, int]:
     """Return the network whose relations are the tokens at a position, and their number."""
     relations, of_context = np.unique(task.contexts[:, position], return_inverse=True)
     answers = [np.unique(task.labels[of_context == r]) for r in range(len(relations))]
-    held = [r for r, own in enumerate(answers) if len(own) > 1]
-    width = _FIRST + len(held)
+    memorized = [r for r, own in enumerate(answers) if len(own) > 1]
+    width = _FIRST + len(memorized)
     numbers = np.arange(len(relations)) - len(relations) // 2
     apart = np.ceil(0.5 + max((len(own) - 1) ** 2 / 8 for own in answers))
     # The head leaves minus what the first token holds: the subject's coordinates, or the relation's number.
@@ -104,9 +104,9 @@ def _network(task: Task, position: int) -> tuple[Model, int]:
         code = scalar_label_code(len(own))
         W_U[_CONSTANT, own] = code.columns[0] - apart * numbers[r] ** 2
         W_U[_RELATION, own] = 2 * apart * numbers[r]
-        if r in held:
+        if r in memorized:
             rows = of_context == r
-            subjects, place = task.contexts[rows, 1 - position], _FIRST + held.index(r)
+            subjects, place = task.contexts[rows, 1 - position], _FIRST + memorized.index(r)
             W_E[subjects, place] = code.points[np.searchsorted(own, task.labels[rows])]
             W_U[place, own] = code.points
     W_pos = np.zeros((2, width))

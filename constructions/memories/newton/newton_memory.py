@@ -665,7 +665,7 @@ class _NumberRows:
     free: BoolArray
 
     def gram(self) -> Float64Array:
-        return self.run.gram(self.facts, self.along, held=0)
+        return self.run.gram(self.facts, self.along, memorized=0)
 
     def normal(self) -> Float64Array:
         size = int(self.free.sum())

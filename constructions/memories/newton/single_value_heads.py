@@ -221,7 +221,7 @@ class Run:
         part["W_O"][:] = self.written[facts].T @ along
         return result
 
-    def gram(self, facts: Int64Array, along: Float64Array, *, held: int | None = None) -> Float64Array:
+    def gram(self, facts: Int64Array, along: Float64Array, *, memorized: int | None = None) -> Float64Array:
         r"""Return the lower triangle of $J J^\top$ for the rows of `stream_rows`, `W_O` held fast, `[R, R]`.
 
         Nothing of size R x P is formed: J consists of blocks $\sum_s u_s^\top w_s$, whose Gram matrices are sums of
@@ -231,7 +231,7 @@ class Run:
         Args:
             facts: Contexts, `[R]`.
             along: The vectors g, `[R, d]`.
-            held: A coordinate of the inputs that is held fast too, in all tokens and in the last position.
+            memorized: A coordinate of the inputs that is held fast too, in all tokens and in the last position.
 
         Returns:
             `[R, R]` in Fortran's order; what stands above the diagonal means nothing.
@@ -241,11 +241,11 @@ class Run:
         result = np.zeros((rows, rows), order="F")
 
         of_inputs = self.of_inputs(facts, along)
-        if held is not None:
-            of_inputs[:, -1, held] = 0.0
+        if memorized is not None:
+            of_inputs[:, -1, memorized] = 0.0
         result = add_products(result, of_inputs.reshape(rows, -1))
-        if held is not None:
-            of_inputs[:, :, held] = 0.0
+        if memorized is not None:
+            of_inputs[:, :, memorized] = 0.0
         columns = (self.shape.contexts[facts][:, :, None] * d_model + np.arange(d_model)).reshape(-1)
         row = np.repeat(np.arange(rows), columns.size // max(rows, 1))
         by_token = scipy.sparse.csr_array(

@@ -89,7 +89,7 @@ def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construc
 
 
 def _refusal(task: Task, dtype: Precision) -> CapacityError | HypothesisError:
-    """Return why a table of labels is not held, of two columns or of three that share no token."""
+    """Return why a table of labels is not memorized, of two columns or of three that share no token."""
     objects = len(np.unique(task.labels))
     if task.n_ctx == 2 and not Columns.of(task).are_disjoint:
         if SIGNIFICAND[dtype] < SIGNIFICAND["float32"]:

@@ -155,8 +155,10 @@ class _Plan(NamedTuple):
 def _plan(task: Task, precision: int) -> _Plan:
     width = max(1, (task.d_vocab - 1).bit_length())
     if task.n_ctx > (longest := _LONGEST.get(precision, _ENTRIES)):
-        held = f"contexts of at most {longest} tokens in {precision} bits, where what a head does not read is absorbed"
-        raise CapacityError(_CLAIM, held, f"they have {task.n_ctx}")
+        memorized = (
+            f"contexts of at most {longest} tokens in {precision} bits, where what a head does not read is absorbed"
+        )
+        raise CapacityError(_CLAIM, memorized, f"they have {task.n_ctx}")
     if task.contexts.size * width > _ENTRIES:
         raise CapacityError(_CLAIM, f"at most {_ENTRIES} bits of contexts", f"{task.contexts.size * width}")
     bits = _signs(task.contexts, width).reshape(task.n_contexts, -1)

@@ -44,8 +44,10 @@ def test_every_offer_holds_the_task_and_the_smallest_comes_first(dtype: str) -> 
     for offer in found:
         assert offer.built is not None and offer.refused == ""
         assert offer.nonzero <= offer.parameters == offer.built.model.parameters
-        held = certify_memorization(offer.built.model, offer.built.task, offer.built.criterion)
-        assert held.certificate.answers.values["held"] == held.certificate.subject.sizes["contexts"], offer.memory.name
+        memorized = certify_memorization(offer.built.model, offer.built.task, offer.built.criterion)
+        assert memorized.certificate.answers.values["memorized"] == memorized.certificate.subject.sizes["contexts"], (
+            offer.memory.name
+        )
         if dtype == "float32":
             assert all((x.astype(np.float32) == x).all() for x in offer.built.model.tensors().values())
 
@@ -233,13 +235,13 @@ def test_every_memory_holds_a_table_whose_answers_are_no_tokens() -> None:
     assert task.apart and task.n_answers > task.d_vocab
     names = ("knots", "probes", "rank-one-heads", "last-token-heads")
     found = offers(task, names=names)
-    held = {
+    memorized = {
         offer.memory.name
         for offer in found
         if offer.built
         and certify_memorization(offer.built.model, offer.built.task).certificate.verdict.value == "PROVED"
     }
-    assert held == set(names)
+    assert memorized == set(names)
 
 
 def test_a_table_that_follows_a_rule_is_the_rule_and_nothing_larger_is_built() -> None:

@@ -31,7 +31,7 @@ def test_the_command_exits_with_the_verdict(tmp_path, capsys):
     assert main(["check", str(tmp_path / "out"), "--fast"]) == 0
     assert main(["certify", str(folder), "--task", str(bad), "--json"]) == 1
     shown = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (shown["held"], shown["wrong"], len(shown["wrong_contexts"])) == (18, 2, 2)
+    assert (shown["memorized"], shown["wrong"], len(shown["wrong_contexts"])) == (18, 2, 2)
     assert main(["certify", str(folder), "--task", str(bad), "--at-least", "18"]) == 1  # a guess holds as many
     named = [" ".join(row) for row in shown["wrong_facts"]]
     assert f"2: {'; '.join(named)}" in " ".join(capsys.readouterr().out.split())
@@ -93,7 +93,7 @@ def test_a_rule_is_run(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("byheart.jobs.run._INPUTS_RUN", 100)
     assert main(["run", out, "--json"]) == 3  # a sample ends with the code of a sample
     said = json.loads(capsys.readouterr().out)
-    assert said["headline"].startswith("SAMPLED, MEASURED: 100 of 100 inputs; ") and said["all_held"] is None
+    assert said["headline"].startswith("SAMPLED, MEASURED: 100 of 100 inputs; ") and said["all_memorized"] is None
     most = most_wrong(512, 100, 0)
     assert f"drawn at random; at most {most} of all 512 are wrong in this run (" in said["headline"]
 
@@ -145,9 +145,9 @@ def test_a_table_is_read_however_it_is_written(tmp_path, capsys):
             assert main([*words, str(tmp_path / name)]) == 2
             assert f"or {asked[0].replace('--w', '--no-w')}" in json.loads(capsys.readouterr().out)["error"]
         assert main([*words, str(tmp_path / name), *asked]) == 0
-        assert json.loads(capsys.readouterr().out)["held"] == 2
+        assert json.loads(capsys.readouterr().out)["memorized"] == 2
     assert main(["certify", str(out), "--json", "--task", str(tmp_path / "facts.txt")]) == 0  # its own names
-    assert json.loads(capsys.readouterr().out)["held"] == 2
+    assert json.loads(capsys.readouterr().out)["memorized"] == 2
     (tmp_path / "strange.csv").write_text('q:a\n"Paris; France":yes\n')
     assert main([*words, str(tmp_path / "strange.csv")]) == 2
     capsys.readouterr()

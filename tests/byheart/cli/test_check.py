@@ -40,7 +40,7 @@ def spoiled(folder, target, scale):
     return target
 
 
-def test_weights_that_memorize_nothing_are_not_held_and_exit_with_1(folder, tmp_path, capsys):
+def test_weights_that_memorize_nothing_are_not_memorized_and_exit_with_1(folder, tmp_path, capsys):
     faint = spoiled(folder, tmp_path / "faint", 0.01)
     for command in (["check", "--fast"], ["run"]):
         assert main([command[0], str(faint), *command[1:]]) == 1
@@ -117,9 +117,9 @@ def test_several_folders_are_checked_whatever_one_of_them_is(at_a_time, tmp_path
     capsys.readouterr()
     folders = [str(good), str(forged), str(torn)]
     assert main(["check", "--fast", *folders, "--json", *at_a_time]) == 2
-    held, other, lost = json.loads(capsys.readouterr().out)
-    assert [each["folder"] for each in (held, other, lost)] == folders
-    assert held["verdict"] == "PROVED" and other["kind"] == "FileFormatError" and "error" in lost
+    memorized, other, lost = json.loads(capsys.readouterr().out)
+    assert [each["folder"] for each in (memorized, other, lost)] == folders
+    assert memorized["verdict"] == "PROVED" and other["kind"] == "FileFormatError" and "error" in lost
     assert main(["check", "--fast", str(good), str(good), *at_a_time]) == 0
     assert capsys.readouterr().out.startswith(f"{good}: MEMORIZED, PROVED")
 

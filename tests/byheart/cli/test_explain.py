@@ -23,7 +23,7 @@ def test_the_command_says_what_the_function_says(tmp_path, capsys):
 
 def test_of_many_parts_the_first_are_named(capsys, monkeypatch):
     parts = tuple(Ablation(f"part {number}", "head", "lost", "x") for number in range(22))
-    found = Explanation(("b", "a"), " ", "held", parts, typed="ba")
+    found = Explanation(("b", "a"), " ", "memorized", parts, typed="ba")
     monkeypatch.setattr("byheart.memory.load", lambda _: SimpleNamespace(explain=lambda *_, **__: found))
     monkeypatch.setattr("byheart.cli.explain.require_folder", lambda _: None)
     for words, shown in ([], 20), (["--verbose"], 22):

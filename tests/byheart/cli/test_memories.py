@@ -10,7 +10,7 @@ def test_a_memory_is_asked_for_by_name_and_all_are_listed(facts_table, tmp_path,
     out = tmp_path / "out"
     code = main(["memorize", "--table", str(facts_table), *words("--memory knots --json --out"), str(out)])
     summary = json.loads(capsys.readouterr().out)
-    assert code == 0 and summary["memory"] == "knots" and summary["held"] == 16
+    assert code == 0 and summary["memory"] == "knots" and summary["memorized"] == 16
     assert main(["check", str(out), "--fast"]) == 0
     capsys.readouterr()
     assert main(["memories", "--json"]) == 0

@@ -88,7 +88,7 @@ def test_a_table_and_its_weights_are_memorized(tmp_path, capsys):
         ]
     )
     summary = json.loads(capsys.readouterr().out)
-    assert code == 0 and summary["memorized"] == summary["held"] == 2
+    assert code == 0 and summary["facts"] == summary["memorized"] == 2
     assert (summary["vocabulary"], summary["answers"]) == (3, 3)
 
 
@@ -152,10 +152,10 @@ def test_a_file_that_is_a_table_is_read_as_one_and_what_was_found_is_said(tmp_pa
     assert shown.startswith("MEMORIZED, PROVED: 3 of 3 facts") and "semicolon" in shown and "--no-header" in shown
     assert f"byheart ask {tmp_path / 'out'} 'France, capital'" in shown
     assert main(["memorize", table, "--no-header", "--out", str(tmp_path / "four"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["memorized"] == 4
+    assert json.loads(capsys.readouterr().out)["facts"] == 4
     tabs = written(tmp_path / "facts.txt", FACTS.replace(b";", b"\t"))
     assert main(["memorize", "--table", tabs, "--delimiter", "tab", "--out", str(tmp_path / "tabs"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["memorized"] == 3
+    assert json.loads(capsys.readouterr().out)["facts"] == 3
 
 
 def test_what_of_a_text_is_not_told_apart_is_said(tmp_path, capsys):

@@ -19,7 +19,7 @@ def test_run_judges_the_folder(folder, capsys):
 
 
 @pytest.mark.parametrize(
-    ("within", "all_held", "every_run", "code", "words"),
+    ("within", "all_memorized", "every_run", "code", "words"),
     [
         (True, True, False, 0, "MEMORIZED, MEASURED: "),
         (True, False, False, 1, "NOT MEMORIZED: "),
@@ -32,7 +32,7 @@ def test_run_judges_the_folder(folder, capsys):
     ],
 )
 def test_the_first_words_say_what_the_exit_code_says(
-    folder, within, all_held, every_run, code, words, monkeypatch, capsys
+    folder, within, all_memorized, every_run, code, words, monkeypatch, capsys
 ):
     pytest.importorskip("torch")
     from verify.torch import run as module
@@ -42,7 +42,9 @@ def test_the_first_words_say_what_the_exit_code_says(
     def changed(model, task, **options):
         found = original(model, task, **options)
         proved = task.n_contexts if every_run else None
-        return replace(found, within_bound=within, held=task.n_contexts - (not all_held), held_proved=proved)
+        return replace(
+            found, within_bound=within, memorized=task.n_contexts - (not all_memorized), memorized_proved=proved
+        )
 
     monkeypatch.setattr(module, "run", changed)
     assert main(["run", str(folder)]) == code
@@ -57,11 +59,15 @@ def test_the_first_line_says_how_many_facts_every_run_holds(folder, proved, with
 
     original = module.run
     monkeypatch.setattr(
-        module, "run", lambda *given, **how: replace(original(*given, **how), held_proved=proved, within_bound=within)
+        module,
+        "run",
+        lambda *given, **how: replace(original(*given, **how), memorized_proved=proved, within_bound=within),
     )
     main(["run", str(folder)])
     line = capsys.readouterr().out.splitlines()[0]
-    assert (f"{proved} of 50 held in every such run, proved" in line) == (within is not False and proved in (1, 49))
+    assert (f"{proved} of 50 memorized in every such run, proved" in line) == (
+        within is not False and proved in (1, 49)
+    )
     assert ("; proved for every such run" in line) == (within is not False and proved == 50)
 
 

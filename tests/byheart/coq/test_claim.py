@@ -23,7 +23,7 @@ def test_a_table_is_its_rows(capitals_folder):
     assert (claim.positions, claim.texts, claim.steps) == (1, (), 5)
     assert claim.words() == "the largest logit is the label's alone, in every float32 run, for 5 contexts"
     assert sorted(label for _, label in claim.facts) == list(range(CAPITALS.count("\n")))
-    assert claim.statements()["runs"]["values"] == {"contexts": 5, "held": 5}
+    assert claim.statements()["runs"]["values"] == {"contexts": 5, "memorized": 5}
 
 
 def test_a_text_is_said_byte_for_byte(rose_folder):

@@ -133,13 +133,13 @@ def test_the_certificate_and_the_theorem_state_the_same_field_by_field(rose_fold
     claim = claim_of(rose_folder, "float32")
     compared, beside = require_same(certificate_that_states(claim, rose_folder), claim)
     sizes = {"context_length", "contexts", "outputs", "parameters"}
-    runs = {"runs: named.format", "runs: values.contexts", "runs: values.held"}
+    runs = {"runs: named.format", "runs: values.contexts", "runs: values.memorized"}
     named, values = ("named.format", "named.texts"), ("bytes", "characters", "parts", "texts")
     text = {f"text: {name}" for name in (*named, *(f"values.{name}" for name in values))}
     assert set(compared) == sizes | runs | text and beside == ()
-    assert require_same(certificate_that_states(claim, rose_folder, held=3), claim) == (compared, beside)
+    assert require_same(certificate_that_states(claim, rose_folder, memorized=3), claim) == (compared, beside)
     other = [{**claim.statements()["text"]["named"]["texts"][0], "sha256": "0" * 64}]
-    for change in ({"bytes": 17}, {"parts": 2}, {"texts": other}, {"held": 20}, {"contexts": 18}):
+    for change in ({"bytes": 17}, {"parts": 2}, {"texts": other}, {"memorized": 20}, {"contexts": 18}):
         with pytest.raises(TamperedError, match="the certificate states"):
             require_same(certificate_that_states(claim, rose_folder, **change), claim)
 

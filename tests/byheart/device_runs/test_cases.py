@@ -30,7 +30,7 @@ def test_each_holds_its_contexts_in_float64_and_there_are_more_than_the_largest_
     contexts = built.task.n_examples if isinstance(built.task, VectorTask) else built.task.n_contexts
     assert contexts > 64 or case.name == "newton"
     result = run(built.model, built.task, dtype="float64", tolerance=built.criterion.tolerance)
-    assert result.within_bound and result.held == contexts
+    assert result.within_bound and result.memorized == contexts
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.kind == "memory"], ids=lambda case: case.name)
@@ -40,4 +40,4 @@ def test_a_memory_that_is_exact_in_a_short_type_is_built_for_it(case: Case) -> N
             built = case.build(dtype)
             result = run(built.model, built.task, dtype=dtype)
             assert isinstance(built.task, Task)
-            assert result.held_proved == result.held == built.task.n_contexts
+            assert result.memorized_proved == result.memorized == built.task.n_contexts

@@ -120,7 +120,7 @@ def test_what_raises_an_error_is_left_out_with_its_sentence_and_the_rest_runs(tm
     assert found.verdict.value == "UNDECIDED"
 
 
-def test_what_the_weights_do_not_hold_is_not_counted_as_held(tmp_path: Path) -> None:
+def test_what_the_weights_do_not_hold_is_not_counted_as_memorized(tmp_path: Path) -> None:
     theorem_1 = next(case for case in cases() if case.name == "theorem-1")
     built = theorem_1.build("float32")
     assert isinstance(built, Construction)
@@ -129,8 +129,8 @@ def test_what_the_weights_do_not_hold_is_not_counted_as_held(tmp_path: Path) -> 
     wrong = recorded(
         tmp_path / "b.json", replace(theorem_1, build=lambda _: replace(built, model=other)), dtypes=("float32",)
     )
-    assert all(row["held"] == 100 for row in honest.rows)
-    assert all(row["held"] == row["held_proved"] == 0 for row in wrong.rows)
+    assert all(row["memorized"] == 100 for row in honest.rows)
+    assert all(row["memorized"] == row["memorized_proved"] == 0 for row in wrong.rows)
 
 
 def test_a_device_that_is_not_there_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ NAME = "layer normalization as in GPT-2"
 def test_a_model_of_transformerlens_is_certified_and_both_readers_check_it(name, tmp_path):
     task = task_of(name)
     figures = certify(written_for("transformer-lens", tmp_path / "in", name), task, out=tmp_path / "out")
-    assert (figures["verdict"], figures["held"], figures["wrong"]) == ("PROVED", task.n_contexts, 0)
+    assert (figures["verdict"], figures["memorized"], figures["wrong"]) == ("PROVED", task.n_contexts, 0)
     assert figures["margin_lower"] > 0
     for check in (check_memorization, check_by_kernel):
         assert check(tmp_path / "out").verdict.value == "PROVED"
@@ -42,10 +42,10 @@ def test_a_model_of_transformerlens_is_certified_and_both_readers_check_it(name,
     assert {name: said[name] for name in figures} == figures
 
 
-def test_facts_that_are_not_held_are_proved_wrong_and_named(tmp_path):
+def test_facts_that_are_not_memorized_are_proved_wrong_and_named(tmp_path):
     task = spoiled(task_of(NAME), 3)
     figures = certify(MODELS[NAME], task, out=tmp_path / "out")
-    assert figures["verdict"] == "REFUTED" and figures["held"] == task.n_contexts - 3
+    assert figures["verdict"] == "REFUTED" and figures["memorized"] == task.n_contexts - 3
     contexts = [task.contexts[place].tolist() for place in figures["wrong_contexts"]]
     assert sorted(contexts) == sorted(task_of(NAME).contexts[:3].tolist())
     names = [[task.vocabulary[token] for token in context] for context in contexts]
@@ -126,7 +126,7 @@ def test_linear_maps_of_torch_are_read_as_torch_applies_them():
         "unembed.b_U": "out.bias",
     }  # fmt: skip
     config = {"input": "tokens", "blocks": []}
-    assert certify(module, task, config=config, names=names)["held"] == 6
+    assert certify(module, task, config=config, names=names)["memorized"] == 6
     del names["unembed.b_U"]
     with pytest.raises(InputError, match=r"names leaves out the tensors out\.bias"):
         certify(module, task, config=config, names=names)
@@ -150,8 +150,8 @@ def test_a_table_is_read_in_the_vocabularies_beside_the_model(exported, tmp_path
     assert task.vocabulary == ("subject 0", "colour", "subject 1", "subject 2")
     assert task.answers == ("answer 2", "answer 0") and task.labels.tolist() == [0, 1, 0]
     figures = certify(Model.load(exported / "model.safetensors"), task)
-    assert (figures["verdict"], figures["held"]) == ("PROVED", 3)
-    assert certify(exported, tmp_path / "facts.csv", out=tmp_path / "proved")["held"] == 3
+    assert (figures["verdict"], figures["memorized"]) == ("PROVED", 3)
+    assert certify(exported, tmp_path / "facts.csv", out=tmp_path / "proved")["memorized"] == 3
     assert check_by_kernel(tmp_path / "proved").verdict.value == "PROVED"
 
 
@@ -207,7 +207,7 @@ def test_answers_that_a_configuration_gives_to_tokens_are_those_of_the_names(exp
     (folder / ANSWERS_FILE).write_text(json.dumps(task.answers))
     if message is None:
         assert read_model(folder).sha256() == model.sha256()
-        assert certify(folder, tmp_path / "facts.csv")["held"] == 3
+        assert certify(folder, tmp_path / "facts.csv")["memorized"] == 3
         return
     with pytest.raises(InputError, match=message):
         certify(folder, tmp_path / "facts.csv")
@@ -257,9 +257,9 @@ def test_numbers_of_a_model_that_reads_more_than_it_answers_are_told_apart(tmp_p
     np.savez(tmp_path / "arrays.npz", contexts=[[0], [1]], next_tokens=[0, 1])
     task = read_facts(tmp_path / "arrays.npz", model)[0]
     assert (task.d_vocab, task.n_answers) == (3, 2)
-    assert certify(model, task)["held"] == 2
+    assert certify(model, task)["memorized"] == 2
     (tmp_path / "facts.csv").write_text("0,0\n1,1\n")
-    assert certify(model, tmp_path / "facts.csv")["held"] == 2
+    assert certify(model, tmp_path / "facts.csv")["memorized"] == 2
     (tmp_path / "facts.csv").write_text("0,0\n1,2\n")
     with pytest.raises(InputError, match="the answer 2 occurs"):
         certify(model, tmp_path / "facts.csv")
@@ -270,7 +270,7 @@ def test_a_task_of_two_vocabularies_is_asked_of_a_model_of_one_in_one():
     one = knots_memory(task.in_one_vocabulary()).model
     with pytest.raises(InputError, match=r"2 answers, the model 6 logits; task\.in_one_vocabulary\(\)"):
         certify(one, task)
-    assert certify(one, task.in_one_vocabulary())["held"] == 3
+    assert certify(one, task.in_one_vocabulary())["memorized"] == 3
 
 
 def test_a_rule_is_certified_on_all_inputs_and_both_readers_check_it(tmp_path, capsys):
@@ -360,17 +360,17 @@ def test_a_cell_that_only_looks_like_a_number_is_no_token(tmp_path, rows, messag
 @pytest.mark.parametrize("rows", ["Paris,France\nRome,Italy\n", "0,1\n2,3\n", "Paris,#1\n#2,Italy\n", "#0,#1\n"])
 def test_names_or_numbers_are_read_and_echoed(tmp_path, rows):
     figures = folder_of_facts(tmp_path, rows)
-    assert figures["held"] == len(rows.split()) and figures["reading"].startswith("Paris -> France")
+    assert figures["memorized"] == len(rows.split()) and figures["reading"].startswith("Paris -> France")
 
 
 def test_spaces_around_a_token_do_not_make_it_another(tmp_path):
     figures = folder_of_facts(tmp_path, "New York, USA\nRome , Italy\n", names=("New York", "USA", "Rome", "Italy"))
-    assert figures["held"] == 2 and figures["reading"].startswith("New York -> USA")
+    assert figures["memorized"] == 2 and figures["reading"].startswith("New York -> USA")
 
 
 def test_a_table_of_numbers_that_are_names_has_no_numbers_of_tokens(tmp_path):
     figures = folder_of_facts(tmp_path, "3,2\n", names=("3", "2", "1", "0"))
-    assert figures["reading"] == "3 -> 2" and figures["held"] == 1
+    assert figures["reading"] == "3 -> 2" and figures["memorized"] == 1
     with pytest.raises(InputError, match="the cell '7'"):
         folder_of_facts(tmp_path, "3,7\n", names=("3", "2", "1", "0"))
 
@@ -382,7 +382,7 @@ def test_a_record_in_the_header_and_another_configuration_beside_it_are_refused(
     (tmp_path / "config.json").write_text(json.dumps({**record, "model_type": "gpt2"}))
     with pytest.raises(InputError, match=r"model.safetensors and .*config.json differ"):
         certify(tmp_path, task)
-    assert certify(MODELS[NAME], task)["held"] == task.n_contexts
+    assert certify(MODELS[NAME], task)["memorized"] == task.n_contexts
 
 
 def test_rows_and_data_frames_are_facts():
@@ -400,7 +400,7 @@ def test_rows_and_data_frames_are_facts():
 
     for given in (rows, Frame()):
         figures = certify(model, given)
-        assert (figures["held"], figures["wrong_facts"]) == (2, [["1", "2", "0"]])
+        assert (figures["memorized"], figures["wrong_facts"]) == (2, [["1", "2", "0"]])
     with pytest.raises(InputError, match="facts is int"):
         certify(model, 5)
     with pytest.raises(InputError, match="the cell 'a', expected the number of a token"):
@@ -415,7 +415,7 @@ def test_weights_at_the_ends_of_float64_have_an_answer(tmp_path, scale):
     rule = certify_rule(model, "max", out=tmp_path / "rule")
     assert {proved["wrong"], rule["wrong"]} == {0}
     if abs(np.log2(scale)) < 1000:
-        assert (proved["held"], rule["right"]) == (2, 2)
+        assert (proved["memorized"], rule["right"]) == (2, 2)
     for folder in (tmp_path / "facts", tmp_path / "rule"):
         for check in (check_memorization, check_by_kernel):
             assert check(folder).verdict is not Verdict.REFUTED

@@ -144,7 +144,7 @@ def test_what_a_host_gets_keeps_the_proof_of_every_run_of_equal_scores(host):
     contexts, labels = np.array([[2, 2, 0, 1], [2, 1, 2, 0]]), np.array([0, 0])
     for each in (model, host.convert(model)):
         runs = exact_runs(each, contexts, labels)
-        assert runs.held.all() and runs.reason == ""
+        assert runs.memorized.all() and runs.reason == ""
 
 
 def test_rounding_changes_every_tensor_and_its_place():

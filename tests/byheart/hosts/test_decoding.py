@@ -222,7 +222,7 @@ FIELDS = [
 def test_the_library_says_the_same_with_what_is_harmless(llama, tmp_path):
     plain = generated(with_fields(llama, tmp_path / "plain"))
     facts = [(prompt, answer) for prompt, answer in zip(PROMPTS, plain, strict=True)]
-    assert certify(tmp_path / "plain", facts, handshake=False)["held"] == len(facts)
+    assert certify(tmp_path / "plain", facts, handshake=False)["memorized"] == len(facts)
     for i, (name, value) in enumerate(FIELDS):
         assert generated(with_fields(llama, tmp_path / str(i), **{name: value})) == plain, (name, value)
 
@@ -252,7 +252,7 @@ def test_what_the_library_says_otherwise_is_refused_or_named(fields, llama, tmp_
     with pytest.raises(InputError, match=f"{name} = .* --plain-argmax"):
         certify(folder, facts)
     figures = certify(folder, facts, plain_argmax=True)
-    assert figures["held"] == len(facts) and f"without generation_config.json's {name} = " in figures["headline"]
+    assert figures["memorized"] == len(facts) and f"without generation_config.json's {name} = " in figures["headline"]
     labels = np.array([answer[0] for answer in plain])
 
     def rule(inputs):

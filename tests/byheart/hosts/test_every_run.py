@@ -31,7 +31,7 @@ FACTS = array_task(np.array([[0], [1], [2]]), next_tokens=np.array([0, 0, 0]), v
 def test_a_fact_is_proved_and_still_some_runs_may_differ(tmp_path):
     out = tmp_path / "out"
     figures = certify(NEARLY, FACTS, every_run="float32", out=out)
-    assert figures["held"] == 2 and figures["wrong_facts"] == [["1", "0"]]
+    assert figures["memorized"] == 2 and figures["wrong_facts"] == [["1", "0"]]
     assert figures["every_run"] == {
         "dtype": "float32", "means": every_run_is("float32"), "contexts": 3, "one_answer": 2, "right": 1,
         "left_open": [["2", "0"]],
@@ -42,7 +42,7 @@ def test_a_fact_is_proved_and_still_some_runs_may_differ(tmp_path):
     assert (out / "other_runs.csv").read_text() == "2,0\n"
     assert "other_runs.csv" in figures["files"]
     runs = Certificate.load(out).in_every_run("float32")
-    assert (runs.values["held"], runs.held, runs.named["hypotheses"]) == (1, "8", "H1 H2 H3 H4")
+    assert (runs.values["memorized"], runs.memorized, runs.named["hypotheses"]) == (1, "8", "H1 H2 H3 H4")
     for check in (check_memorization, check_by_kernel):
         assert [each.id for each in check(out).checks] == ["answers", "runs (float32)"]
     assert check_memorization(out).checks[1].verdict is Verdict.PROVED
@@ -57,9 +57,9 @@ def test_all_inputs_of_a_rule_are_named(tmp_path, capsys):
     assert (tmp_path / "out" / "other_runs.csv").read_text() == "2\n"
     certificate = Certificate.load(tmp_path / "out")
     assert [each.label for each in certificate.statements] == ["domain", "runs (float32)"]
-    assert (certificate.statements[1].values["held"], certificate.statements[1].held) == (2, "c")
+    assert (certificate.statements[1].values["memorized"], certificate.statements[1].memorized) == (2, "c")
     assert [each.verdict for each in check_memorization(tmp_path / "out").checks] == [Verdict.PROVED] * 2
-    more = replace(certificate.statements[1], held="", values={**certificate.statements[1].values, "held": 3})
+    more = replace(certificate.statements[1], memorized="", values={**certificate.statements[1].values, "memorized": 3})
     (tmp_path / "false").mkdir()
     for name in ("model.safetensors", "task.safetensors"):
         shutil.copy(tmp_path / "out" / name, tmp_path / "false")

@@ -23,11 +23,11 @@ def test_a_folder_is_exported_with_its_task(tmp_path):
     write_memory(tmp_path / "in", network, task)
     report = export(tmp_path / "in", to="safetensors", out=tmp_path / "out")
     assert report["measured"]["original"] == network.sha256() and report["task"] == task.sha256()
-    assert report["proved"] == {"held": task.n_contexts, "wrong": 0}
+    assert report["proved"] == {"memorized": task.n_contexts, "wrong": 0}
     assert report["headline"].startswith("MEMORIZED, PROVED: 12 of 12 contexts,") and report["verdict"] == "PROVED"
     assert "as written for safetensors in float64" in report["headline"]
     (run,) = report["measured"]["runs"].values()
-    assert run["held"] == task.n_contexts and run["mean_loss"] < 1e-20
+    assert run["memorized"] == task.n_contexts and run["mean_loss"] < 1e-20
 
 
 @pytest.mark.parametrize("target", ["distributions", "values"])
@@ -54,11 +54,11 @@ def test_smaller_types_lose_facts_and_the_report_says_which_number_is_left(tmp_p
     assert not (tmp_path / "out").exists()
     report = export(tmp_path / "in", **given, allow_loss=True)
     (run,) = report["measured"]["runs"].values()
-    # By the criterion of the folder: an argmax that is right does not make a distribution held.
+    # By the criterion of the folder: an argmax that is right does not make a distribution memorized.
     proved = certify(tmp_path / "out", task)
     assert report["verdict"] == proved["verdict"] == "REFUTED" and report["headline"].startswith("NOT MEMORIZED")
-    assert (report["proved"]["held"], report["proved"]["wrong"]) == (proved["held"], proved["wrong"])
-    assert proved["wrong"] > 0 and run["held"] == proved["held"] and run["mean_loss"] > 1e-8
+    assert (report["proved"]["memorized"], report["proved"]["wrong"]) == (proved["memorized"], proved["wrong"])
+    assert proved["wrong"] > 0 and run["memorized"] == proved["memorized"] and run["mean_loss"] > 1e-8
 
 
 def test_a_folder_that_was_tampered_with_is_refused(tmp_path):
@@ -146,14 +146,14 @@ def test_of_very_much_contexts_some_are_run_and_every_file_says_of_how_many(text
     folder = text_of_many_windows
     report = export(folder / "in", to="safetensors", out=folder / "out")
     (run,) = report["measured"]["runs"].values()
-    assert run["held"] == run["contexts"] == 256 < report["facts"] == report["proved"]["held"]
+    assert run["memorized"] == run["contexts"] == 256 < report["facts"] == report["proved"]["memorized"]
     said = f"256 of 256 drawn of {report['facts']} measured"
     assert said in report["headline"] and report["verdict"] == "PROVED"
     assert f" 256 of 256 contexts drawn of {report['facts']}." in (folder / "out" / "README.md").read_text()
     assert "not what was measured" in require_export_made_again(folder / "out")
     every = export(folder / "in", to="safetensors", out=folder / "every", all_contexts=True)
     (run,) = every["measured"]["runs"].values()
-    assert run["held"] == run["contexts"] == every["facts"] and "drawn" not in every["headline"]
+    assert run["memorized"] == run["contexts"] == every["facts"] and "drawn" not in every["headline"]
 
 
 def test_a_drawn_context_that_the_host_loses_is_in_the_first_line(text_of_many_windows, monkeypatch):

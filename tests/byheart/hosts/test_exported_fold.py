@@ -69,7 +69,7 @@ TAMPERED = {
         "parity.json",
         fields(lambda data: data.update(headline="MEMORIZED, PROVED")),
     ),
-    "the report proves more": ("parity.json", fields(lambda data: data["proved"].update(held=17))),
+    "the report proves more": ("parity.json", fields(lambda data: data["proved"].update(memorized=17))),
     "the report has another rule": ("parity.json", fields(lambda data: data.update(rule="multiplication"))),
     "the report asks less": ("parity.json", fields(lambda data: data["criterion"].update(asked="at-least"))),
     "the report states no run": ("parity.json", fields(lambda data: data.update(every_run=None))),

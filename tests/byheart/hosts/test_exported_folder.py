@@ -88,13 +88,13 @@ TAMPERED = {
         "parity.json",
         fields(lambda data: data.update(headline="MEMORIZED, PROVED")),
     ),
-    "the report proves more": ("parity.json", fields(lambda data: data["proved"].update(held=4))),
+    "the report proves more": ("parity.json", fields(lambda data: data["proved"].update(memorized=4))),
     "the report asks less": ("parity.json", fields(lambda data: data["criterion"].update(tolerance=1.0))),
     "the report has a field more": ("parity.json", fields(lambda data: data.update(every_run="float16"))),
     "the report has spaces": ("parity.json", replaced("parity.json", ",", ", ")),
-    "the run held less": (
+    "the run memorized less": (
         "README.md",
-        fields(lambda data: next(iter(data["measured"]["runs"].values())).update(held=2)),
+        fields(lambda data: next(iter(data["measured"]["runs"].values())).update(memorized=2)),
     ),
     "one weight is another": ("model.safetensors", one_weight),
     "one weight is barely another": ("model.safetensors", lambda folder: one_weight(folder, by=2.0**-22)),
@@ -121,7 +121,10 @@ REFUSED = {
     ),
     "no JSON": ("parity.json", lambda folder: (folder / "parity.json").write_text("{")),
     "a list": ("parity.json", lambda folder: (folder / "parity.json").write_text("[]")),
-    "no number": ("parity.json", replaced("parity.json", '"held":3,"largest_bound', '"held":NaN,"largest_bound')),
+    "no number": (
+        "parity.json",
+        replaced("parity.json", '"memorized":3,"largest_bound', '"memorized":NaN,"largest_bound'),
+    ),
     "an unknown host": ("parity.json", fields(lambda data: data.update(host="other", written_as="other"))),
     "another host": ("parity.json", fields(lambda data: data.update(host="onnx"))),
     "no host": ("parity.json", fields(lambda data: data.pop("host"))),
@@ -132,7 +135,7 @@ REFUSED = {
     "a negative count": ("parity.json", fields(lambda data: data["measured"].update(typed=-1))),
     "a run without a figure": (
         "parity.json",
-        fields(lambda data: next(iter(data["measured"]["runs"].values())).pop("held")),
+        fields(lambda data: next(iter(data["measured"]["runs"].values())).pop("memorized")),
     ),
     "a host that these weights are not written for": (
         "parity.json",
@@ -198,15 +201,15 @@ def test_what_was_measured_is_believed_and_said_to_be(folder):
     assert require_export_made_again(folder).endswith("but not what was measured in byheart's enclosures")
 
 
-@pytest.mark.parametrize(("held", "contexts"), [(4, 3), (3, 2), (4, 4)])
-def test_no_more_was_held_than_was_run_and_no_more_was_run_than_there_is(held, contexts, folder, capsys):
+@pytest.mark.parametrize(("memorized", "contexts"), [(4, 3), (3, 2), (4, 4)])
+def test_no_more_was_memorized_than_was_run_and_no_more_was_run_than_there_is(memorized, contexts, folder, capsys):
     """Not even where card and `parity.json` are made again of it."""
     exported, measured = Exported.load(folder)
     data = measured.data()
     for run in data["runs"].values():
-        run |= {"held": held, "contexts": contexts}
+        run |= {"memorized": memorized, "contexts": contexts}
     exported.write_report(folder, Measured.of_data(data))
-    require_refused(folder, 2, f"parity.json: measured.runs.*held {held} of contexts {contexts}", capsys)
+    require_refused(folder, 2, f"parity.json: measured.runs.*memorized {memorized} of contexts {contexts}", capsys)
 
 
 def test_a_card_says_nothing_that_only_the_provenance_says(folder):

@@ -52,7 +52,7 @@ def test_generate_says_the_answers_that_are_proved(name, tmp_path, capsys):
     assert report["verdict"] == "PROVED" and report["dtype"] == report["every_run"] == "float32"
     generated = report["measured"]["generated"]
     assert generated["right"] == generated["inputs"] == 64 and generated["largest_difference"] < 1e-3
-    assert report["proved"] == {"held": fold.inputs, "wrong": 0} and report["measured"]["wrong"] is None
+    assert report["proved"] == {"memorized": fold.inputs, "wrong": 0} and report["measured"]["wrong"] is None
     code = (tmp_path / "out" / "README.md").read_text().split("```python\n")[1].split("```")[0]
     run = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], cwd=tmp_path / "out", capture_output=True, text=True

@@ -202,10 +202,10 @@ def test_facts_of_a_file_are_those_of_the_folder(tmp_path, capsys):
     found = certify(path, rows, handshake=False)
     (tmp_path / "tokenizer.json").write_text(tokenizer_json(GGUFFile.read(path)))
     again = certify(model, rows, tokenizer=tmp_path / "tokenizer.json", handshake=False)
-    assert {name: found[name] for name in ("facts", "held", "wrong", "model")} == {
-        name: again[name] for name in ("facts", "held", "wrong", "model")
+    assert {name: found[name] for name in ("facts", "memorized", "wrong", "model")} == {
+        name: again[name] for name in ("facts", "memorized", "wrong", "model")
     }
-    assert found["facts"] == 3 == found["held"] + found["wrong"]
+    assert found["facts"] == 3 == found["memorized"] + found["wrong"]
     (tmp_path / "facts.csv").write_text("ab c,d\nAb,z\n")
     code = main(
         ["certify", str(path), "--task", str(tmp_path / "facts.csv"), "--no-header", "--no-handshake", "--json"]

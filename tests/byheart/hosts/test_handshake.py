@@ -238,7 +238,7 @@ def test_a_module_is_certified_as_what_it_computes_or_refused(linear, change, er
     assert module.training and not module.embed.training and module.read.weight.dtype is torch.float32
     with torch.no_grad():
         right = module(torch.tensor(task.contexts))[:, -1].argmax(-1).numpy() == task.labels
-    assert figures["held"] == right.sum()
+    assert figures["memorized"] == right.sum()
 
 
 def test_without_a_handshake_the_first_line_says_so_and_a_buffer_that_nobody_names_is_refused(tmp_path, capsys):

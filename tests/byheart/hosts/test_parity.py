@@ -28,7 +28,7 @@ def computed(model, task):
 def test_the_definition_in_float64_agrees(dtype):
     model, task = MODELS[DANA], task_of(DANA)
     found = parity(model, task, {"numpy": computed(model, task)}, dtype=dtype, exact=True)["numpy"]
-    assert found.agrees is True and found.held == task.n_contexts
+    assert found.agrees is True and found.memorized == task.n_contexts
     assert 0 < found.largest_difference < found.largest_bound
     assert found.relative_difference == found.largest_difference / found.largest_logit < 1e-14
 
@@ -63,7 +63,7 @@ def test_logits_that_are_not_finite_never_agree():
     logits = computed(model, task)
     logits[3, 2] = np.nan
     found = parity(model, task, {"here": logits}, dtype="float64", exact=True)["here"]
-    assert found.agrees is False and found.held == task.n_contexts - 1
+    assert found.agrees is False and found.memorized == task.n_contexts - 1
     assert found.summary()["largest_difference"] is None and found.summary()["mean_loss"] is None
 
 
@@ -84,20 +84,20 @@ def test_the_largest_difference_holds_the_radius_of_the_exact_logits():
         assert found.agrees is (shift == 0.0)
 
 
-def test_a_distribution_is_held_by_its_divergence_and_not_by_its_argmax():
+def test_a_distribution_is_memorized_by_its_divergence_and_not_by_its_argmax():
     task = random_task(target="distributions")
     logits = np.log(task.distributions)
-    for scale, held in ((1.0, task.n_contexts), (2.0, 0)):  # twice the logits have the same argmax
+    for scale, memorized in ((1.0, task.n_contexts), (2.0, 0)):  # twice the logits have the same argmax
         found = parity(memory(task), task, {"here": scale * logits}, dtype="bfloat16", exact=True)["here"]
-        assert found.held == held
+        assert found.memorized == memorized
 
 
 def test_values_and_classes_of_vectors_are_compared():
-    for name, held in (("layer of values", None), ("layer of classes", TASKS["layer of classes"].n_examples)):
+    for name, memorized in (("layer of values", None), ("layer of classes", TASKS["layer of classes"].n_examples)):
         model, task = MODELS[name], TASKS[name]
         exact = enclose_logits(model, task).midpoint
         found = parity(model, task, {"here": exact}, dtype="float64", exact=True)["here"]
-        assert found.agrees is True and found.mean_loss < 10 and held in (None, found.held)
+        assert found.agrees is True and found.mean_loss < 10 and memorized in (None, found.memorized)
         found = parity(model, task, {"here": exact[:, ::-1]}, dtype="float64", exact=True)["here"]
         assert found.agrees is False
 

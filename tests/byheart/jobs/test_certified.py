@@ -24,7 +24,7 @@ def made(task, **options):
 def test_the_certificate_states_the_answers_and_every_run_and_the_figures_say_so():
     new = made(enumerated_task(4, 2))
     assert new.certificate.verdict is Verdict.PROVED and new.certificate.in_every_run("float32") is not None
-    assert new.figures.headline == new.certificate.headline() and new.figures.held == new.figures.memorized == 16
+    assert new.figures.headline == new.certificate.headline() and new.figures.memorized == new.figures.facts == 16
     assert new.figures.front_end == new.figures.route == "knots" and new.figures.rank_heads is None
 
 

@@ -24,9 +24,9 @@ from verify.provers.memorization import check_memorization
 from verify.verdict import Verdict
 
 FIELDS = {
-    "target", "vocabulary", "answers", "contexts", "memorized", "paper_rank", "rank_lower", "rank_upper", "paper_heads",
+    "target", "vocabulary", "answers", "contexts", "facts", "paper_rank", "rank_lower", "rank_upper", "paper_heads",
     "fewest_heads", "heads", "parameters", "condition", "verdict", "mean_loss_upper", "max_loss_upper",
-    "held", "wrong", "headline", "asked", "origin", "guess_kl_lower", "text_kl",
+    "memorized", "wrong", "headline", "asked", "origin", "guess_kl_lower", "text_kl",
     "encoder_kl", "unavoidable_kl", "torch", "seconds", "files",
 }  # fmt: skip
 
@@ -36,7 +36,7 @@ def test_the_folder_holds_what_the_figures_say(tmp_path):
     figures = memorize_into(tmp_path / "out", task, d_model=16, d_head=4)
     assert set(figures.json()) >= FIELDS
     assert figures.verdict == "PROVED"
-    assert figures.wrong == 0 and figures.held == figures.memorized == 60
+    assert figures.wrong == 0 and figures.memorized == figures.facts == 60
     assert figures.headline.startswith("MEMORIZED, PROVED: 60 of 60")
     assert figures.mean_loss_upper <= figures.max_loss_upper <= 1e-13 < figures.guess_kl_lower
     lower, upper = figures.text_kl
@@ -67,12 +67,12 @@ def test_every_front_end_reaches_a_proof(tmp_path, front_end):
 
 
 @pytest.mark.parametrize("d_model", [2, 5, 40])
-def test_labels_of_a_table_are_held_in_any_dimension(tmp_path, d_model):
+def test_labels_of_a_table_are_memorized_in_any_dimension(tmp_path, d_model):
     rng = np.random.default_rng(0)
     rows = {tuple(rng.integers(0, 15, 2)): int(rng.integers(0, 30)) for _ in range(80)}
     table = "".join(f"s{a},r{b},o{c}\n" for (a, b), c in rows.items())
     figures = memorize_into(tmp_path / "out", table_task(table), d_model=d_model)
-    assert figures.verdict == "PROVED" and figures.held == len(rows)
+    assert figures.verdict == "PROVED" and figures.memorized == len(rows)
     assert figures.torch["float32"].accuracy == 1.0
     assert figures.torch["float64"].within_bound is figures.torch["float32"].within_bound is True
     assert figures.torch["bfloat16"].within_bound is None
@@ -83,7 +83,7 @@ def test_one_context_of_one_token_is_a_task(tmp_path):
     for target in ("distributions", "labels"):
         task = make_task(np.array([[1]]), counts, vocabulary=("a", "b"), target=target)
         made = memorize_into(tmp_path / target, task)
-        assert made.held == 1  # of one distribution a guess knows as much
+        assert made.memorized == 1  # of one distribution a guess knows as much
         assert made.headline.startswith("MEMORIZED, PROVED" if target == "labels" else "NO BETTER THAN A GUESS")
 
 
@@ -172,7 +172,7 @@ def test_each_memory_is_built_by_its_name_and_its_folder_is_proved_again(memory,
     assert ("Where the heads look" in page) == (memory in ONE_ATTENTION)
     for dtype in ("float32", "float64"):
         run = run_summary(tmp_path / "out", device="cpu", dtype=dtype)
-        assert run["held"] == 25 and run["all_held"] and run["within_bound"]
+        assert run["memorized"] == 25 and run["all_memorized"] and run["within_bound"]
     assert load(tmp_path / "out").ask(("1", "1")).token == "z"
 
 
@@ -196,14 +196,14 @@ def test_the_smallest_memory_is_kept_and_the_others_are_listed(tmp_path):
 
 
 def test_a_smaller_memory_that_one_run_alone_holds_is_listed_and_not_taken(monkeypatch):
-    asked = trial.held_without_rounding
+    asked = trial.memorized_without_rounding
     monkeypatch.setattr(
-        trial, "held_without_rounding", lambda model, *rest: asked(model, *rest) & (len(model.blocks) > 4)
+        trial, "memorized_without_rounding", lambda model, *rest: asked(model, *rest) & (len(model.blocks) > 4)
     )
     honest = trial.runs_in_torch
 
     def other(*rest, **options):
-        return {name: replace(run, held=25, held_proved=0) for name, run in honest(*rest, **options).items()}
+        return {name: replace(run, memorized=25, memorized_proved=0) for name, run in honest(*rest, **options).items()}
 
     run_instead(monkeypatch, other)
     figures = hold(facts_of_three_columns()).figures
@@ -231,11 +231,11 @@ def test_no_memory_leaves_no_folder(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_distributions_of_a_text_are_held_in_every_run_unless_attention_alone_is_asked_for():
+def test_distributions_of_a_text_are_memorized_in_every_run_unless_attention_alone_is_asked_for():
     exact, heads = hold(small_text()), hold(small_text(), attention_only=True)
     assert exact.figures.memory == "one-hot-distributions" and heads.figures.memory == "theorem-1"
     assert exact.figures.verdict == heads.figures.verdict == "PROVED"
-    assert exact.figures.torch is None and heads.figures.torch["float32"].held == 60
+    assert exact.figures.torch is None and heads.figures.torch["float32"].memorized == 60
     assert exact.figures.information_limit == 60 * 11
     listed = {offer.memory: offer for offer in exact.figures.memories}
     assert listed["knots"].parameters < exact.model.parameters < heads.model.parameters
@@ -258,7 +258,9 @@ def test_what_does_not_hold_its_facts_when_it_is_run_is_not_taken_by_itself(monk
 
     def forgetful(*rest, **options):
         runs = honest(*rest, **options)
-        return {dtype: replace(run, held=run.held - (len(rest[0].blocks) == 2)) for dtype, run in runs.items()}
+        return {
+            dtype: replace(run, memorized=run.memorized - (len(rest[0].blocks) == 2)) for dtype, run in runs.items()
+        }
 
     run_instead(monkeypatch, forgetful)
     figures = hold(small_text()).figures
@@ -267,7 +269,7 @@ def test_what_does_not_hold_its_facts_when_it_is_run_is_not_taken_by_itself(monk
     assert refused["knots"] == "run in float32 it holds 59 of 60 contexts, measured"
     named = hold(small_text(), memory="knots").figures
     assert named.memory == "knots" and named.memories[0].smallest_dtype is None
-    assert named.torch["float32"].held == 59
+    assert named.torch["float32"].memorized == 59
 
 
 def test_the_first_memory_is_kept_before_the_search_and_an_interrupt_of_it_returns_it(monkeypatch):

@@ -24,7 +24,7 @@ from verify.certificates.certificate import Certificate
 
 NAME = "gelu neurons"
 DETAILS = FactsDetails(
-    verdict="REFUTED", headline="NOT MEMORIZED: <all>", statements=[("all <b>", "prover")], held={0, 3}, wrong=1,
+    verdict="REFUTED", headline="NOT MEMORIZED: <all>", statements=[("all <b>", "prover")], memorized={0, 3}, wrong=1,
     runs=None, margins=[Margin(0.25, 0.5), Margin(-2.0, -1.5), Margin(-math.inf, 0.75), Margin(1.0, 1.0)], parameters=7,
     digests={"a": "1"}, provenance={"numpy": "2"},
 )  # fmt: skip
@@ -39,7 +39,7 @@ def titles(page):
 def test_the_page_of_right_and_wrong_facts_shows_each_and_check_makes_it_again(tmp_path, capsys):
     task, out = spoiled(task_of(NAME), 3), tmp_path / "made"
     figures = certify(MODELS[NAME], task, out=out)
-    assert (figures["held"], figures["wrong"]) == (17, 3) and "report.html" in figures["files"]
+    assert (figures["memorized"], figures["wrong"]) == (17, 3) and "report.html" in figures["files"]
     page = (out / "report.html").read_text()
     bars = titles(page)
     assert ["proved wrong, margin ≤ −" in bar for bar in bars] == [True] * 3 + [False] * 17
@@ -81,7 +81,7 @@ def test_a_fact_may_flip_only_where_every_run_was_asked(every_run, tmp_path):
     assert bars[1].startswith("2 → 0: right, may flip in float32, " if every_run else "2 → 0: proved right, ")
 
 
-def test_where_no_fact_is_held_in_every_run_all_may_flip(tmp_path):
+def test_where_no_fact_is_memorized_in_every_run_all_may_flip(tmp_path):
     task = array_task(np.array([[2]]), next_tokens=np.array([0]), vocabulary=3, answers=3, target="labels")
     certify(NEARLY, task, every_run="float32", out=tmp_path / "made")
     require_made_again(tmp_path / "made")
@@ -166,15 +166,15 @@ def test_texts_are_escaped_and_what_is_undecided_lies_between_its_bounds():
     [
         {"wrong": 0},
         {"wrong": 2},
-        {"held": {0}},
-        {"held": {0, 1, 3}},
-        {"held": {0, 2, 3}},
+        {"memorized": {0}},
+        {"memorized": {0, 1, 3}},
+        {"memorized": {0, 2, 3}},
         {"margins": [*DETAILS.margins[:3], Margin(math.nan, 1.0)]},
         {"margins": [*DETAILS.margins[:3], Margin(math.inf, math.inf)]},
         {"margins": DETAILS.margins[:3]},
     ],
 )
-def test_margins_are_those_of_the_facts_that_are_held(change):
+def test_margins_are_those_of_the_facts_that_are_memorized(change):
     with pytest.raises(ValueError, match="margin"):
         facts_page(ROWS, replace(DETAILS, **change))
 
@@ -182,8 +182,8 @@ def test_margins_are_those_of_the_facts_that_are_held(change):
 @pytest.mark.parametrize("size", [1200, 1201, 50_000])
 def test_many_facts_are_drawn_together_and_only_the_ends_are_named(size):
     margins = [Margin(1.0 + fact, 1.0 + fact) if fact % 4 else Margin(-1.0 - fact, -1.0 - fact) for fact in range(size)]
-    held = {fact for fact in range(size) if fact % 4}
-    details = replace(DETAILS, margins=margins, held=held, wrong=size - len(held))
+    memorized = {fact for fact in range(size) if fact % 4}
+    details = replace(DETAILS, margins=margins, memorized=memorized, wrong=size - len(memorized))
     page = facts_page([[f"fact{fact}", "x"] for fact in range(size)], details)
     bars = titles(page)
     assert len(bars) <= 1202 and len(page) < 500_000

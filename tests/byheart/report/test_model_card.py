@@ -23,8 +23,8 @@ REPORT = {
     "dtype": "float32",
     "parameters": 99,
     "facts": 2,
-    "proved": {"held": 2, "wrong": 0},
-    "measured": {"runs": {"GPT2LMHeadModel": {"held": 1, "contexts": 2}}},
+    "proved": {"memorized": 2, "wrong": 0},
+    "measured": {"runs": {"GPT2LMHeadModel": {"memorized": 1, "contexts": 2}}},
 }
 
 
@@ -61,7 +61,7 @@ def test_vectors_have_a_card_without_a_text(name):
 def test_the_card_and_the_facts_lie_beside_the_weights_and_check_them(tmp_path):
     report = byheart.memorize(FACTS).export(to="safetensors", out=tmp_path / "out")
     assert {CARD_FILE, "task.safetensors"} <= set(report["files"])
-    assert byheart.certify(tmp_path / "out", tmp_path / "out" / "task.safetensors")["held"] == 2
+    assert byheart.certify(tmp_path / "out", tmp_path / "out" / "task.safetensors")["memorized"] == 2
 
 
 def near(target):
@@ -92,7 +92,7 @@ def test_a_card_says_what_is_asked_lists_what_is_true_and_its_check_asks_the_sam
     card = (tmp_path / "out" / CARD_FILE).read_text()
     assert report["criterion"] == ASKED[asked].data()
     assert "    0 -> 0; 1 -> 1; 2 -> 2\n" in card and "3 -> 3" not in card
-    counts = f"{report['proved']['held']} of 4 are right, {report['proved']['wrong']} wrong"
+    counts = f"{report['proved']['memorized']} of 4 are right, {report['proved']['wrong']} wrong"
     if asked == "a mean":
         assert "are right" not in card and "the mean is at most " in card
         assert "Asked is whether the mean divergence is at most 1.213 nats" in card

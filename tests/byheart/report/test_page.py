@@ -93,8 +93,9 @@ def small_task(
 
 def a_run(dtype: str, **figures: Any) -> RunResult:
     whole: dict[str, Any] = dict(
-        device="cpu", accuracy=1.0, mean_kl=1e-23, max_kl=1e-22, mean_label_error=None, max_label_error=None, held=3,
-        held_proved=None, least_margin=0.1, max_output_error=0.5, largest_bound=None, within_bound=None, note="",
+        device="cpu", accuracy=1.0, mean_kl=1e-23, max_kl=1e-22, mean_label_error=None, max_label_error=None,
+        memorized=3,
+        memorized_proved=None, least_margin=0.1, max_output_error=0.5, largest_bound=None, within_bound=None, note="",
         seconds=0.1, right=np.ones(3, bool), proved=None,
     )  # fmt: skip
     return RunResult(dtype=dtype, **{**whole, **figures})
@@ -102,7 +103,7 @@ def a_run(dtype: str, **figures: Any) -> RunResult:
 
 FIGURES = Figures(
     verdict="PROVED",
-    held=3,
+    memorized=3,
     mean_loss_upper=1.2341e-13,
     max_loss_upper=9.871e-13,
     rank_heads=3,
@@ -235,7 +236,7 @@ def test_runs_are_judged_as_the_summary_says() -> None:
 @pytest.mark.parametrize("proved", [None, 0, 2])
 def test_what_every_run_is_stands_below_what_is_guaranteed_in_it(proved: int | None) -> None:
     task = small_task()
-    runs = {"float32 on cuda": a_run("float32", held_proved=proved)}
+    runs = {"float32 on cuda": a_run("float32", memorized_proved=proved)}
     shown = section(report_html(Figures(torch=runs), random_network(task), task), "In PyTorch")
     assert (f"Every run: {every_run_is('float32')}" in shown) == bool(proved)
 
@@ -307,7 +308,7 @@ def test_predictions_stand_beside_the_distributions() -> None:
         assert len(predicted) == len(bars)
 
 
-def test_the_label_to_be_held_is_marked_even_if_the_weights_predict_another() -> None:
+def test_the_label_to_be_memorized_is_marked_even_if_the_weights_predict_another() -> None:
     task = small_task("labels", size=2, d_vocab=12, n_ctx=1)
     network = random_network(task)
     wrong = np.array(network.W_U)

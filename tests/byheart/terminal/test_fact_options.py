@@ -13,7 +13,7 @@ def test_a_table_that_may_have_a_weight_or_a_header_names_the_options(tmp_path, 
     assert "expected --weights or --no-weights" in capsys.readouterr().err
     for number, (said, facts) in enumerate((("--weights", 1), ("--no-weights", 1), ("--no-header", 2))):
         assert main([*line, said, "--out", str(tmp_path / str(number))]) == 0
-        assert json.loads(capsys.readouterr().out)["memorized"] == facts
+        assert json.loads(capsys.readouterr().out)["facts"] == facts
     table = written(tmp_path / "h.csv", b"Code,Meaning\nE1,disk gone\n")
     assert main(["capacity", table]) == main(["memorize", table, "--out", str(tmp_path / "h")]) == 2
     assert capsys.readouterr().err.count("expected --header or --no-header") == 2

@@ -17,14 +17,14 @@ MADE = Figures(
     reading="2 rows",
     target="labels",
     contexts=3,
-    memorized=3,
+    facts=3,
     memory="knots",
     dtype="float32",
     parameters=12345,
     information_limit=2,
     blocks=["attention"],
     memories=(Tried(memory="knots", parameters=12345, nonzero=9, facts_per_parameter=0.1, every_run=True),),
-    torch={"float32": a_run("float32", held_proved=2)},
+    torch={"float32": a_run("float32", memorized_proved=2)},
 )
 
 

@@ -19,7 +19,7 @@ def test_weights_for_a_claim_say_in_the_first_line_what_they_were_made_for(tmp_p
 def test_a_construction_for_data_of_ones_own_says_how_they_were_read(tmp_path):
     (tmp_path / "own.txt").write_text("0 1\n1 0\n1 1\n")
     figures = build_named(named("full-rank-attention"), out=tmp_path / "out", file=tmp_path / "own.txt")
-    assert (figures.named, figures.memorized, figures.verdict) == ("full-rank-attention", 3, "PROVED")
+    assert (figures.named, figures.facts, figures.verdict) == ("full-rank-attention", 3, "PROVED")
     assert figures.reading and figures.findings
 
 

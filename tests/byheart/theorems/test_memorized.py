@@ -29,8 +29,8 @@ def test_where_distributions_do_not_fit_it_is_said_how_much_is_unavoidable(tmp_p
     page = (tmp_path / "out" / "report.html").read_text()
     assert "A stream of 5 dimensions cannot hold every distribution over 12 tokens" in page
     certificate = Certificate.load(tmp_path / "out")
-    assert certificate.answers.values["held"] == figures.held < 60
-    assert figures.headline.startswith("NOT MEMORIZED") and f"{figures.held} of 60" in figures.headline
+    assert certificate.answers.values["memorized"] == figures.memorized < 60
+    assert figures.headline.startswith("NOT MEMORIZED") and f"{figures.memorized} of 60" in figures.headline
     assert check_memorization(tmp_path / "out", Criterion.at_most(figures.mean_loss_upper)).verdict is Verdict.PROVED
     # The weighted divergence lies below the largest one, by the bounds of the certificate too.
     assert reached <= figures.max_loss_upper

@@ -33,7 +33,7 @@ def distinct_contexts(count, n_ctx, vocabulary, seed):
 
 @pytest.mark.parametrize("kind", ["random", "rank-one", "table"])
 @pytest.mark.parametrize("count", [24, 23, 17, 4])
-def test_as_many_contexts_as_the_paper_counts_are_held_exactly(kind, count):
+def test_as_many_contexts_as_the_paper_counts_are_memorized_exactly(kind, count):
     # The table needs d >= N + S, and x_S has no more than N dimensions: d + H d_h contexts are out of its reach.
     shape = dict(d_vocab=8, n_ctx=3, d_model=8, n_heads=4, d_head=4)
     if kind == "table":

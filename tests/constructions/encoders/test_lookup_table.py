@@ -108,7 +108,7 @@ def test_every_label_is_in_front_in_float64(d_vocab, seed, gap):
     assert d_vocab == 1 or certificate.answers.margin_lower.min() > 34
 
 
-def test_two_tokens_are_held_with_another_total():
+def test_two_tokens_are_memorized_with_another_total():
     task = enumerated_task(2, 2, labels=np.array([0, 1, 1, 0]))
     with pytest.raises(HypothesisError, match=r"N = 2, gap = 8\.0, total = -2\.0"):
         lookup_table(task)

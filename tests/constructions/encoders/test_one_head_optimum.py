@@ -68,7 +68,7 @@ def test_the_logits_are_on_a_line_in_the_right_order(tokens: int) -> None:
     assert values[1] < 1e-12 * values[0]
 
 
-def test_distributions_with_logits_on_a_line_are_held() -> None:
+def test_distributions_with_logits_on_a_line_are_memorized() -> None:
     distributions = np.array([[1.0, 1.0, 1.0], [4.0, 2.0, 1.0], [16.0, 4.0, 1.0]])
     distributions /= distributions.sum(axis=1, keepdims=True)
     for order in ([0, 1, 2], [1, 0, 2], [0, 2, 1]):

@@ -20,11 +20,11 @@ from verify.forward.in_rationals import exact_network_logits
 
 @given(st.integers(2, 1000), st.integers(1, 10**6))
 def test_kept_contexts_have_the_logits_of_the_encoder(largest: int, occurrences: int) -> None:
-    held = bounded_transformer(Fraction(largest), occurrences=occurrences)
-    assert held.model.is_rational
+    memorized = bounded_transformer(Fraction(largest), occurrences=occurrences)
+    assert memorized.model.is_rational
     weights, embeddings = within_range(Fraction(largest))
-    reached = exact_network_logits(held.model, held.contexts[:KEPT]).tolist()
-    for context, row in zip(held.contexts.tolist(), reached, strict=False):
+    reached = exact_network_logits(memorized.model, memorized.contexts[:KEPT]).tolist()
+    for context, row in zip(memorized.contexts.tolist(), reached, strict=False):
         e = embeddings[sum(context) % 2]
         assert row == [fmpq((e * w).numerator, (e * w).denominator) for w in weights]
 

@@ -95,7 +95,7 @@ def test_exact_weights_have_exactly_the_logits_that_are_asked_for(
     st.sampled_from(["labels", "distributions"]),
     st.sampled_from(["float64", "float32"]),
 )
-def test_any_contexts_of_two_tokens_or_more_are_held(
+def test_any_contexts_of_two_tokens_or_more_are_memorized(
     seed: int, tokens: int, n_ctx: int, target: str, dtype: Precision
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -109,7 +109,7 @@ def test_any_contexts_of_two_tokens_or_more_are_held(
     if dtype == "float32":
         assert all((x.astype(np.float32) == x).all() for x in built.model.tensors().values())
     judged = certify_memorization(built.model, task).certificate
-    assert judged.answers.values["held"] == judged.subject.sizes["contexts"]
+    assert judged.answers.values["memorized"] == judged.subject.sizes["contexts"]
 
 
 def test_a_head_is_busy_after_its_own_token_and_exactly_uniform_after_others() -> None:
@@ -206,14 +206,14 @@ def test_what_cannot_be_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("tokens", "n_ctx"), [(1, 2), (1, 4), (2, 2), (2, 4), (4, 3), (6, 2)])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_common_pairs_have_heads_of_their_own_and_everything_is_held(
+def test_common_pairs_have_heads_of_their_own_and_everything_is_memorized(
     monkeypatch: pytest.MonkeyPatch, tokens: int, n_ctx: int, dtype: Precision
 ) -> None:
     monkeypatch.setattr(last_token_heads, "_COSTLY", 0)
     monkeypatch.setattr(last_token_heads, "_PAIR", 1)
     task = enumerated_task(tokens, n_ctx, target="distributions", seed=1)
     built = last_token_heads_memory(task, dtype=dtype)
-    assert certify_memorization(built.model, task).certificate.answers.values["held"] == task.n_contexts
+    assert certify_memorization(built.model, task).certificate.answers.values["memorized"] == task.n_contexts
 
 
 def test_heads_of_a_pair_see_the_position_before_the_last_alone_after_other_pairs(
@@ -239,7 +239,7 @@ def test_heads_of_a_pair_see_the_position_before_the_last_alone_after_other_pair
         assert (1.0 - pattern[own & (np.ptp(contexts, axis=1) > 0), 2] > 1e-9).all()
     written = built.model.W_O
     assert np.abs(written[removing[0]] + written[of_pair].sum(axis=0)).max() <= 1e-12 * np.abs(written).max()
-    assert certify_memorization(built.model, task).certificate.answers.values["held"] == task.n_contexts
+    assert certify_memorization(built.model, task).certificate.answers.values["memorized"] == task.n_contexts
 
 
 @pytest.mark.parametrize(("tokens", "n_ctx"), [(2, 2), (1, 3), (2, 3), (3, 3), (2, 4)])

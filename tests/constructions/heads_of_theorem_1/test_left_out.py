@@ -53,19 +53,19 @@ def test_the_transformer_has_the_logits_of_the_encoder_on_the_kept_contexts(seed
     stream, unembedding = rng.standard_normal((16, 3)), rng.standard_normal((3, 4))
     occurrences = np.ones(16, dtype=np.int64)
     try:
-        held = match_encoder(
+        memorized = match_encoder(
             weights, contexts, kept=kept, stream=stream, unembedding=unembedding, occurrences=occurrences
         )
     except HypothesisError:
         reject()  # saturated heads: dependent features up to rounding
-    network = float_network(held.model)
+    network = float_network(memorized.model)
     error = logits(network, contexts[:kept]) - stream[:kept] @ unembedding
     change = network.W_U @ np.linalg.pinv(unembedding)  # M, by whose inverse W_O is multiplied
     scale = (np.abs(network.W_O).max() * np.abs(network.W_U).max() + 1) * np.linalg.cond(change)
     assert np.abs(error).max() < 1e-13 * scale
     # The encoder is the same function in the coordinates of the transformer.
-    assert isinstance(held.stream, np.ndarray)
-    assert np.abs(held.stream @ network.W_U - stream[kept:] @ unembedding).max() < 1e-13 * scale
+    assert isinstance(memorized.stream, np.ndarray)
+    assert np.abs(memorized.stream @ network.W_U - stream[kept:] @ unembedding).max() < 1e-13 * scale
 
 
 @pytest.mark.parametrize("kept", [3, 5, 6])
@@ -75,13 +75,13 @@ def test_rational_weights_have_the_logits_of_the_encoder_without_any_error(kept:
     rng = np.random.default_rng(kept)
     stream = as_rationals(rng.integers(-9, 10, (9, 2)).tolist())
     unembedding = as_rationals(rng.integers(-9, 10, (2, 3)).tolist())
-    held = hold_exactly(
+    memorized = hold_exactly(
         weights, contexts, kept=kept, stream=stream, unembedding=unembedding, occurrences=np.ones(9, dtype=np.int64)
     )
     wanted = (stream * unembedding).tolist()
-    assert exact_logits(rational_network(held.model), contexts[:kept]) == fmpq_mat(wanted[:kept])
-    assert isinstance(held.stream, fmpq_mat)
-    assert held.stream * as_rationals(rational_network(held.model).W_U) == fmpq_mat(wanted[kept:])
+    assert exact_logits(rational_network(memorized.model), contexts[:kept]) == fmpq_mat(wanted[:kept])
+    assert isinstance(memorized.stream, fmpq_mat)
+    assert memorized.stream * as_rationals(rational_network(memorized.model).W_U) == fmpq_mat(wanted[kept:])
 
 
 @pytest.mark.parametrize("ratio", [2, 3, 7, 20])
@@ -163,7 +163,7 @@ def test_random_instances_are_of_every_kind() -> None:
     assert {f.d_vocab for f in heads} == {2, 3} and {f.n_ctx for f in heads} == {2, 3}
 
 
-def test_a_text_is_held_and_its_tail_left_out() -> None:
+def test_a_text_is_memorized_and_its_tail_left_out() -> None:
     task = text_task(WORDS, vocabulary=6, context=2, facts=17)
     instance = text_instance(task, d_model=5, d_head=4)
     network = float_network(instance.model)

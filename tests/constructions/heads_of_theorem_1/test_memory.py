@@ -1,4 +1,4 @@
-"""Whole memories: every context is held, on every route, for every front end and target."""
+"""Whole memories: every context is memorized, on every route, for every front end and target."""
 
 import tracemalloc
 from itertools import product
@@ -135,7 +135,7 @@ def test_xor_needs_its_second_head_however_wide_they_are():
 
 @pytest.mark.parametrize("target", ["distributions", "labels"])
 @pytest.mark.parametrize("n_heads", [1, 12])
-def test_more_single_tokens_than_dimensions_are_held_by_their_embeddings(target, n_heads):
+def test_more_single_tokens_than_dimensions_are_memorized_by_their_embeddings(target, n_heads):
     task = random_task(target=target, facts=8, n_ctx=1, tail=1, vocabulary=9)
     if target == "distributions":
         task = random_task(target=target, facts=9, n_ctx=1, vocabulary=9)
@@ -346,7 +346,7 @@ def test_bad_arguments_are_named(arguments, kind, message):
 
 
 @pytest.mark.parametrize("n_heads", [9, 5])
-def test_distributions_that_do_not_fit_are_held_as_well_as_their_best_encoder(n_heads):
+def test_distributions_that_do_not_fit_are_memorized_as_well_as_their_best_encoder(n_heads):
     task = random_task()
     built = build_memory(task, d_model=2, d_head=2, n_heads=n_heads)
     assert built.route == ("heads" if n_heads == 9 else "skip connection")
@@ -403,7 +403,7 @@ def test_the_memory_estimate_is_near_the_peak(facts, n_heads, tail):
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["distributions", "labels"])
 @pytest.mark.parametrize(("kind", "d_model", "d_head"), [("table", 20, 5), ("random", 16, 16), ("rank-one", 16, 4)])
-def test_a_thousand_contexts_are_held_to_thirteen_digits(kind, target, d_model, d_head):
+def test_a_thousand_contexts_are_memorized_to_thirteen_digits(kind, target, d_model, d_head):
     task = random_task(target=target, facts=1024, n_ctx=4, vocabulary=16)
     needed = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
     built = build_memory(
@@ -417,7 +417,7 @@ def test_a_thousand_contexts_are_held_to_thirteen_digits(kind, target, d_model, 
 
 
 @pytest.mark.slow
-def test_all_contexts_of_a_small_alphabet_are_held():
+def test_all_contexts_of_a_small_alphabet_are_memorized():
     contexts = np.array(list(product(range(4), repeat=5)))
     rng = np.random.default_rng(0)
     counts = Counts.from_rows([{int(j): int(rng.integers(1, 9)) for j in rng.choice(4, 2)} for _ in contexts])

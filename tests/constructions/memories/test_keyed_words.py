@@ -22,12 +22,12 @@ def random_facts(count: int, n_ctx: int, tokens: int, seed: int, kinds: int | No
     return array_task(contexts, next_tokens=labels, vocabulary=tokens, target="labels")
 
 
-def held(model: Model, task: Task) -> int:
+def memorized(model: Model, task: Task) -> int:
     return int((integer_margins(model, task) > 0).sum())
 
 
 @given(st.integers(1, 6), st.integers(2, 9), st.integers(1, 25), st.integers(0, 2**31), st.data())
-def test_any_contexts_are_held_by_words_of_any_length(
+def test_any_contexts_are_memorized_by_words_of_any_length(
     n_ctx: int, tokens: int, count: int, seed: int, data: st.DataObject
 ) -> None:
     task = random_facts(count, n_ctx, tokens, seed)
@@ -51,22 +51,22 @@ def test_any_contexts_are_held_by_words_of_any_length(
     ],
     ids=["one fact", "one position", "XOR", "one token each", "one last token", "one label"],
 )
-def test_the_smallest_tables_are_held(contexts: object, labels: object, vocabulary: int) -> None:
+def test_the_smallest_tables_are_memorized(contexts: object, labels: object, vocabulary: int) -> None:
     task = array_task(np.array(contexts), next_tokens=np.array(labels), vocabulary=vocabulary, target="labels")
     for m in range(1, task.n_contexts + 1):
-        assert held(keyed_words_memory(task, labels_per_word=m).model, task) == task.n_contexts
+        assert memorized(keyed_words_memory(task, labels_per_word=m).model, task) == task.n_contexts
 
 
 def test_the_same_weights_in_float64_are_proved_wrong() -> None:
     task = random_facts(256, 8, 50, seed=0)
     for m, right in ((2, 256), (3, 255), (16, 20)):
         model = keyed_words_memory(task, labels_per_word=m).model
-        assert held(model, task) == 256
+        assert memorized(model, task) == 256
         rounded = rounded_integers(model, 53)
         # Every number of them is one of float64, and the arithmetic is still exact.
         integers = [int(entry.p) for tensor in rounded.tensors().values() for entry in tensor.flat]
         assert all(int(float(n)) == n for n in integers)
-        found = held(rounded, task)
+        found = memorized(rounded, task)
         assert found == 256 if right == 256 else found <= right
 
 
@@ -75,7 +75,7 @@ def test_the_entries_grow_as_the_root_of_the_facts() -> None:
     for count in (64, 1024):
         task = random_facts(count, 8, 50, seed=0)
         model = keyed_words_memory(task).model
-        assert held(model, task) == count
+        assert memorized(model, task) == count
         found[count] = model.nonzero
         bits = int(np.log2(count) * 2) + 6  # of a code and a label, about
         assert found[count] < 2.4 * np.sqrt(6 * count * (8 * bits + 21)) + 200
@@ -83,11 +83,11 @@ def test_the_entries_grow_as_the_root_of_the_facts() -> None:
 
 
 @pytest.mark.slow
-def test_16384_contexts_are_held_by_two_thirds_of_an_entry_each() -> None:
+def test_16384_contexts_are_memorized_by_two_thirds_of_an_entry_each() -> None:
     task = random_facts(16384, 8, 50, seed=0)
     model = keyed_words_memory(task).model
-    assert held(model, task) == 16384 and model.nonzero < 11000
-    assert held(rounded_integers(model, 53), task) < 1000
+    assert memorized(model, task) == 16384 and model.nonzero < 11000
+    assert memorized(rounded_integers(model, 53), task) < 1000
 
 
 def test_a_word_that_is_off_by_one_and_a_missing_block_are_found_out() -> None:
@@ -96,7 +96,7 @@ def test_a_word_that_is_off_by_one_and_a_missing_block_are_found_out() -> None:
     for place in (2, len(model.blocks) // 2, len(model.blocks) - 2, len(model.blocks) - 1):
         blocks = model.blocks[:place] + model.blocks[place + 1 :]
         broken = Model(blocks=blocks, W_U=model.W_U, b_U=model.b_U, W_E=model.W_E, W_pos=model.W_pos)
-        assert held(broken, task) < task.n_contexts
+        assert memorized(broken, task) < task.n_contexts
 
 
 def test_what_cannot_be_is_refused() -> None:

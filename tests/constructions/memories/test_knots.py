@@ -65,7 +65,7 @@ def in_float32(model: Model, contexts: np.ndarray) -> np.ndarray:
     st.sampled_from(PRECISIONS),
     st.integers(0, 2**32),
 )
-def test_any_distinct_contexts_are_held(
+def test_any_distinct_contexts_are_memorized(
     count: int, n_ctx: int, tokens: int, kind: str, dtype: Precision, seed: int
 ) -> None:
     task = random_facts(count, n_ctx, tokens, seed, kind)

@@ -11,7 +11,7 @@ from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
 from tests.any_order import logits
 from verify.provers.memorization import certify_memorization
-from verify.runs.exact_runs import held_without_rounding
+from verify.runs.exact_runs import memorized_without_rounding
 from verify.runs.formats import FLOAT32
 
 
@@ -32,7 +32,7 @@ def test_every_run_is_within_the_tolerance(tolerance):
     found = low_rank_distributions_memory(task, tolerance=tolerance, work=3e9)
     assert found.criterion.tolerance == tolerance
     assert found.model.parameters < one_hot_distributions_memory(task).model.parameters
-    assert held_without_rounding(found.model, task, FLOAT32, tolerance).all()
+    assert memorized_without_rounding(found.model, task, FLOAT32, tolerance).all()
     proved = certify_memorization(found.model, task, found.criterion)
     assert proved.certificate.verdict.value == "PROVED"
     run = logits(found.model, task.contexts, 1).astype(np.float64)
@@ -57,7 +57,7 @@ def test_the_more_is_allowed_the_smaller_it_is_and_the_rank_there_is_is_found():
 def test_peaked_distributions_keep_their_likeliest_answer():
     task = distributions_of(100, 12, rank=8, spread=4.0, seed=2)
     found = low_rank_distributions_memory(task, tolerance=0.2, work=3e9)
-    assert held_without_rounding(found.model, task, FLOAT32, 0.2).all()
+    assert memorized_without_rounding(found.model, task, FLOAT32, 0.2).all()
 
 
 def test_what_no_smaller_rank_holds_is_refused():

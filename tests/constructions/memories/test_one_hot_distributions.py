@@ -17,7 +17,7 @@ from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
 from tests.any_order import logits
 from verify.provers.memorization import certify_memorization
-from verify.runs.exact_runs import held_without_rounding
+from verify.runs.exact_runs import memorized_without_rounding
 from verify.runs.formats import BFLOAT16, FLOAT32
 
 
@@ -37,7 +37,7 @@ def test_any_distributions_are_written_bit_for_bit(count, n_ctx, tokens, answers
     assert isinstance(stored, FeedForward)
     run = logits(model, task.contexts, seed % 1000)
     assert (run[:, :-1] == stored.W_out[:, : answers - 1]).all() and (run[:, -1] == 0).all()
-    assert held_without_rounding(model, task, FLOAT32, 1e-3).all()
+    assert memorized_without_rounding(model, task, FLOAT32, 1e-3).all()
     parameters = sum(tensor.size for tensor in model.tensors().values())
     assert parameters == model.parameters == one_hot_distributions_parameters(task)
 
@@ -62,7 +62,7 @@ def test_digits_of_bfloat16_leave_one_neuron_on_in_every_run_in_it(monkeypatch):
     monkeypatch.setitem(module.SIGNIFICAND, "float32", 8)
     task = distributions_of(20, 4, 50, 3)
     model = one_hot_distributions_memory(task).model.with_each(lambda _, tensor: rounded(tensor, "bfloat16"))
-    assert held_without_rounding(model, task, BFLOAT16, 1e-2).all()
+    assert memorized_without_rounding(model, task, BFLOAT16, 1e-2).all()
 
 
 def test_labels_are_refused():

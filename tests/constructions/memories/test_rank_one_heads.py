@@ -23,13 +23,13 @@ def margins(task: Task, **options: object) -> np.ndarray:
 
 
 @given(st.integers(1, 9), st.sampled_from(KINDS), st.sampled_from(PRECISIONS), st.integers(3, 6), st.integers(0, 2**32))
-def test_any_labels_of_bigrams_are_held(tokens: int, kind: str, dtype: Precision, width: int, seed: int) -> None:
+def test_any_labels_of_bigrams_are_memorized(tokens: int, kind: str, dtype: Precision, width: int, seed: int) -> None:
     task = bigram_task(tokens, kind, seed % 2**31)
     assert margins(task, d_model=width, dtype=dtype, seed=seed % 2**31).min() > 0
 
 
 @given(st.integers(2, 5), st.integers(5, 12), st.integers(0, 2**32))
-def test_random_contexts_of_any_length_are_held(n_ctx: int, tokens: int, seed: int) -> None:
+def test_random_contexts_of_any_length_are_memorized(n_ctx: int, tokens: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     contexts = np.unique(rng.integers(0, tokens, (40, n_ctx)), axis=0)
     labels = rng.integers(0, tokens, len(contexts))
@@ -64,7 +64,7 @@ def test_contexts_whose_features_are_dependent_are_refused() -> None:
     assert margins(task, n_heads=3, d_model=3).min() > 0
 
 
-def test_labels_that_the_heads_alone_write_are_held() -> None:
+def test_labels_that_the_heads_alone_write_are_memorized() -> None:
     for label in (0, 2, 4):  # one label: f is 0 but for the constant coordinate
         task = enumerated_task(5, 2, labels=np.full(25, label))
         assert margins(task, dtype="float32").min() > 0.4

@@ -18,15 +18,15 @@ def rows_of(tokens):
 
 
 @given(contexts(d_vocab=3, n_ctx=3, max_size=10), sizes(max_d_model=4, max_n_heads=3, min_n_heads=1))
-def test_as_many_labels_are_held_as_the_generic_rank_of_the_heads_alone(drawn, size):
+def test_as_many_labels_are_memorized_as_the_generic_rank_of_the_heads_alone(drawn, size):
     shape = {"d_model": size.d_model, "d_head": size.d_head, "n_heads": size.n_heads}
     if size.d_model == 1:
         shape["d_model"], shape["d_head"] = 2, min(2, size.d_head)
     made = full_rank_memory(rows_of(drawn), **shape)
     rank = generic_rank(drawn, **shape, with_skip=False)
     assert (made.criterion.contexts or len(drawn)) == rank
-    held = (logits(made.model, made.task.contexts).argmax(axis=1) == made.task.labels).sum()
-    assert held >= rank
+    memorized = (logits(made.model, made.task.contexts).argmax(axis=1) == made.task.labels).sum()
+    assert memorized >= rank
 
 
 def test_with_the_skip_connection_more_labels_are_free():
@@ -34,8 +34,8 @@ def test_with_the_skip_connection_more_labels_are_free():
     alone = full_rank_memory(rows_of(tokens), d_model=4, d_head=3, n_heads=2)
     beside = full_rank_memory(rows_of(tokens), d_model=4, d_head=3, n_heads=2, with_skip=1)
     assert (alone.criterion.contexts, beside.criterion.contexts) == (6, 9)  # three last tokens span three dimensions
-    held = logits(beside.model, beside.task.contexts).argmax(axis=1) == beside.task.labels
-    assert held.sum() >= 9
+    memorized = logits(beside.model, beside.task.contexts).argmax(axis=1) == beside.task.labels
+    assert memorized.sum() >= 9
 
 
 def test_equal_contexts_and_sizes_out_of_range_are_refused():

@@ -10,7 +10,7 @@ from verify.provers.memorization import certify_memorization
 
 @pytest.mark.parametrize("shared", [0, 1])
 @pytest.mark.parametrize("classes", [0, 3])
-def test_the_labels_are_held_by_proof(shared, classes):
+def test_the_labels_are_memorized_by_proof(shared, classes):
     vectors = random_vectors(n_examples=10, n_ctx=4, d_model=6, shared=shared, seed=1)
     made = saturated_memory(vectors, n_heads=3, d_head=4, classes=classes)
     assert certify_memorization(made.model, made.task, rank=True).certificate.verdict.value == "PROVED"

@@ -14,7 +14,7 @@ ROWS = random_contexts(d_vocab=3, n_ctx=3, n_contexts=12, seed=2)
 
 
 @pytest.mark.parametrize(("d_head", "copying"), [(4, 1), (3, 2), (1, 4)])
-def test_the_labels_of_the_network_are_held_without_its_skip_connection(d_head, copying):
+def test_the_labels_of_the_network_are_memorized_without_its_skip_connection(d_head, copying):
     made = skip_connection_memory(ROWS, d_model=4, d_head=d_head)
     assert not made.model.attention.skip and made.heads.n_copying_heads == copying
     assert certify_memorization(made.model, made.task).certificate.verdict.value == "PROVED"

@@ -14,7 +14,7 @@ XOR = ContextRows(np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0]]), ("0", 
 
 
 @given(contexts(d_vocab=3, n_ctx=2, max_size=9))
-def test_every_set_of_contexts_is_held(drawn):
+def test_every_set_of_contexts_is_memorized(drawn):
     rows = ContextRows(drawn, tuple(map(str, range(3))))
     made = theorem_1_on_contexts(rows, d_model=4, d_head=3)
     assert certify_memorization(made.model, made.task).certificate.verdict.value == "PROVED"

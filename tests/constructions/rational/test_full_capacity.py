@@ -1,4 +1,4 @@
-"""With the skip connection all d + H d_h labels are held, which is more than the heads alone hold."""
+"""With the skip connection all d + H d_h labels are memorized, which is more than the heads alone hold."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ SIZES = {"d_vocab": 4, "n_ctx": 2, "d_model": 3, "d_head": 2, "n_heads": 4}
 
 
 @pytest.mark.parametrize("seed", [0, 5])
-def test_more_labels_are_held_than_the_heads_alone_have_features(seed: int) -> None:
+def test_more_labels_are_memorized_than_the_heads_alone_have_features(seed: int) -> None:
     made = full_capacity_memory(**SIZES, seed=seed)
     contexts = made.task.contexts
     assert len(contexts) == 3 + 4 * 2

@@ -13,11 +13,11 @@ from verify.theorems.evidence.words import judge_words
 
 
 @given(st.sets(st.integers(-40, 40), min_size=1, max_size=7), st.integers(1, 4), st.data())
-def test_any_labels_of_any_codes_are_held_by_words_of_any_length(codes, items, data):
+def test_any_labels_of_any_codes_are_memorized_by_words_of_any_length(codes, items, data):
     points = np.array(sorted(codes))[:, None]
     labels = np.array(data.draw(st.lists(st.integers(0, 5), min_size=len(points), max_size=len(points))))
     found = judge_words(word_network(points, labels, items=items), np.arange(len(points))[:, None], labels)
-    assert found.held == found.count == len(points)
+    assert found.memorized == found.count == len(points)
 
 
 def test_rounding_to_float64_changes_long_words_and_no_short_ones():

@@ -85,8 +85,8 @@ def test_the_formats_round_as_torch_does(name: Format, shared: bool) -> None:
     assert np.abs(found - expected).max() <= 4 * step
     assert (found == expected).mean() > (0.3 if name == "bfloat16" else 0.0)
     assert np.abs(found - mixed_matrix(contexts, queries, W_Q, W_K)).max() > 0.1 * step
-    held = torch.tensor(found, dtype=torch.float64).to(dtype).double().numpy()
-    assert (held == found).all()
+    memorized = torch.tensor(found, dtype=torch.float64).to(dtype).double().numpy()
+    assert (memorized == found).all()
 
 
 def test_refitting_in_the_format_is_better_than_rounding_the_weights() -> None:

@@ -60,14 +60,14 @@ def test_points_in_general_position_take_two_neurons_for_each_d_plus_one(width: 
     ],
     ids=["one point of one coordinate", "one point", "a line", "a line in the plane", "a square", "two points"],
 )
-def test_degenerate_points_are_held(points: list[list[int]], neurons: int) -> None:
+def test_degenerate_points_are_memorized(points: list[list[int]], neurons: int) -> None:
     array = np.array(points)
     for labels in (np.arange(len(array)) % 2, np.full(len(array), 3), np.zeros(len(array), dtype=np.int64)):
         network = slab_network(array, labels)
         assert network.d_mlp == neurons and outputs(network, array) == labels.tolist()
 
 
-def test_tokens_side_by_side_are_held_though_they_are_in_no_general_position() -> None:
+def test_tokens_side_by_side_are_memorized_though_they_are_in_no_general_position() -> None:
     # x(a, b) + x(c, d) = x(a, d) + x(c, b) for additive codes.
     rng = np.random.default_rng(4)
     first, second = rng.integers(-99, 99, (2, 6, 4))

@@ -1,4 +1,6 @@
-"""Labels of uniform examples are held down to the smallest sizes, on one context, on many, beside a skip connection."""
+"""Labels of uniform examples are memorized down to the smallest sizes, on one context, on many, beside a skip
+connection.
+"""
 
 import numpy as np
 import pytest
@@ -26,7 +28,7 @@ def test_heads_are_drawn_again_where_float64_misses_a_label(seed: int) -> None:
 
 
 @given(st.integers(1, 4), st.integers(1, 4), st.data())
-def test_labels_are_held_down_to_the_smallest_sizes(n_heads: int, tokens: int, data: st.DataObject) -> None:
+def test_labels_are_memorized_down_to_the_smallest_sizes(n_heads: int, tokens: int, data: st.DataObject) -> None:
     parameters = {
         "n_heads": n_heads,
         "n_ctx": tokens,
@@ -45,7 +47,7 @@ def test_labels_are_held_down_to_the_smallest_sizes(n_heads: int, tokens: int, d
     assert f"H = {n_heads}" in made.summary
 
 
-def test_a_shared_context_is_held_at_the_bound() -> None:
+def test_a_shared_context_is_memorized_at_the_bound() -> None:
     made = shared_context_memory(n_heads=3, n_ctx=5, d_model=7, d_head=5)
     assert made.task.contexts.shape == (1, 5, 7) and made.task.n_examples == 3 * 4 + 1 and holds(made)
 

@@ -40,7 +40,7 @@ def test_every_part_says_which_facts_have_its_contexts(task: AnyTask) -> None:
 @pytest.mark.parametrize("task", LISTED, ids=["table", "distributions", "vectors"])
 def test_the_class_of_a_context_is_a_mode(task: ListedTask) -> None:
     assert task.modes()[np.arange(task.n_contexts), task.classes].all()
-    assert task.guess_held == np.bincount(task.classes).max()
+    assert task.guess_right == np.bincount(task.classes).max()
 
 
 def test_a_fact_that_is_typed_is_found() -> None:

@@ -12,8 +12,8 @@ from constructions.errors import InputError
 from constructions.tasks.criterion import TOLERANCE, Criterion
 
 
-def test_the_default_asks_that_every_context_is_held():
-    assert (Criterion().asked, Criterion().tolerance) == ("held", TOLERANCE)
+def test_the_default_asks_that_every_context_is_memorized():
+    assert (Criterion().asked, Criterion().tolerance) == ("memorized", TOLERANCE)
     assert Criterion().describe("labels") == "every argmax is right"
     assert Criterion().describe("values") == "every distance from the value is at most 0.001"
 

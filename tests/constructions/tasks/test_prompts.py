@@ -12,7 +12,7 @@ from verify.provers.answer_bounds import guess_loss
 
 def test_the_guess_knows_the_beginning_of_the_answer():
     task = PromptTask(("a", "b"), ((0,), (1,), (0, 0)), ((0,), (0, 1), (0, 0)), (("", ""),) * 3)
-    assert task.guess_held == 2  # "a b" begins with "a"
+    assert task.guess_right == 2  # "a b" begins with "a"
     expected = 2 / 3 * np.log(2)  # after "a" both follow once
     found = guess_loss(task)
     assert float(found.lower()) <= expected <= float(found.upper())

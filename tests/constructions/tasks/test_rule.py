@@ -105,7 +105,7 @@ def test_a_task_is_read_as_it_was_written(tmp_path):
     task.save(tmp_path / "task.safetensors")
     found = RuleTask.load(tmp_path / "task.safetensors")
     assert found.sha256() == task.sha256() and found.origin == task.origin and found.n_contexts == 16
-    assert found.guess_held == 4
+    assert found.guess_right == 4
     assert found.labels_of(all_inputs(task)).tolist() == task.labels_of(all_inputs(task)).tolist()
 
 
@@ -189,7 +189,7 @@ def test_the_most_frequent_answer_is_counted_over_the_whole_domain():
     tasks += [rule_task(lambda inputs: inputs.prod(axis=1) % 3, d_vocab=5, n_ctx=2, before=[7], after=[1, 1])]
     tasks += [RuleTask("own", (np.arange(3),), np.array([0]), (np.array([[0, 1, 2]]),), np.array([4, 4, 1]))]
     for task in tasks:
-        assert task.guess_held == np.bincount(task.labels_of(all_inputs(task))).max()
+        assert task.guess_right == np.bincount(task.labels_of(all_inputs(task))).max()
     assert tasks[-2].origin == "rule: one's own function of 2 tokens below 5, before them 7, behind them 1 1"
 
 

@@ -281,7 +281,7 @@ def test_the_log_of_one_is_exactly_zero() -> None:
 
 
 @given(st.lists(st.floats(-745, 709.7), min_size=1, max_size=8), st.floats(0, 3))
-def test_any_exponent_with_any_radius_is_held(x: list[float], radius: float) -> None:
+def test_any_exponent_with_any_radius_is_memorized(x: list[float], radius: float) -> None:
     y = exp(Enclosure(x, radius))
     with ctx.workprec(240):
         for sign in (-1, 0, 1):

@@ -312,7 +312,7 @@ def test_absolute_values_maxima_and_negation_hold_the_corners() -> None:
                 assert not outside(maximum(x, y), [max(s, t) for s, t in zip(p, q, strict=True)])
 
 
-def test_the_largest_entry_along_an_axis_is_held() -> None:
+def test_the_largest_entry_along_an_axis_is_memorized() -> None:
     rng = np.random.default_rng(7)
     m = rng.integers(-3, 4, (5, 7)) * 1.0
     for shape in ((), (5, 1), (1, 7), (7,), (5, 7)):

@@ -203,7 +203,7 @@ def test_lists_of_any_numbers_are_kept_exactly_or_refused(x: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "i8", "u8", "f2", "f4", "f8", ">f8", ">i4"])
-def test_every_exactly_held_type_is_accepted(dtype: str) -> None:
+def test_every_exactly_memorized_type_is_accepted(dtype: str) -> None:
     x = Enclosure.exact(np.array([0, 1, 1], dtype=dtype))
     assert x.midpoint.dtype == np.float64
     assert x.midpoint.dtype.isnative

@@ -148,7 +148,7 @@ def test_shapes_that_do_not_multiply_are_refused(a: tuple[int, ...], b: tuple[in
         matmul(np.ones(a), np.ones(b))
 
 
-def test_the_product_is_held_whatever_the_order_of_its_sums(monkeypatch) -> None:
+def test_the_product_is_memorized_whatever_the_order_of_its_sums(monkeypatch) -> None:
     a, b = np.array([[1.0, 2.0**60, -(2.0**60)]]), np.ones((3, 1))
     for order, computed in ((np.matmul, 0.0), (backwards, 1.0)):
         with monkeypatch.context() as patched:

@@ -48,8 +48,8 @@ def test_softmax_contains_the_softmax_of_every_point_of_the_logits(seed, axis):
         for _ in range(4):
             moved = logits.midpoint + logits.radius * rng.choice([-1.0, -0.5, 0.0, 1.0], shape) * (1 - 2.0**-40)
             # Such a difference is exact, or far from the end.
-            held = np.abs(moved - logits.midpoint) <= logits.radius * (1 - 2.0**-45)
-            point = np.where(held, moved, logits.midpoint)
+            memorized = np.abs(moved - logits.midpoint) <= logits.radius * (1 - 2.0**-45)
+            point = np.where(memorized, moved, logits.midpoint)
             lines = np.moveaxis(point, axis, -1).reshape(-1, shape[axis])
             exact = np.array([softmax_of_balls([flint.arb(z) for z in line]) for line in lines.tolist()], dtype=object)
             turned = Enclosure(np.moveaxis(softmax.midpoint, axis, -1), np.moveaxis(softmax.radius, axis, -1))

@@ -31,8 +31,8 @@ from verify.certificates.certificate import (
     StatementCheck,
     Subject,
     Witness,
-    held_mask,
     mask_text,
+    memorized_mask,
     said_of_runs,
 )
 from verify.certificates.headline import Outcome, answer
@@ -44,14 +44,14 @@ SUBJECT = Subject("a" * 64, "b" * 64, "distributions", "smoothed counts", COUNTS
 VALUES = {
     ANSWERS: {
         "contexts": 4,
-        "held": 4,
+        "memorized": 4,
         "wrong": 0,
         "margin_lower": Fraction(1, 3),
         "mean_upper": 1e-15,
         "max_upper": 2e-15,
         "guess_lower": 0.5,
     },
-    RUNS: {"contexts": 4, "held": 4, "exp_ulps": 4.0},
+    RUNS: {"contexts": 4, "memorized": 4, "exp_ulps": 4.0},
     TEXT: {"texts": 2, "parts": 2, "bytes": 9, "characters": 8},
     TEXT_DIVERGENCE: {"contexts": 9, "occurrences": 100, "lower": 0.5, "upper": 0.75},
     FEATURE_RANK: {"rows": 4, "columns": 6, "smallest_singular_value_lower": 0.25, "condition_upper": 10.0},
@@ -81,8 +81,8 @@ NAMED = {
 }
 
 
-def statement(id, values=None, *, held="", **named):
-    return Statement(id, "a test", VALUES[id] if values is None else values, held, {**NAMED.get(id, {}), **named})
+def statement(id, values=None, *, memorized="", **named):
+    return Statement(id, "a test", VALUES[id] if values is None else values, memorized, {**NAMED.get(id, {}), **named})
 
 
 def statements():
@@ -149,18 +149,18 @@ criteria = st.one_of(
     st.dictionaries(st.text(max_size=9), st.text(max_size=20), max_size=3),
 )
 def test_what_is_written_is_read_back_equal_and_rewritten_byte_for_byte(
-    rank, margin, loss, ends, target, criterion, held, provenance
+    rank, margin, loss, ends, target, criterion, memorized, provenance
 ):
-    answers = {"contexts": 4, "held": sum(held), "wrong": 0, "mean_upper": loss[0], "max_upper": loss[1]}
-    if any(held):
+    answers = {"contexts": 4, "memorized": sum(memorized), "wrong": 0, "mean_upper": loss[0], "max_upper": loss[1]}
+    if any(memorized):
         answers["margin_lower"] = margin
     if target == "labels":
-        answers["guess_held"] = 4
+        answers["guess_right"] = 4
     made = Certificate(
         subject=Subject("a" * 64, "b" * 64, target, "own", COUNTS),
         criterion=criterion,
         statements=(
-            Statement(ANSWERS, "m", answers, mask_text(held)),
+            Statement(ANSWERS, "m", answers, mask_text(memorized)),
             Statement(TEXT_DIVERGENCE, "m", {"contexts": 9, "occurrences": 9, "lower": ends[0], "upper": ends[1]}),
             Statement(
                 FEATURE_RANK,
@@ -251,14 +251,14 @@ def twice(id, **names):
         lambda d: d["statements"][0].update(id=["answers"]),
         lambda d: d["statements"][0].update(method=7),
         lambda d: d["statements"][0].update(method="x" * 5000),
-        lambda d: d["statements"][0].update(held="f"),
-        lambda d: d["statements"][0].update(held=None),
+        lambda d: d["statements"][0].update(memorized="f"),
+        lambda d: d["statements"][0].update(memorized=None),
         of(ANSWERS, contexts=3),
-        of(ANSWERS, contexts=3, held=3),
-        of(ANSWERS, held=3),
-        of(ANSWERS, held=5),
+        of(ANSWERS, contexts=3, memorized=3),
+        of(ANSWERS, memorized=3),
+        of(ANSWERS, memorized=5),
         of(ANSWERS, wrong=1),
-        of(ANSWERS, held=0),
+        of(ANSWERS, memorized=0),
         of(ANSWERS, margin_lower="0x0.0p+0"),
         of(ANSWERS, margin_lower="-0x1.0000000000000p+0"),
         of(ANSWERS, margin_lower="nan"),
@@ -281,9 +281,9 @@ def twice(id, **names):
         of(SATURATION, saturated_lower=13),
         of(SATURATION, delta="0x1.0000000000000p+0"),
         of(RUNS, contexts=5),
-        of(RUNS, held=5),
-        of(RUNS, held=3),
-        of(RUNS, held=0),
+        of(RUNS, memorized=5),
+        of(RUNS, memorized=3),
+        of(RUNS, memorized=0),
         of(RUNS, wrong=0),
         of(RUNS, exp_ulps="0x0.0p+0"),
         lambda d: d["statements"][PLACES[RUNS]]["values"].pop("exp_ulps"),
@@ -427,8 +427,8 @@ def test_the_decimals_of_a_statement_are_on_the_safe_side(id, value):
             assert any(value <= each <= Fraction(value) * Fraction(1001, 1000) for each in decimals)
 
 
-def counted(held, wrong, **more):
-    return {"contexts": 4, "held": held, "wrong": wrong, **more}
+def counted(memorized, wrong, **more):
+    return {"contexts": 4, "memorized": memorized, "wrong": wrong, **more}
 
 
 @pytest.mark.parametrize(
@@ -454,20 +454,27 @@ def test_the_answer_is_that_of_the_numbers(criterion, values, verdict):
 
 
 @pytest.mark.parametrize(
-    ("held", "wrong", "words"),
+    ("memorized", "wrong", "words"),
     [
         (4, 0, "MEMORIZED, PROVED: 4 of 4"),
         (3, 1, "NOT MEMORIZED: 1 of 4 proved wrong, 3 memorized"),
         (3, 0, "NOT DECIDED: 3 of 4"),
     ],
 )
-def test_the_first_words_are_held_only_where_all_are(held, wrong, words):
-    values = {"contexts": 4, "held": held, "wrong": wrong, "mean_upper": 0.1, "max_upper": 9.0, "guess_lower": 0.2}
+def test_the_first_words_are_memorized_only_where_all_are(memorized, wrong, words):
+    values = {
+        "contexts": 4,
+        "memorized": memorized,
+        "wrong": wrong,
+        "mean_upper": 0.1,
+        "max_upper": 9.0,
+        "guess_lower": 0.2,
+    }
     made = certificate(
-        statements=(Statement(ANSWERS, "", values, mask_text([i < held for i in range(4)])),), witness=None
+        statements=(Statement(ANSWERS, "", values, mask_text([i < memorized for i in range(4)])),), witness=None
     )
     assert made.headline().startswith(words)
-    assert (made.verdict is Verdict.PROVED) == (held == 4)
+    assert (made.verdict is Verdict.PROVED) == (memorized == 4)
 
 
 def test_targets_of_one_s_own_are_named_in_the_first_line():
@@ -482,31 +489,33 @@ def test_targets_of_one_s_own_are_named_in_the_first_line():
 
 def test_a_guess_is_stated_of_labels_and_of_nothing_else():
     def made(target, **guess):
-        answers = Statement(ANSWERS, "", {"contexts": 4, "held": 4, "wrong": 0, **guess})
+        answers = Statement(ANSWERS, "", {"contexts": 4, "memorized": 4, "wrong": 0, **guess})
         subject = Subject("a" * 64, "b" * 64, target, "own", COUNTS)
         return certificate(subject=subject, statements=(answers,), witness=None)
 
-    assert made("labels", guess_held=3).verdict is Verdict.PROVED and made("distributions").verdict is Verdict.UNDECIDED
-    for target, guess in (("labels", {}), ("distributions", {"guess_held": 3}), ("labels", {"guess_held": 0})):
+    assert (
+        made("labels", guess_right=3).verdict is Verdict.PROVED and made("distributions").verdict is Verdict.UNDECIDED
+    )
+    for target, guess in (("labels", {}), ("distributions", {"guess_right": 3}), ("labels", {"guess_right": 0})):
         with pytest.raises(InputError, match="guess"):
             made(target, **guess)
     with pytest.raises(InputError, match="guess"):
-        made("labels", guess_held=5)
+        made("labels", guess_right=5)
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=70))
-def test_a_mask_names_the_contexts_it_was_made_of(held):
-    text = mask_text(held)
+def test_a_mask_names_the_contexts_it_was_made_of(memorized):
+    text = mask_text(memorized)
     if text:
-        assert held_mask(text, len(held)) == {i for i, each in enumerate(held) if each}
+        assert memorized_mask(text, len(memorized)) == {i for i, each in enumerate(memorized) if each}
     else:
-        assert len(set(held)) == 1
+        assert len(set(memorized)) == 1
 
 
 @pytest.mark.parametrize(("text", "contexts"), [("f", 3), ("1", 3), ("F", 4), ("ff", 4), ("", 4), ("8 ", 5), ("g", 4)])
 def test_a_mask_of_other_contexts_is_refused(text, contexts):
-    with pytest.raises(InputError, match="held"):
-        held_mask(text, contexts)
+    with pytest.raises(InputError, match="memorized"):
+        memorized_mask(text, contexts)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0, 0.0, True, "1", 2**5000, Fraction(1, 3**3000)])
@@ -564,39 +573,39 @@ def test_the_words_of_a_rank_say_of_which_matrix_and_of_which_weights_it_is():
 
 def test_divergences_are_those_of_distributions():
     labels = Subject("a" * 64, "b" * 64, "labels", "table", COUNTS)
-    answers = Statement(ANSWERS, "", {**VALUES[ANSWERS], "guess_held": 1})
+    answers = Statement(ANSWERS, "", {**VALUES[ANSWERS], "guess_right": 1})
     certificate(subject=labels, statements=(answers,), witness=None)
     with pytest.raises(InputError, match="distributions"):
         certificate(subject=labels, statements=(answers, statement(DIVERGENCE)), witness=None)
 
 
-@pytest.mark.parametrize("held", [4, 3])
+@pytest.mark.parametrize("memorized", [4, 3])
 @pytest.mark.parametrize("verdict", list(Verdict))
-def test_a_report_says_yes_only_if_the_answer_is_yes_and_every_statement_is_proved_again(verdict, held):
-    values = counted(held, 4 - held, mean_upper=0.1, guess_lower=0.2)
+def test_a_report_says_yes_only_if_the_answer_is_yes_and_every_statement_is_proved_again(verdict, memorized):
+    values = counted(memorized, 4 - memorized, mean_upper=0.1, guess_lower=0.2)
     checks = [StatementCheck(id, Verdict.PROVED, "", values) for id in VALUES]
     checks[3] = StatementCheck(TEXT_DIVERGENCE, verdict, "because", {"upper": Fraction(1, 3)})
     report = CheckReport(certificate(), Criterion(), tuple(checks), "a path")
-    assert report.verdict is Verdict.all_of([verdict, answer(Criterion(), counted(held, 4 - held))])
-    assert (report.verdict is Verdict.PROVED) == (verdict is Verdict.PROVED and held == 4)
+    assert report.verdict is Verdict.all_of([verdict, answer(Criterion(), counted(memorized, 4 - memorized))])
+    assert (report.verdict is Verdict.PROVED) == (verdict is Verdict.PROVED and memorized == 4)
     summary = report.summary()
     assert summary["verdict"] == report.verdict.value
     assert summary["headline"].startswith("THE CERTIFICATE IS FALSE") == (verdict is Verdict.REFUTED)
-    assert summary["headline"].startswith("MEMORIZED") == (verdict is Verdict.PROVED and held == 4)
+    assert summary["headline"].startswith("MEMORIZED") == (verdict is Verdict.PROVED and memorized == 4)
     assert summary["statements"][3]["reason"] == "because"
     assert summary["statements"][3]["values"] == {"upper": 1 / 3}
     assert json.loads(json.dumps(summary)) == summary
 
 
-def test_a_text_is_decoded_where_all_of_its_windows_are_held():
+def test_a_text_is_decoded_where_all_of_its_windows_are_memorized():
     """In real arithmetic by the answers, in a number format by the statement about every run of it."""
-    answers = {**VALUES[ANSWERS], "held": 3}
-    some = statement(RUNS, {**VALUES[RUNS], "held": 3}, held="e", format="float16")
+    answers = {**VALUES[ANSWERS], "memorized": 3}
+    some = statement(RUNS, {**VALUES[RUNS], "memorized": 3}, memorized="e", format="float16")
     every, text = statement(RUNS), statement(TEXT)
     for dtype, beside, good in [
         (REALS, (statement(ANSWERS),), True),
-        (REALS, (statement(ANSWERS, answers, held="e"), every), False),
-        ("float32", (statement(ANSWERS, answers, held="e"), every, some), True),
+        (REALS, (statement(ANSWERS, answers, memorized="e"), every), False),
+        ("float32", (statement(ANSWERS, answers, memorized="e"), every, some), True),
         ("float16", (statement(ANSWERS), every, some), False),
         ("float64", (statement(ANSWERS), every), False),
     ]:
@@ -604,7 +613,7 @@ def test_a_text_is_decoded_where_all_of_its_windows_are_held():
         if good:
             assert certificate(**given).statement(TEXT).named["format"] == dtype
         else:
-            with pytest.raises(InputError, match="all contexts held"):
+            with pytest.raises(InputError, match="all contexts memorized"):
                 certificate(**given)
     assert text.label == "text (float32)"
 
@@ -620,7 +629,7 @@ def test_statements_about_several_formats_stand_side_by_side_and_are_put_in_orde
 @pytest.mark.parametrize(
     ("id", "named", "said"),
     [
-        (RUNS, {}, " 4 of 4 contexts are held; this rests on H1, H2, H3 and H4."),
+        (RUNS, {}, " 4 of 4 contexts are memorized; this rests on H1, H2, H3 and H4."),
         (
             TEXT,
             {},

@@ -1,4 +1,4 @@
-"""The first line: what it says, and that nothing vacuous is called held."""
+"""The first line: what it says, and that nothing vacuous is called memorized."""
 
 from fractions import Fraction
 
@@ -10,8 +10,8 @@ from constructions.tasks.criterion import Criterion
 from verify.certificates.headline import VACUOUS, answer, outcome
 from verify.verdict import Verdict
 
-LABELS = {"contexts": 9, "held": 9, "wrong": 0, "guess_held": 4, "guess_lower": 0.5}
-DISTRIBUTIONS = {"contexts": 9, "held": 9, "wrong": 0, "mean_upper": 0.1, "max_upper": 0.2, "guess_lower": 0.5}
+LABELS = {"contexts": 9, "memorized": 9, "wrong": 0, "guess_right": 4, "guess_lower": 0.5}
+DISTRIBUTIONS = {"contexts": 9, "memorized": 9, "wrong": 0, "mean_upper": 0.1, "max_upper": 0.2, "guess_lower": 0.5}
 
 criteria = st.one_of(
     st.builds(Criterion, tolerance=st.sampled_from([1e-3, 10.0, 1e300])),
@@ -29,17 +29,22 @@ def line(values, criterion=None, target="labels", origin="table", **options):
     st.sampled_from(["labels", "distributions", "values"]), st.sampled_from(["table", "own", "rule: max of 2 tokens"]),
 )  # fmt: skip
 def test_yes_is_said_only_of_what_is_answered_yes_and_beats_a_guess(
-    held, wrong, guess, mean, least, criterion, target, origin
+    memorized, wrong, guess, mean, least, criterion, target, origin
 ):
-    values = {"contexts": 9, "held": held, "wrong": min(wrong, 9 - held), "guess_lower": Fraction(least, 8)}
-    values |= {"mean_upper": mean / 8, "max_upper": 1.0, **({"guess_held": guess} if target == "labels" else {})}
+    values = {
+        "contexts": 9,
+        "memorized": memorized,
+        "wrong": min(wrong, 9 - memorized),
+        "guess_lower": Fraction(least, 8),
+    }
+    values |= {"mean_upper": mean / 8, "max_upper": 1.0, **({"guess_right": guess} if target == "labels" else {})}
     found = line(values, criterion, target, origin)
     by_count = target == "labels" and criterion.asked != "at-most"
-    better = held > guess or held == guess == 9 if by_count else mean < least
+    better = memorized > guess or memorized == guess == 9 if by_count else mean < least
     yes = answer(criterion, values) is Verdict.PROVED
     assert (found.verdict is Verdict.PROVED) == (yes and better)
     assert found.verdict is Verdict.REFUTED or found.word != VACUOUS
-    assert found.word.startswith("MEMORIZED") == (yes and better and criterion.asked == "held" and origin != "own")
+    assert found.word.startswith("MEMORIZED") == (yes and better and criterion.asked == "memorized" and origin != "own")
     own = yes and better and origin == "own"
     assert found.word.startswith("REPRODUCES ITS TARGETS") == (own and criterion.asked != "at-most")
     assert found.word.startswith("NEAR ITS TARGETS AS ASKED") == (own and criterion.asked == "at-most")
@@ -48,16 +53,19 @@ def test_yes_is_said_only_of_what_is_answered_yes_and_beats_a_guess(
 
 @given(st.integers(1, 6), st.data())
 def test_a_count_is_refuted_only_where_no_completion_of_what_is_open_would_do(contexts, data):
-    held = data.draw(st.integers(0, contexts))
-    wrong = data.draw(st.integers(0, contexts - held))
+    memorized = data.draw(st.integers(0, contexts))
+    wrong = data.draw(st.integers(0, contexts - memorized))
     guess = data.draw(st.integers(1, contexts))
-    drawn = data.draw(st.sampled_from([{}, {"drawn": held + wrong, "right": held, "wrong_upper": contexts - held}]))
+    drawn = data.draw(
+        st.sampled_from([{}, {"drawn": memorized + wrong, "right": memorized, "wrong_upper": contexts - memorized}])
+    )
     asked = data.draw(st.one_of(st.just(Criterion()), st.builds(Criterion.at_least, st.integers(1, contexts))))
     least = contexts if asked.contexts is None else asked.contexts
     possible = {
-        right >= least and (right > guess or right == guess == contexts) for right in range(held, contexts - wrong + 1)
+        right >= least and (right > guess or right == guess == contexts)
+        for right in range(memorized, contexts - wrong + 1)
     }
-    values = {"contexts": contexts, "held": held, "wrong": wrong, "guess_held": guess, **drawn}
+    values = {"contexts": contexts, "memorized": memorized, "wrong": wrong, "guess_right": guess, **drawn}
     found = line(values, asked)
     assert found.verdict is {(True,): Verdict.PROVED, (False,): Verdict.REFUTED}.get(tuple(possible), Verdict.UNDECIDED)
     assert found.word.startswith("NO") == (found.verdict is not Verdict.PROVED) or found.word == "SAMPLED"
@@ -65,7 +73,7 @@ def test_a_count_is_refuted_only_where_no_completion_of_what_is_open_would_do(co
 
 @given(*[st.tuples(st.integers(0, 6), st.integers(0, 6)).map(sorted)] * 2, st.integers(1, 6), st.booleans())
 def test_a_mean_is_refuted_only_where_no_value_between_its_bounds_would_do(mean, guess, bound, whole):
-    values = {"contexts": 9, "held": 9, "wrong": 0, "max_upper": 6.0, "mean_lower": mean[0], "mean_upper": mean[1]}
+    values = {"contexts": 9, "memorized": 9, "wrong": 0, "max_upper": 6.0, "mean_lower": mean[0], "mean_upper": mean[1]}
     values |= {"guess_lower": guess[0], "guess_upper": guess[1]}
     asked = Criterion(tolerance=9.0) if whole else Criterion.at_most(float(bound))
     possible = {m < g and (whole or m <= bound) for m in mean for g in guess}
@@ -74,16 +82,24 @@ def test_a_mean_is_refuted_only_where_no_value_between_its_bounds_would_do(mean,
 
 
 def test_a_model_that_may_beat_a_guess_is_not_said_to_lose_to_it():
-    drawn = {"contexts": 2809, "held": 50, "wrong": 0, "drawn": 50, "right": 50, "wrong_upper": 2300, "guess_held": 53}
+    drawn = {
+        "contexts": 2809,
+        "memorized": 50,
+        "wrong": 0,
+        "drawn": 50,
+        "right": 50,
+        "wrong_upper": 2300,
+        "guess_right": 53,
+    }
     found = line(drawn, Criterion.at_least(1), origin="rule: sum of 2 tokens")
     assert found.verdict is Verdict.UNDECIDED and found.word == "SAMPLED"
     assert "not that a guess does less" in str(found)
     assert line(drawn | {"wrong": 2756}, Criterion.at_least(1)).word == f"{VACUOUS}, SAMPLED"
 
 
-@pytest.mark.parametrize("missing", ["guess_held", "mean_upper", "guess_lower"])
-def test_what_is_not_known_to_beat_a_guess_is_not_held(missing):
-    values, target = (LABELS, "labels") if missing == "guess_held" else (DISTRIBUTIONS, "distributions")
+@pytest.mark.parametrize("missing", ["guess_right", "mean_upper", "guess_lower"])
+def test_what_is_not_known_to_beat_a_guess_is_not_memorized(missing):
+    values, target = (LABELS, "labels") if missing == "guess_right" else (DISTRIBUTIONS, "distributions")
     assert line(values, target=target).word == "MEMORIZED, PROVED"
     assert line({k: v for k, v in values.items() if k != missing}, target=target).word == "NOT DECIDED"
 
@@ -95,19 +111,22 @@ def test_what_is_not_known_to_beat_a_guess_is_not_held(missing):
             line(LABELS),
             "MEMORIZED, PROVED: 9 of 9 facts; a guess that ignores the context gets 4; one target for each context",
         ),
-        (line(LABELS | {"held": 5, "wrong": 4}), "NOT MEMORIZED: 4 of 9 proved wrong, 5 memorized; a guess"),
+        (line(LABELS | {"memorized": 5, "wrong": 4}), "NOT MEMORIZED: 4 of 9 proved wrong, 5 memorized; a guess"),
         (
-            line(LABELS | {"held": 2, "wrong": 1}),
+            line(LABELS | {"memorized": 2, "wrong": 1}),
             "NOT MEMORIZED: 1 of 9 proved wrong, 2 memorized, 6 not decided; a guess",
         ),
-        (line(LABELS | {"held": 5}), "NOT DECIDED: 5 of 9 facts memorized, 0 proved wrong; a guess"),
+        (line(LABELS | {"memorized": 5}), "NOT DECIDED: 5 of 9 facts memorized, 0 proved wrong; a guess"),
         (
-            line(LABELS | {"guess_held": 9}),
+            line(LABELS | {"guess_right": 9}),
             "MEMORIZED, PROVED: 9 of 9 facts; a guess that ignores the context gets 9",
         ),
-        (line(LABELS | {"held": 4}, Criterion.at_least(4)), "NOT DECIDED: 4 of 9 facts memorized, 0 proved wrong;"),
         (
-            line(LABELS | {"held": 4, "wrong": 5}, Criterion.at_least(4)),
+            line(LABELS | {"memorized": 4}, Criterion.at_least(4)),
+            "NOT DECIDED: 4 of 9 facts memorized, 0 proved wrong;",
+        ),
+        (
+            line(LABELS | {"memorized": 4, "wrong": 5}, Criterion.at_least(4)),
             "NO BETTER THAN A GUESS: 4 of 9 facts memorized, 5 proved wrong;",
         ),
         (
@@ -161,15 +180,21 @@ def test_the_targets_close_the_line():
     assert str(line(LABELS).adding("not run")).endswith("one target for each context; not run")
 
 
-@pytest.mark.parametrize("held", range(10))
+@pytest.mark.parametrize("memorized", range(10))
 @pytest.mark.parametrize("asked", [Criterion(), Criterion.at_least(3), Criterion.at_most(0.1)])
-def test_a_margin_of_some_contexts_is_not_said_of_all(held, asked):
-    said = str(line(DISTRIBUTIONS | {"held": held, "wrong": 9 - held, "margin_lower": 0.5}, asked, "distributions"))
-    assert ("least margin >= " in said) == (held == 9)
-    assert ("least margin of those memorized >= " in said) == (held < 9 and asked.asked != "at-most")
+def test_a_margin_of_some_contexts_is_not_said_of_all(memorized, asked):
+    said = str(
+        line(
+            DISTRIBUTIONS | {"memorized": memorized, "wrong": 9 - memorized, "margin_lower": 0.5},
+            asked,
+            "distributions",
+        )
+    )
+    assert ("least margin >= " in said) == (memorized == 9)
+    assert ("least margin of those memorized >= " in said) == (memorized < 9 and asked.asked != "at-most")
 
 
-@pytest.mark.parametrize("values", [{}, {"held": 0, "wrong": 9}, {"held": 4}])
+@pytest.mark.parametrize("values", [{}, {"memorized": 0, "wrong": 9}, {"memorized": 4}])
 @pytest.mark.parametrize(
     ("bound", "verdict"), [(0.1, Verdict.PROVED), (0.04, Verdict.REFUTED), (0.07, Verdict.UNDECIDED)]
 )
@@ -179,7 +204,7 @@ def test_of_a_mean_nothing_is_said_of_contexts_that_nobody_asked_about(values, b
         DISTRIBUTIONS | {"mean_lower": 0.05} | values, Criterion.at_most(bound), "distributions", origin=origin
     )
     said = str(found)
-    assert found.verdict is verdict and "held" not in said and "wrong" not in said and "REPRODUCES" not in said
+    assert found.verdict is verdict and "memorized" not in said and "wrong" not in said and "REPRODUCES" not in said
     assert ("mean >= 0.05000 nats" in said) == (verdict is Verdict.REFUTED) and f"at most {bound} nats" in said
 
 

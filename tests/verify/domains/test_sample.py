@@ -82,7 +82,7 @@ def test_a_certificate_names_no_seed_and_no_number_that_cannot_be_drawn_with(see
     except (InputError, UnicodeDecodeError):
         can_be = False
     try:
-        record = {"values": values, "held": ""}
+        record = {"values": values, "memorized": ""}
         sample.read("a sample", record, SimpleNamespace(sizes=values, origin="rule: max"))  # pyright: ignore
         is_read = True
     except BadInputError:

@@ -17,9 +17,9 @@ def test_each_point_of_a_box_lies_in_a_half(middle: float, half: float, share: f
     owner, middles, sizes = halves(np.array([7]), *box, np.ones((1, 2)))
     assert owner.tolist() == [7, 7]
     point = Fraction(middle) + Fraction(share) * Fraction(half)
-    held = [
+    memorized = [
         abs(point - Fraction(float(m))) <= Fraction(float(h))
         for m, h in zip(middles[:, 0, 0], sizes[:, 0, 0], strict=True)
     ]
-    assert any(held)
+    assert any(memorized)
     assert (sizes[:, 0, 0] <= 0.5 * half + 1e-14 * (abs(middle) + half) + 1e-300).all()

@@ -164,7 +164,7 @@ def test_entries_that_cancel_to_zero_here_may_not_elsewhere_and_count_as_known_n
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_idle_heads_with_shifts_are_held_in_pairs_and_in_balls(seed):
+def test_idle_heads_with_shifts_are_memorized_in_pairs_and_in_balls(seed):
     network, contexts = idle_cases("gaussian", seed)
     rng = np.random.default_rng(seed)
     shifts = {"b_K": rng.normal(size=(network.n_heads, network.d_qk)), "b_O": rng.normal(size=network.d_model)}
@@ -172,5 +172,5 @@ def test_idle_heads_with_shifts_are_held_in_pairs_and_in_balls(seed):
     model = replace(network, blocks=(replace(network.attention, **shifts, attends="all"),))
     exact = plain_logits(model, contexts, 500)
     assert pairs_hold(*balls(model, contexts, InDoubleDouble()), exact)
-    for row, held in zip(exact, logits_in_balls(model, contexts, 100).tolist(), strict=True):
-        assert all(ball.overlaps(x) and ball.rad() < 1e-20 for ball, x in zip(held, row, strict=True))
+    for row, memorized in zip(exact, logits_in_balls(model, contexts, 100).tolist(), strict=True):
+        assert all(ball.overlaps(x) and ball.rad() < 1e-20 for ball, x in zip(memorized, row, strict=True))

@@ -75,7 +75,7 @@ def text(folder: Path) -> Path:
     }
     said = f"1 text of {len(TEXT)} bytes ({len(TEXT)} characters)"
     record = {
-        "held": "",
+        "memorized": "",
         "id": "text",
         "method": "induction over the windows",
         "named": named,
@@ -86,12 +86,12 @@ def text(folder: Path) -> Path:
     return stated(folder, runs_record("float32", count), record)
 
 
-def runs_record(name: str, contexts: int, held: int | None = None, mask: str = "") -> dict[str, Any]:
+def runs_record(name: str, contexts: int, memorized: int | None = None, mask: str = "") -> dict[str, Any]:
     """The statement that every run in a format holds contexts."""
-    held = contexts if held is None else held
+    memorized = contexts if memorized is None else memorized
     finer = "" if name == "float16" else " or finer (up to 64 bits)"
     return {
-        "held": mask,
+        "memorized": mask,
         "id": "runs",
         "method": "sums that no run rounds",
         "named": {"format": name, "hypotheses": "H1 H2 H5"},
@@ -100,9 +100,9 @@ def runs_record(name: str, contexts: int, held: int | None = None, mask: str = "
             "TF32); sums in any order; exp off by at most 4 units in the last place; softmax less its largest score, "
             "at once or by blocks of 16 or more; normalizations as accurate as in two passes, as is assumed of "
             "layer_norm in torch (H1 to H5 of docs/rigour/runs.md, which names what is no such run)) "
-            f"{held} of {contexts} contexts are held; this rests on H1, H2 and H5."
+            f"{memorized} of {contexts} contexts are memorized; this rests on H1, H2 and H5."
         ),
-        "values": {"contexts": contexts, "held": held},
+        "values": {"contexts": contexts, "memorized": memorized},
     }
 
 

@@ -1,4 +1,4 @@
-"""The statement `answers`: near ties, distributions, and contexts that are not held."""
+"""The statement `answers`: near ties, distributions, and contexts that are not memorized."""
 
 import math
 from fractions import Fraction
@@ -40,18 +40,18 @@ def test_near_ties(lead: float, code: int, tmp_path: Path) -> None:
     assert folders.code(folder) == code
 
 
-def test_what_is_not_held_may_be_left_out_of_the_question(tmp_path: Path) -> None:
+def test_what_is_not_memorized_may_be_left_out_of_the_question(tmp_path: Path) -> None:
     logits = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     assert folders.code(of_logits(tmp_path / "all", logits, [0, 1, 2])) == 1
     folder = of_logits(tmp_path / "two", logits, [0, 1, 2], Criterion.at_least(2))
     assert folders.code(folder) == 0
     data = folders.certificate(folder)
     statement = data["statements"][0]
-    assert statement["held"] == "c"
+    assert statement["memorized"] == "c"
     for mask in ("6", "a"):
-        statement["held"] = mask
+        statement["memorized"] = mask
         code, text = outcome(folders.rewritten(folder, data))
-        assert (code, text) == (1, "NOT PROVED: answers: context 2 is not held")
+        assert (code, text) == (1, "NOT PROVED: answers: context 2 is not memorized")
 
 
 def test_more_wrong_than_there_are_is_not_proved(tmp_path: Path) -> None:
@@ -59,20 +59,22 @@ def test_more_wrong_than_there_are_is_not_proved(tmp_path: Path) -> None:
     folder = of_logits(tmp_path, logits, [0, 1, 2, 1], Criterion.at_least(2))
     data = folders.certificate(folder)
     statement = data["statements"][0]
-    statement["values"].update(held=2, wrong=2)
-    statement["held"] = "c"
-    statement["statement"] = statement["statement"].replace("3 are held and 1 are not", "2 are held and 2 are not")
+    statement["values"].update(memorized=2, wrong=2)
+    statement["memorized"] = "c"
+    statement["statement"] = statement["statement"].replace(
+        "3 are memorized and 1 are not", "2 are memorized and 2 are not"
+    )
     code, text = outcome(folders.rewritten(folder, data))
-    assert code == 1 and "1 contexts are proved not to be held" in text
+    assert code == 1 and "1 contexts are proved not to be memorized" in text
 
 
-def test_a_distribution_beyond_the_tolerance_is_not_held(tmp_path: Path) -> None:
+def test_a_distribution_beyond_the_tolerance_is_not_memorized(tmp_path: Path) -> None:
     folder = folders.distributions(tmp_path)
     assert folders.code(folder) == 0
     data = folders.certificate(folder)
     data["criterion"]["tolerance"] = (2.0**-1000).hex()  # log p is rounded: not met that closely
     code, text = outcome(folders.rewritten(folder, data))
-    assert (code, text) == (1, "NOT PROVED: answers: context 0 is not held")
+    assert (code, text) == (1, "NOT PROVED: answers: context 0 is not memorized")
 
 
 @given(st.integers(0, 2**60) | st.floats(0, 1e300) | st.fractions(0))
@@ -93,7 +95,7 @@ def test_the_sentence_is_that_of_the_prover(tmp_path: Path) -> None:
 
 
 def test_bounds_of_the_loss_are_given_together(tmp_path: Path) -> None:
-    for name in ("mean_upper", "max_upper", "guess_held"):
+    for name in ("mean_upper", "max_upper", "guess_right"):
         folder = folders.lookup(tmp_path / name)
         data = folders.certificate(folder)
         del data["statements"][0]["values"][name]

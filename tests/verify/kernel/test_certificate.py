@@ -26,8 +26,8 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     "names where there are none": lambda data: data["statements"][0].update(named={}),
     "a number that is a text": lambda data: data["statements"][0]["values"].update(contexts="4"),
     "a number more": lambda data: data["statements"][0]["values"].update(median=1),
-    "a mask where all are held": lambda data: data["statements"][0].update(held="f"),
-    "other words": lambda data: data["statements"][0].update(statement="Of 4 contexts 5 are held."),
+    "a mask where all are memorized": lambda data: data["statements"][0].update(memorized="f"),
+    "other words": lambda data: data["statements"][0].update(statement="Of 4 contexts 5 are memorized."),
     "words that are none": lambda data: data["statements"][0].update(statement=None),
     "an id that is none": lambda data: data["statements"][0].update(id=["answers"]),
     "a margin of 0": lambda data: data["statements"][0]["values"].update(margin_lower="0x0.0p+0"),
@@ -94,10 +94,10 @@ def test_another_digest_or_spacing_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=20))
-def test_a_mask_names_contexts(held: list[bool]) -> None:
-    text = mask_text(held)
-    mask = read_mask("held", text, len(held), sum(held))
-    assert [mask[i] for i in range(len(held))] == held and mask.count == sum(held)
+def test_a_mask_names_contexts(memorized: list[bool]) -> None:
+    text = mask_text(memorized)
+    mask = read_mask("memorized", text, len(memorized), sum(memorized))
+    assert [mask[i] for i in range(len(memorized))] == memorized and mask.count == sum(memorized)
     for other in (text + "0", text.upper() if text.upper() != text else "0x", "f" * len(text) + "f"):
         with pytest.raises(BadInputError):
-            read_mask("held", other, len(held), sum(held))
+            read_mask("memorized", other, len(memorized), sum(memorized))

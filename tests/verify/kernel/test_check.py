@@ -72,12 +72,12 @@ def stronger(value: object, direction: int) -> object:
 
 TOO_STRONG = {
     "wrong": 1,
-    "guess_held": 1,
+    "guess_right": 1,
     "guess_lower": 1,
     "margin_lower": 1,
     "mean_upper": -1,
     "max_upper": -1,
-    "held": -1,
+    "memorized": -1,
 }
 
 
@@ -162,7 +162,7 @@ def test_a_model_that_does_no_more_than_a_guess_is_not_proved(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "name", ["labels-not-held", "labels-of-one-kind", "labels-tie", "distributions-beyond-tolerance", "rule-wrong"]
+    "name", ["labels-not-memorized", "labels-of-one-kind", "labels-tie", "distributions-beyond-tolerance", "rule-wrong"]
 )
 def test_no_answer_follows_from_a_statement_that_is_not_proved(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of each target and question: the no rests on numbers of the first statement, whose proof is left open here."""
@@ -178,7 +178,7 @@ def test_no_answer_follows_from_a_statement_that_is_not_proved(name: str, monkey
 
 
 def test_a_false_count_of_wrong_contexts_gives_no_no_where_another_number_is_open(tmp_path: Path) -> None:
-    """All contexts are held; the margin is stated as it is, which balls only come near."""
+    """All contexts are memorized; the margin is stated as it is, which balls only come near."""
     scores = np.array([[[0.0], [0.0], [1.0]]])
     head = Attention(scores, scores, np.eye(3)[None, :, :2], np.eye(3)[None, :2, :])
     W_E, W_pos = np.eye(3)[:2], np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 2.0]])
@@ -186,9 +186,9 @@ def test_a_false_count_of_wrong_contexts_gives_no_no_where_another_number_is_ope
     task = folders.array_task(np.array([[0, 0], [1, 1]]), next_tokens=np.array([0, 1]), vocabulary=2, target="labels")
     folders.written(tmp_path, model, task)
     data = folders.certificate(tmp_path)
-    data["statements"][0]["held"] = "8"
+    data["statements"][0]["memorized"] = "8"
     folders.rewritten(tmp_path, data)
-    folders.changed(tmp_path, 0, held=1, wrong=1, margin_lower=(2.0).hex())
+    folders.changed(tmp_path, 0, memorized=1, wrong=1, margin_lower=(2.0).hex())
     code, text = outcome(tmp_path)
     assert (code, text) == (3, "UNDECIDED: answers: context 0 is not decided by balls of 4096 bits")
 
@@ -220,7 +220,7 @@ def test_the_kernel_agrees_with_the_prover(data: st.DataObject) -> None:
     ],
 )
 def test_what_is_asked_is_printed(change: dict[str, object], said: str, tmp_path: Path) -> None:
-    """Whether a context is held depends on the tolerance, which no statement repeats."""
+    """Whether a context is memorized depends on the tolerance, which no statement repeats."""
     data = folders.certificate(folders.distributions(tmp_path))
     data["criterion"].update(change)
     code, text = outcome(folders.rewritten(tmp_path, data))

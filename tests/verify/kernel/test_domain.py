@@ -46,7 +46,7 @@ def changed(folder: Path, place: int = 0, **values: Any) -> Path:
     record = data["statements"][place]
     record["values"].update(values)
     if place == 0:
-        numbers = (record["values"][name] for name in ("contexts", "held", "wrong", "guess_held"))
+        numbers = (record["values"][name] for name in ("contexts", "memorized", "wrong", "guess_right"))
         record["statement"] = domain.sentence(domain.Statement(*numbers, token_by_token=False), SimpleNamespace())  # pyright: ignore
     return folders.rewritten(folder, data)
 
@@ -65,18 +65,20 @@ def test_the_kernel_agrees_with_the_prover_and_the_definitions(seed: int) -> Non
 def test_counts_beyond_the_truth_are_not_proved(tmp_path: Path) -> None:
     folder = echo(tmp_path, "max", criterion=Criterion.at_least(30))
     values = folders.certificate(folder)["statements"][0]["values"]
-    assert (values["held"], values["wrong"]) == (30, 34) and folders.code(folder) == 1  # the guess holds 37
-    said = outcome(changed(folder, held=31, wrong=33))[1]
+    assert (values["memorized"], values["wrong"]) == (30, 34) and folders.code(folder) == 1  # the guess holds 37
+    said = outcome(changed(folder, memorized=31, wrong=33))[1]
     assert said == "NOT PROVED: domain: 30 inputs are right and 34 are wrong, of 64"
-    assert outcome(changed(folder, held=29, wrong=35))[1] == said
-    assert "guess_held is 36" in outcome(changed(folder, held=30, wrong=34, guess_held=36))[1]
+    assert outcome(changed(folder, memorized=29, wrong=35))[1] == said
+    assert "guess_right is 36" in outcome(changed(folder, memorized=30, wrong=34, guess_right=36))[1]
     folder = echo(tmp_path / "last")
     assert folders.code(folder) == 0
-    assert folders.code(changed(folder, held=63)) == 3 and folders.code(changed(folder, held=63, wrong=1)) == 1
-    assert folders.code(changed(folder, held=65, wrong=0)) == 2
+    assert (
+        folders.code(changed(folder, memorized=63)) == 3 and folders.code(changed(folder, memorized=63, wrong=1)) == 1
+    )
+    assert folders.code(changed(folder, memorized=65, wrong=0)) == 2
 
 
-@pytest.mark.parametrize("change", [{"held": "f"}, {"named": {}}, {"id": "answers"}, {"id": "text"}])
+@pytest.mark.parametrize("change", [{"memorized": "f"}, {"named": {}}, {"id": "answers"}, {"id": "text"}])
 def test_another_form_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
     data = folders.certificate(echo(tmp_path))
     data["statements"][0].update(change)
@@ -89,7 +91,7 @@ def test_runs_of_a_rule_are_those_of_its_inputs(tmp_path: Path) -> None:
     other = folders.stated(
         echo(tmp_path / "max", "max", criterion=Criterion.at_least(30)), folders.runs_record("float32", 64)
     )
-    assert outcome(other)[1] == "NOT PROVED: runs in float32: context 4 is not held in any run"
+    assert outcome(other)[1] == "NOT PROVED: runs in float32: context 4 is not memorized in any run"
 
 
 def test_it_is_told_beforehand_how_long_runs_of_a_rule_take(tmp_path: Path, monkeypatch) -> None:

@@ -57,7 +57,7 @@ def test_an_edit_is_proved_again(make: Callable[[], Edited], tmp_path: Path) -> 
     save_edit(tmp_path, done.model, done.edit, done.certificate, original=original)
     code, text = outcome(tmp_path)
     assert code == {"PROVED": 0, "REFUTED": 1, "UNDECIDED": 3}[done.certificate.verdict.value], text
-    asked = f"{done.certificate.values['held']} of {done.certificate.values['asked']} edit"
+    asked = f"{done.certificate.values['memorized']} of {done.certificate.values['asked']} edit"
     assert code or (f"\n  {asked}" in text and "answered as asked, " in text)
 
 
@@ -71,10 +71,10 @@ def test_an_edit_is_proved_again(make: Callable[[], Edited], tmp_path: Path) -> 
         ({"before": 3}, 1),
         ({"kept": 300, "same": 300}, 1),
         ({"kept": 1, "same": 1}, 1),
-        ({"asked": 5, "held": 5, "edits": 6}, 1),
+        ({"asked": 5, "memorized": 5, "edits": 6}, 1),
         ({"same": 210, "changed": 1}, 1),
         ({"same": 210}, 3),
-        ({"held": 3}, 3),
+        ({"memorized": 3}, 3),
         ({"layer": 0}, 1),
         ({"layer": 7}, 2),
         ({"everywhere": True}, 2),
@@ -232,7 +232,7 @@ def claimed(
     before = without_neurons(model, 1, layer=layer) if original is None else original
     asked = EditRequest([[2]], [int(decide_argmax(model, np.array([[2]])).place[0])], kept, None)
     was = int(decide_argmax(before, np.array([[2]])).place[0] == asked.answers[0])
-    counts = {"asked": 1, "held": 1, "before": was, "flat": 0, "kept": len(kept), "same": len(kept), "changed": 0}
+    counts = {"asked": 1, "memorized": 1, "before": was, "flat": 0, "kept": len(kept), "same": len(kept), "changed": 0}
     numbers = {**counts, "spread": 0.0, "moved": 0.0, **values}
     certificate = EditCertificate(before.sha256(), model.sha256(), asked.sha256(), 1, layer, False, numbers, {})
     model.save(folder / "model.safetensors")

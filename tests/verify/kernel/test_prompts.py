@@ -1,4 +1,6 @@
-"""Prompts with answers of several tokens: read as they were written, and held where every token of the answer is."""
+"""Prompts with answers of several tokens: read as they were written, and memorized where every token of the answer
+is.
+"""
 
 import tempfile
 from pathlib import Path
@@ -64,7 +66,7 @@ def test_a_task_is_read_as_it_was_written(task: PromptTask) -> None:
         loss, most = guess(found)
         rows = [[mpmath.mpf(count) for count in row.values()] for row in task.following.values()]
         assert contains(loss, mpmath.fsum(mpmath.fsum(row) * entropy(row) for row in rows) / task.n_contexts)
-        assert most == task.guess_held
+        assert most == task.guess_right
 
 
 @given(st.data())
@@ -84,7 +86,7 @@ def chain(folder: Path, answer: tuple[int, ...] = (1, 2)) -> Path:
     return folders.written(folder, model, task)
 
 
-def test_an_answer_is_held_where_each_of_its_tokens_is(tmp_path: Path) -> None:
+def test_an_answer_is_memorized_where_each_of_its_tokens_is(tmp_path: Path) -> None:
     folder = folders.stated(chain(tmp_path / "said"), folders.runs_record("float32", 2))
     assert folders.code(folder) == 0
     other = chain(tmp_path / "not said", (1, 1))
@@ -95,7 +97,7 @@ def test_an_answer_is_held_where_each_of_its_tokens_is(tmp_path: Path) -> None:
 def test_a_statement_about_contexts_is_none_about_prompts(tmp_path: Path) -> None:
     folder = chain(tmp_path)
     values = {"contexts": 2, "occurrences": 0, "lower": (0.0).hex(), "upper": (1.0).hex()}
-    record = {"held": "", "id": "text-divergence", "method": "", "statement": "", "values": values}
+    record = {"memorized": "", "id": "text-divergence", "method": "", "statement": "", "values": values}
     assert "are others than ['answers', 'runs']" in outcome(folders.stated(folder, record))[1]
 
 

@@ -22,10 +22,10 @@ def answered(
 
 
 CASES: list[tuple[dict[str, Any], Stated, str]] = [
-    ({"asked": "held"}, Stated(4, 4, 0, 2, None, None), "PROVED"),
-    ({"asked": "held"}, Stated(4, 4, 0, 4, None, None), "PROVED"),
-    ({"asked": "held"}, Stated(4, 3, 0, 2, None, None), "UNDECIDED"),
-    ({"asked": "held"}, Stated(4, 3, 1, 2, None, None), "NOT PROVED"),
+    ({"asked": "memorized"}, Stated(4, 4, 0, 2, None, None), "PROVED"),
+    ({"asked": "memorized"}, Stated(4, 4, 0, 4, None, None), "PROVED"),
+    ({"asked": "memorized"}, Stated(4, 3, 0, 2, None, None), "UNDECIDED"),
+    ({"asked": "memorized"}, Stated(4, 3, 1, 2, None, None), "NOT PROVED"),
     ({"asked": "at-least", "contexts": 3}, Stated(4, 3, 1, 2, None, None), "PROVED"),
     ({"asked": "at-least", "contexts": 2}, Stated(4, 2, 1, 2, None, None), "UNDECIDED"),
     ({"asked": "at-least", "contexts": 2}, Stated(4, 2, 2, 2, None, None), "NOT PROVED"),
@@ -35,9 +35,9 @@ CASES: list[tuple[dict[str, Any], Stated, str]] = [
     ({"asked": "at-most", "bound": 0.5}, Stated(4, 0, 0, 2, None, 0.6), "UNDECIDED"),
     ({"asked": "at-most", "bound": 0.5}, Stated(4, 0, 0, 2, 0.5, None), "UNDECIDED"),
     ({"asked": "at-most", "bound": 0.5}, Stated(1, 0, 0, 1, 0.5, 0.6), "NOT PROVED"),
-    ({"asked": "held", "target": "distributions"}, Stated(4, 4, 0, None, 0.5, 0.6), "PROVED"),
-    ({"asked": "held", "target": "distributions"}, Stated(4, 4, 0, None, 0.6, 0.6), "UNDECIDED"),
-    ({"asked": "held", "target": "distributions"}, Stated(1, 1, 0, None, 0.5, 0.6), "NOT PROVED"),
+    ({"asked": "memorized", "target": "distributions"}, Stated(4, 4, 0, None, 0.5, 0.6), "PROVED"),
+    ({"asked": "memorized", "target": "distributions"}, Stated(4, 4, 0, None, 0.6, 0.6), "UNDECIDED"),
+    ({"asked": "memorized", "target": "distributions"}, Stated(1, 1, 0, None, 0.5, 0.6), "NOT PROVED"),
 ]
 
 

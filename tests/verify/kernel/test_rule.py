@@ -32,7 +32,7 @@ def test_a_rule_is_read_as_it_was_written(task: RuleTask, tmp_path: Path) -> Non
     found = written(tmp_path, task)
     assert isinstance(found, Rule)
     assert (found.sha256, found.origin, found.size) == (task.sha256(), task.origin, task.n_contexts)
-    assert found.most_frequent == task.guess_held
+    assert found.most_frequent == task.guess_right
     part = found.part(range(found.size))
     assert len(set(part.contexts)) == found.size
     assert list(part.labels) == task.labels_of(np.array(part.contexts)).tolist()

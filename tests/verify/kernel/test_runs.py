@@ -40,7 +40,7 @@ def detector(folder: Path, large: float, place: str) -> Path:
 @pytest.mark.parametrize("place", ["neurons", "shift", "skip", "readout"])
 def test_a_detector_of_the_order_is_not_proved(place: str, tmp_path: Path) -> None:
     code, text = outcome(detector(tmp_path / "large", 2.0**24, place))
-    assert code == 3 and "context 0 is not proved to be held in every run" in text
+    assert code == 3 and "context 0 is not proved to be memorized in every run" in text
     assert folders.code(detector(tmp_path / "small", 2.0**20, place)) == 0
 
 
@@ -56,7 +56,7 @@ def test_a_claim_that_no_run_keeps_is_refuted(tmp_path: Path) -> None:
     task = array_task(np.array([[0], [1]]), next_tokens=np.array([0, 0]), vocabulary=2, target="labels")
     other = folders.written(tmp_path / "other", model, task)
     code, text = outcome(folders.stated(other, folders.runs_record("float32", 2)))
-    assert (code, text) == (1, "NOT PROVED: runs in float32: context 1 is not held in any run")
+    assert (code, text) == (1, "NOT PROVED: runs in float32: context 1 is not memorized in any run")
 
 
 @pytest.mark.parametrize(

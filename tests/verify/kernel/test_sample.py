@@ -48,8 +48,8 @@ def test_a_sample_is_checked_and_is_no_proof(tmp_path: Path) -> None:
 def test_what_was_not_drawn_is_not_counted(tmp_path: Path) -> None:
     folder = echo(tmp_path, sample=30, seed="now", criterion=Criterion.at_least(1))
     assert folders.code(folder) == 0  # 30 inputs are right, the best guess holds 16
-    assert folders.code(changed(folder, held=31)) == 3
-    assert folders.code(changed(folder, held=30, wrong=1)) == 3
+    assert folders.code(changed(folder, memorized=31)) == 3
+    assert folders.code(changed(folder, memorized=30, wrong=1)) == 3
 
 
 def said(folder: Path) -> None:

@@ -54,7 +54,7 @@ def test_a_kind_is_added_from_outside(tmp_path: Path) -> None:
     folder = folders.lookup(tmp_path)
     for count, expected in ((36, True), (37, False)):
         text = f"The model has {count} parameters."
-        record = {"held": "", "id": "parameters", "method": "", "statement": text, "values": {"parameters": count}}
+        record = {"memorized": "", "id": "parameters", "method": "", "statement": text, "values": {"parameters": count}}
         data = folders.certificate(folder)
         folders.rewritten(folder, {**data, "statements": [data["statements"][0], record]})
         if expected:
@@ -74,7 +74,7 @@ def test_no_kind_from_outside_answers_the_question(tmp_path: Path) -> None:
         sentence=lambda statement, certificate: "Yes.",
         check=lambda statement, certificate, evaluation: "believed",
     )
-    record = {"held": "", "id": "yes", "method": "", "statement": "Yes.", "values": {}}
+    record = {"memorized": "", "id": "yes", "method": "", "statement": "Yes.", "values": {}}
     folder = folders.lookup(tmp_path)
     data = folders.certificate(folder)
     for statements in ([record, *data["statements"]], [*data["statements"], record], [record]):

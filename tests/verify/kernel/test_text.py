@@ -32,7 +32,7 @@ CHANGES: dict[str, tuple[Callable[[Any], Any], int]] = {
     "another format": (lambda text: text["named"].update(format="float64"), 2),
     "half a hash": (lambda text: text["named"]["texts"][0].update(sha256="00"), 2),
     "no texts": (lambda text: text.update(NO_TEXTS), 2),
-    "a mask": (lambda text: text.update(held="f"), 2),
+    "a mask": (lambda text: text.update(memorized="f"), 2),
     "parts of a text with a title": (lambda text: text["values"].update(parts=2), 2),
     "no part": (lambda text: text["values"].update(parts=0), 2),
     "more characters than bytes": (lambda text: text["values"].update(characters=10**6), 2),

@@ -88,9 +88,9 @@ def doubling_model(width: int) -> Model:
     return Model(blocks=(neurons,), W_U=np.array([[1.0], [-1.0]]))
 
 
-def test_a_value_that_is_missed_is_not_held(tmp_path: Path) -> None:
+def test_a_value_that_is_missed_is_not_memorized(tmp_path: Path) -> None:
     folder = doubling(tmp_path)
-    assert folders.certificate(folder)["statements"][0]["values"]["held"] == 3 and folders.code(folder) == 1
+    assert folders.certificate(folder)["statements"][0]["values"]["memorized"] == 3 and folders.code(folder) == 1
     assert folders.code(doubling(tmp_path, Criterion(tolerance=0.3125))) == 0
 
 
@@ -107,7 +107,7 @@ def test_a_number_beyond_what_is_true_is_not_proved(name: str, tmp_path: Path) -
     assert folders.code(folders.changed(folder, 0, **{name: beyond})) == (3 if name == "guess_lower" else 1)
 
 
-@pytest.mark.parametrize("values", [{"wrong": 1}, {"held": 5}, {"margin_lower": (1.0).hex()}, {"guess_held": 1}])
+@pytest.mark.parametrize("values", [{"wrong": 1}, {"memorized": 5}, {"margin_lower": (1.0).hex()}, {"guess_right": 1}])
 def test_counts_that_are_wrong_and_numbers_that_values_have_not(values: dict[str, Any], tmp_path: Path) -> None:
     folder = folders.changed(doubling(tmp_path, Criterion(tolerance=1.0)), 0, **values)
     assert folders.code(folder) == 2, outcome(folder)

@@ -73,20 +73,20 @@ def test_a_memory_of_integers_is_judged_in_integers_as_the_ladder_judges_it(monk
     assert (apart <= found.outputs.radius + other.outputs.radius).all()
     for judged in (found, other):
         assert (
-            np.flatnonzero(~judged.held("labels", 0.0)).tolist()
+            np.flatnonzero(~judged.memorized("labels", 0.0)).tolist()
             == [10]
             == np.flatnonzero(judged.wrong("labels", 0.0)).tolist()
         )
 
 
-def test_what_is_not_known_is_neither_held_nor_wrong():
+def test_what_is_not_known_is_neither_memorized_nor_wrong():
     one = np.ones(1)
     unknown = Answers(-one, one, 0 * one, math.inf * one, None, None, np.array(["balls"]))
     for target in ("labels", "distributions", "values"):
-        assert not unknown.held(target, 1.0)[0] and not unknown.wrong(target, 1.0)[0]
+        assert not unknown.memorized(target, 1.0)[0] and not unknown.wrong(target, 1.0)[0]
     nan = Answers(math.nan * one, math.nan * one, math.nan * one, math.nan * one, None, None, np.array([""]))
     for target in ("labels", "distributions", "values"):
-        assert not nan.held(target, 1.0)[0] and not nan.wrong(target, 1.0)[0]
+        assert not nan.memorized(target, 1.0)[0] and not nan.wrong(target, 1.0)[0]
 
 
 @given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3).filter(any), min_size=1, max_size=6))
@@ -110,7 +110,7 @@ def test_no_guess_without_the_context_is_better_than_the_bound(rows):
 
 
 @pytest.mark.parametrize(
-    ("margin", "loss", "target", "held", "wrong"),
+    ("margin", "loss", "target", "memorized", "wrong"),
     [
         ((1.0, 2.0), (9.0, 9.0), "labels", True, False),
         ((-1.0, 2.0), (0.0, 0.0), "labels", False, False),
@@ -124,10 +124,10 @@ def test_no_guess_without_the_context_is_better_than_the_bound(rows):
         ((math.inf, math.inf), (1.5, 2.0), "values", False, True),
     ],
 )
-def test_held_and_wrong_need_the_end_of_a_bound_that_proves_them(margin, loss, target, held, wrong):
+def test_memorized_and_wrong_need_the_end_of_a_bound_that_proves_them(margin, loss, target, memorized, wrong):
     ends = (np.array([end]) for end in (*margin, *loss))
     answers = Answers(*ends, None, None, np.array(["float64"]))
-    assert answers.held(target, 1.0).tolist() == [held] and answers.wrong(target, 1.0).tolist() == [wrong]
+    assert answers.memorized(target, 1.0).tolist() == [memorized] and answers.wrong(target, 1.0).tolist() == [wrong]
 
 
 @pytest.mark.parametrize("distance", [-(2.0**-20), 2.0**-70, -(2.0**-70)])
@@ -138,7 +138,7 @@ def test_what_is_decided_climbs_no_further_and_outputs_are_those_of_float64(dist
     task = array_task(np.array([[0]]), next_tokens=np.array([1]), vocabulary=3, target="labels")
     found = judge_answers(model, task, Criterion(), keep_outputs=True, progress=lambda *_: None)
     assert found.precision.tolist() == ["float64" if abs(distance) > 2.0**-40 else "double-double"]
-    assert found.held("labels", 0.0).tolist() == [distance > 0] and found.wrong("labels", 0.0).tolist() == [
+    assert found.memorized("labels", 0.0).tolist() == [distance > 0] and found.wrong("labels", 0.0).tolist() == [
         distance < 0
     ]
     assert found.outputs is not None
@@ -168,13 +168,13 @@ def test_the_distance_of_values_is_bounded_from_both_sides():
 
 
 @pytest.mark.parametrize("target", ["labels", "distributions"])
-def test_a_tie_is_wrong_and_a_loss_at_the_tolerance_is_held(target):
+def test_a_tie_is_wrong_and_a_loss_at_the_tolerance_is_memorized(target):
     """One bound from below and one from above that are the same number say that it is this one."""
     margins = np.array([5e-324, 0.0, -5e-324, 1.0, 1.0])
     losses = np.array([0.0, 0.0, 0.0, 0.5, np.nextafter(0.5, 1.0)])
     found = Answers(margins, margins, losses, losses, None, None, np.full(5, "float64"))
     beyond = target == "labels"
-    assert found.held(target, 0.5).tolist() == [True, False, False, True, beyond]
+    assert found.memorized(target, 0.5).tolist() == [True, False, False, True, beyond]
     assert found.wrong(target, 0.5).tolist() == [False, True, True, False, not beyond]
 
 
@@ -195,9 +195,10 @@ def test_each_fact_is_told_once_when_it_is_decided_with_what_is_proved_of_it(mon
     answers = judge_answers(
         prompts.model(), task, Criterion(), decided=lambda *said: told.append(said), progress=silent
     )
-    held, wrong = answers.held("labels", 0.0), answers.wrong("labels", 0.0)
-    assert sorted(fact for fact, *_ in told) == list(range(task.n_contexts)) and held.sum() == task.n_contexts - 1
-    for fact, is_held, margin, precision in told:
-        assert is_held == held[fact] != wrong[fact] and precision == rung
-        # Of a fact that is held all contexts are known then; of another perhaps only those up to its first wrong token.
-        assert margin == answers.margin_lower[fact] if is_held else answers.margin_upper[fact] <= margin <= 0.0
+    memorized, wrong = answers.memorized("labels", 0.0), answers.wrong("labels", 0.0)
+    assert sorted(fact for fact, *_ in told) == list(range(task.n_contexts)) and memorized.sum() == task.n_contexts - 1
+    for fact, is_memorized, margin, precision in told:
+        assert is_memorized == memorized[fact] != wrong[fact] and precision == rung
+        # Of a fact that is memorized all contexts are known then; of another perhaps only those up to its first wrong
+        # token.
+        assert margin == answers.margin_lower[fact] if is_memorized else answers.margin_upper[fact] <= margin <= 0.0

@@ -20,9 +20,9 @@ from verify.provers.memorization import check_memorization
 
 
 @pytest.mark.parametrize(
-    ("held", "wrong", "expected"), [(12, 0, REFUTED), (11, 1, PROVED), (10, 0, PROVED), (10, 2, REFUTED)]
+    ("memorized", "wrong", "expected"), [(12, 0, REFUTED), (11, 1, PROVED), (10, 0, PROVED), (10, 2, REFUTED)]
 )
-def test_a_count_that_is_not_true_is_refuted_and_a_weaker_one_stays(tmp_path, held, wrong, expected):
+def test_a_count_that_is_not_true_is_refuted_and_a_weaker_one_stays(tmp_path, memorized, wrong, expected):
     task = random_task(target="labels", tail=0)
     network = memory(task)
     counts = [{int((label + (i == 11)) % 5): 9} for i, label in enumerate(task.labels)]
@@ -30,19 +30,19 @@ def test_a_count_that_is_not_true_is_refuted_and_a_weaker_one_stays(tmp_path, he
     found = np.array([np.flatnonzero((other.contexts == c).all(axis=1))[0] for c in task.contexts[:11]])
     right = np.isin(np.arange(12), found)
     certificate = write_memory(tmp_path, network, other).certificate
-    assert certificate.answers.values["held"] == 11
+    assert certificate.answers.values["memorized"] == 11
     named = right.copy()
-    if held == 12:
+    if memorized == 12:
         named[:] = True
-    elif held == 10:
+    elif memorized == 10:
         named[np.flatnonzero(right)[0]] = False
-    values = {"contexts": 12, "held": held, "wrong": wrong, GUESS: certificate.answers.values[GUESS]}
-    forged = dataclasses.replace(certificate.answers, values=values, held=mask_text(named.tolist()))
+    values = {"contexts": 12, "memorized": memorized, "wrong": wrong, GUESS: certificate.answers.values[GUESS]}
+    forged = dataclasses.replace(certificate.answers, values=values, memorized=mask_text(named.tolist()))
     dataclasses.replace(certificate, statements=(forged, *certificate.statements[1:])).save(tmp_path)
     report = check_memorization(tmp_path)
     assert verdicts(report)[ANSWERS] is expected
-    assert held < 12 or "it names 1 context not held" in report.checks[0].reason
-    assert report.verdict is REFUTED  # one fact is not held, whatever is stored
+    assert memorized < 12 or "it names 1 context not memorized" in report.checks[0].reason
+    assert report.verdict is REFUTED  # one fact is not memorized, whatever is stored
 
 
 def test_a_bound_just_beyond_the_enclosure_is_undecided(tmp_path):

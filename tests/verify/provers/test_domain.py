@@ -38,7 +38,7 @@ def written(folder, model, task, criterion=None, **options):
 def restated(folder, **changes):
     """The same certificate with other fields of its statement or subject, and a digest that fits."""
     found = Certificate.load(folder)
-    values = {**found.answers.values, **{name: changes.pop(name) for name in ("held", "wrong") if name in changes}}
+    values = {**found.answers.values, **{name: changes.pop(name) for name in ("memorized", "wrong") if name in changes}}
     changed = dataclasses.replace(found, statements=(Statement(DOMAIN, "", values),), **changes)
     changed.save(folder)
     return changed
@@ -51,7 +51,9 @@ def test_both_readers_prove_what_is_true_of_every_input(tmp_path, check, seed, n
     right, wrong = truth(model, task)
     proved = written(tmp_path / "folder", model, task)
     values = proved.certificate.answers.values
-    assert (values["held"], values["wrong"]) == (len(right), len(wrong)) and len(right) + len(wrong) == task.n_contexts
+    assert (values["memorized"], values["wrong"]) == (len(right), len(wrong)) and len(right) + len(
+        wrong
+    ) == task.n_contexts
     report = check(tmp_path / "folder")
     assert report.checks[0].verdict.value == "PROVED"
     assert report.verdict.value == ("REFUTED" if wrong else "PROVED")
@@ -88,12 +90,12 @@ def test_forged_counts_are_refused(tmp_path, check):
     folder = tmp_path / "folder"
     values = written(folder, model, task).certificate.answers.values
     wrong = values["wrong"]
-    restated(folder, held=4096 - wrong + 1, wrong=0)
+    restated(folder, memorized=4096 - wrong + 1, wrong=0)
     assert check(folder).verdict.value == "REFUTED"
     assert check_memorization(folder).headline().startswith("THE CERTIFICATE IS FALSE: domain, ")
-    restated(folder, held=0, wrong=wrong + 1)
+    restated(folder, memorized=0, wrong=wrong + 1)
     assert check(folder).checks[0].verdict.value == "REFUTED"
-    restated(folder, held=5, wrong=1)
+    restated(folder, memorized=5, wrong=1)
     assert check(folder).checks[0].verdict.value == "PROVED"
 
 
@@ -148,7 +150,7 @@ def test_a_model_that_cannot_read_the_domain_or_answer_it_is_refused(tmp_path, c
             certify_domain(model, task)
         written(folder, model, rule_task("max", d_vocab=8, n_ctx=4))
         task.save(folder / "task.safetensors")
-        size = {"contexts": task.n_contexts, "held": 0, "wrong": 0, "guess_held": task.guess_held}
+        size = {"contexts": task.n_contexts, "memorized": 0, "wrong": 0, "guess_right": task.guess_right}
         changed = dataclasses.replace(
             Certificate.load(folder), subject=subject_of_rule(model, task), statements=(Statement(DOMAIN, "", size),)
         )
@@ -186,7 +188,7 @@ def test_huge_weights_prove_nothing_false(tmp_path, check):
         proved = written(tmp_path / str(number), huge, task)
         right, wrong = truth(huge, task)
         values = proved.certificate.answers.values
-        assert values["held"] <= len(right) and values["wrong"] <= len(wrong)
+        assert values["memorized"] <= len(right) and values["wrong"] <= len(wrong)
         assert check(tmp_path / str(number)).checks[0].verdict.value in ("PROVED", "UNDECIDED")
 
 
@@ -220,7 +222,7 @@ def test_a_rule_with_a_state_is_stated_and_proved_again(tmp_path: Path) -> None:
     model, fold = adder(40, base=2), addition(40, base=2, sum_digits=2)
     proved = certify_fold(model, fold, every_run="float32").certificate
     assert proved.verdict is Verdict.PROVED
-    assert proved.answers.values["contexts"] == proved.answers.values["held"] == 2**80
+    assert proved.answers.values["contexts"] == proved.answers.values["memorized"] == 2**80
     assert [statement.label for statement in proved.statements] == ["domain", "runs (float32)"]
     model.save(tmp_path / "model.safetensors")
     fold.save(tmp_path / "task.safetensors")
@@ -253,7 +255,7 @@ def test_a_count_of_a_rule_with_a_state_that_does_not_follow_is_not_believed(tmp
     assert check_memorization(tmp_path).verdict is Verdict.REFUTED
     with pytest.raises(InputError, match="guess"):
         values = {name: value for name, value in values.items() if name != "guess_most"}
-        replace(proved, statements=(replace(proved.answers, values={**values, "guess_held": 3}),))
+        replace(proved, statements=(replace(proved.answers, values={**values, "guess_right": 3}),))
 
 
 def test_a_domain_larger_than_the_kernel_looks_at_is_for_the_prover_alone(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_an_edit_of_an_edited_model_is_proved_of_both(tmp_path: Path) -> None:
 def test_an_answer_that_is_wrong_is_not_counted() -> None:
     done = edited()
     wrong = Edit(done.edit.contexts, (done.edit.answers + 1) % TOKENS, done.edit.kept[:3])
-    assert prove_edit(done.original, done.model, wrong).values["held"] == 0
+    assert prove_edit(done.original, done.model, wrong).values["memorized"] == 0
 
 
 def test_neurons_that_leak_more_than_the_last_normalization_bounds_are_refused() -> None:

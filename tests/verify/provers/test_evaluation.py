@@ -58,6 +58,6 @@ def test_a_model_to_which_the_theorem_of_states_does_not_apply_is_no_answer():
     made = certify_fold(model, fold).certificate
     without = Model((), model.W_U, W_E=model.W_E, W_pos=model.W_pos)
     about = {"certificate": made, "asked": made.criterion, "progress": silent}
-    assert OnFold(model=model, task=fold, **about).counts[0] == made.answers.values["held"]
+    assert OnFold(model=model, task=fold, **about).counts[0] == made.answers.values["memorized"]
     with pytest.raises(FileFormatError, match="the theorem does not apply"):
         _ = OnFold(model=without, task=fold, **about).answers

@@ -86,11 +86,11 @@ def test_every_number_of_a_certificate_is_true(case):
             assert answers.margin_lower[i] <= margin <= answers.margin_upper[i]
             for j, z in enumerate(exact.logits[i]):
                 assert abs(z - answers.outputs.midpoint[i, j]) <= answers.outputs.radius[i, j]
-        held, wrong = (f(task.target, tolerance) for f in (answers.held, answers.wrong))
-        assert all(right[i] for i in np.flatnonzero(held)) and not any(right[i] for i in np.flatnonzero(wrong))
-        assert values["held"] == held.sum() <= sum(right) <= task.n_contexts - values["wrong"]
+        memorized, wrong = (f(task.target, tolerance) for f in (answers.memorized, answers.wrong))
+        assert all(right[i] for i in np.flatnonzero(memorized)) and not any(right[i] for i in np.flatnonzero(wrong))
+        assert values["memorized"] == memorized.sum() <= sum(right) <= task.n_contexts - values["wrong"]
         if "margin_lower" in values:
-            assert values["margin_lower"] <= min(exact.margins[i] for i in np.flatnonzero(held))
+            assert values["margin_lower"] <= min(exact.margins[i] for i in np.flatnonzero(memorized))
         if "mean_upper" in values:
             assert mpmath.fsum(exact.divergences) / task.n_contexts <= values["mean_upper"]
             assert max(exact.divergences) <= values["max_upper"]
@@ -130,7 +130,7 @@ def test_the_bounds_of_a_memory_made_by_hand_are_near_the_truth():
     certified = certify_memorization(memory(task), task, rank=True)
     exact, values = truth(memory(task), task), certified.certificate.answers.values
     assert certified.certificate.verdict is PROVED
-    assert (values["contexts"], values["held"], values["wrong"]) == (12, 12, 0)
+    assert (values["contexts"], values["memorized"], values["wrong"]) == (12, 12, 0)
     assert values["max_upper"] < 1e-20
     assert values["margin_lower"] > 0.9999 * min(exact.margins)
     ranked = certified.certificate.statement(FEATURE_RANK).values
@@ -155,7 +155,7 @@ def test_a_bound_that_is_printed_gives_nothing_away_that_a_person_sees(scale):
 # What a person reads as memorized is memorized.
 
 
-def test_weights_that_memorize_nothing_are_not_held():
+def test_weights_that_memorize_nothing_are_not_memorized():
     task = random_task()
     faint = changed(memory(task), W_U=0.01 * memory(task).W_U)
     certificate = certify_memorization(faint, task).certificate
@@ -165,7 +165,7 @@ def test_weights_that_memorize_nothing_are_not_held():
     assert certify_memorization(loud, task).certificate.verdict is REFUTED
 
 
-def test_a_context_that_is_right_is_not_a_task_that_is_held():
+def test_a_context_that_is_right_is_not_a_task_that_is_memorized():
     task = random_task()
     network = memory(task)
     output = network.W_O.copy()
@@ -182,7 +182,9 @@ def test_a_context_that_is_right_is_not_a_task_that_is_held():
     taught = memory(partial)
     certificate = certify_memorization(taught, task).certificate
     assert certificate.verdict is REFUTED
-    assert certificate.answers.values["held"] == 11 and certificate.answers.held == mask_text([False] + [True] * 11)
+    assert certificate.answers.values["memorized"] == 11 and certificate.answers.memorized == mask_text(
+        [False] + [True] * 11
+    )
     assert certificate.asking(Criterion.at_least(11)).verdict is PROVED
     assert certificate.asking(Criterion.at_least(12)).verdict is REFUTED
     assert output.shape == network.W_O.shape
@@ -207,7 +209,7 @@ def test_targets_that_are_the_network_s_own_outputs_are_said_to_be_one_s_own():
         dataclasses.replace(own, origin="smoothed counts")
 
 
-def test_a_model_that_holds_all_facts_is_held_whatever_its_rank(tmp_path):
+def test_a_model_that_holds_all_facts_is_memorized_whatever_its_rank(tmp_path):
     task = random_task(target="labels", facts=9)
     network = memory(task, n_heads=8)
     twins = {name: np.repeat(getattr(network, name)[:1], 8, axis=0) for name in ("W_Q", "W_K", "W_V")}
@@ -370,7 +372,7 @@ def test_weights_that_overflow_are_undecided_and_never_an_error(tmp_path, tensor
     exact = truth(huge, task, bits=2500 if size > 1e200 else 1300)
     assert report.verdict is certified.verdict
     right = sum(margin > 0 for margin in exact.margins)
-    assert certified.answers.values["held"] <= right <= 4 - certified.answers.values["wrong"]
+    assert certified.answers.values["memorized"] <= right <= 4 - certified.answers.values["wrong"]
     if "max_upper" in certified.answers.values:
         assert max(exact.divergences) <= certified.answers.values["max_upper"]
 
@@ -386,7 +388,9 @@ def test_a_task_of_one_context_and_one_of_uniform_distributions_are_certified(tm
     assert certified.answers.margin_lower.tolist() == [math.inf]  # every token is a mode
     assert "margin_lower" not in certified.certificate.answers.values
     report = check_memorization(tmp_path / "uniform")
-    assert verdicts(report)[ANSWERS] is PROVED and report.checks[0].values["held"] == 1 and report.verdict is REFUTED
+    assert (
+        verdicts(report)[ANSWERS] is PROVED and report.checks[0].values["memorized"] == 1 and report.verdict is REFUTED
+    )
 
 
 def test_several_modes_must_all_win():
@@ -400,7 +404,7 @@ def test_several_modes_must_all_win():
     shift[:, 2] = -0.5 * network.W_U[:, 2]
     hidden = truth(changed(network, W_U=network.W_U + shift), task).margins
     found = certify_memorization(changed(network, W_U=network.W_U + shift), task, loose).certificate
-    assert found.answers.values["held"] == sum(margin > 0 for margin in hidden)
+    assert found.answers.values["memorized"] == sum(margin > 0 for margin in hidden)
 
 
 def test_a_network_that_does_not_fit_the_task_is_refused():
@@ -485,7 +489,7 @@ def test_every_number_about_a_layer_is_true(case):
                 for row, c in zip(exact.outputs, task.classes.tolist(), strict=True)
             ]
             right = [margin > 0 for margin in margins]
-        assert values["held"] <= sum(right) <= task.n_examples - values["wrong"]
+        assert values["memorized"] <= sum(right) <= task.n_examples - values["wrong"]
         if "max_upper" in values:
             assert max(losses) <= values["max_upper"]
             assert mpmath.fsum(losses) / len(losses) <= values["mean_upper"]
@@ -494,7 +498,7 @@ def test_every_number_about_a_layer_is_true(case):
 
 
 @pytest.mark.parametrize("kind", ["regression", "classification"])
-def test_a_layer_that_holds_its_examples_is_held_and_a_random_one_is_not(tmp_path, kind):
+def test_a_layer_that_holds_its_examples_is_memorized_and_a_random_one_is_not(tmp_path, kind):
     task = random_layer_task(examples=5, tokens=4, d_model=4, kind=kind)
     certified = write_layer(tmp_path / "good", memory_layer(task, n_heads=4), task)
     assert certified.certificate.verdict is PROVED
@@ -542,7 +546,7 @@ def test_a_layer_whose_weights_overflow_is_undecided_and_never_an_error():
     for name in ("W_V", "W_O", "W_D"):
         huge = changed_layer(layer, **{name: tensors[name] * 1e300})
         values = certify_memorization(huge, task).certificate.answers.values
-        assert values["held"] == 0
+        assert values["memorized"] == 0
 
 
 def test_the_prover_needs_no_torch():

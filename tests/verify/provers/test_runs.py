@@ -12,7 +12,7 @@ from constructions.tasks.criterion import Criterion
 from constructions.tasks.prompts import PromptTask
 from constructions.tasks.table import table_task
 from tests.by_kernel import check_by_kernel
-from verify.certificates.certificate import RUNS, Certificate, held_mask
+from verify.certificates.certificate import RUNS, Certificate, memorized_mask
 from verify.provers.memorization import certify_memorization, check_memorization
 from verify.provers.runs import prove_runs
 from verify.provers.text import state_text
@@ -69,8 +69,8 @@ def test_what_is_stated_of_every_run_is_proved_again(tmp_path, smooth, wrong):
     runs = [each for each in made.statements if each.id == RUNS]
     assert [each.named["format"] for each in runs] == ["float64", "float32"]
     for each in runs:
-        assert each.values["held"] == 4 - wrong
-        named = held_mask(each.held, 4) if each.held else {0, 1, 2, 3}
+        assert each.values["memorized"] == 4 - wrong
+        named = memorized_mask(each.memorized, 4) if each.memorized else {0, 1, 2, 3}
         assert named == set(range(wrong, 4))
         assert each.named["hypotheses"] == ("H1 H2 H3 H4" if smooth else "H1 H2 H5")
     checks = check_memorization(tmp_path).checks
@@ -90,13 +90,13 @@ def test_where_no_run_is_known_nothing_is_stated(tmp_path):
 )
 def test_one_context_more_than_every_run_holds_is_found_out(tmp_path, smooth, verdict):
     written(tmp_path, of_table(1, smooth=smooth), FACTS, "float32", criterion=Criterion.at_least(1))
-    found = changed(tmp_path, RUNS, values=lambda values: {**values, "held": 4}, held=lambda mask: "")
+    found = changed(tmp_path, RUNS, values=lambda values: {**values, "memorized": 4}, memorized=lambda mask: "")
     assert found == {"answers": Verdict.PROVED, "runs (float32)": verdict}
 
 
 def test_another_mask_of_as_many_contexts_is_found_out(tmp_path):
     written(tmp_path, of_table(1), FACTS, "float32", criterion=Criterion.at_least(1))
-    assert changed(tmp_path, RUNS, held=lambda mask: "e")["runs (float32)"] is Verdict.REFUTED
+    assert changed(tmp_path, RUNS, memorized=lambda mask: "e")["runs (float32)"] is Verdict.REFUTED
 
 
 def test_a_shorter_format_does_not_follow(tmp_path):
@@ -107,7 +107,7 @@ def test_a_shorter_format_does_not_follow(tmp_path):
 
 def test_a_hypothesis_that_is_left_out_is_not_used(tmp_path):
     written(tmp_path, of_table(smooth=True), FACTS, "float32")
-    without = {"contexts": 4, "held": 4}
+    without = {"contexts": 4, "memorized": 4}
     found = changed(
         tmp_path, RUNS, named=lambda named: {**named, "hypotheses": "H1 H2 H5"}, values=lambda values: without
     )
@@ -135,7 +135,7 @@ def test_facts_of_several_tokens_have_their_runs(tmp_path):
     task = PromptTask(("a", "b"), ((0,),), ((1, 0),), (("a", "ba"),))
     model = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((3, 2)))
     made = written(tmp_path, model, task, "float32")
-    assert made.in_every_run("float32").values["held"] == 1
+    assert made.in_every_run("float32").values["memorized"] == 1
     assert [each.verdict for each in check_memorization(tmp_path).checks] == [Verdict.PROVED] * 2
 
 

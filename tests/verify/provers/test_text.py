@@ -113,7 +113,7 @@ def test_a_text_whose_windows_go_on_in_two_ways_is_not_stated_and_refuted(tmp_pa
     task = windows_task(windows, vocabulary=("a", "b", END))
     model = probe_memory(task).model
     made = written(tmp_path, model, task, "float32")
-    assert made.in_every_run("float32").values["held"] == task.n_contexts and made.statement(TEXT) is None
+    assert made.in_every_run("float32").values["memorized"] == task.n_contexts and made.statement(TEXT) is None
     text = {"title": "", "bytes": 5, "sha256": hashlib.sha256(b"aabaa").hexdigest()}
     values = {"texts": 1, "parts": 1, "bytes": 5, "characters": 5}
     made.stating(Statement(TEXT, "a lie", values, named={"format": "float32", "texts": [text]})).save(tmp_path)

@@ -20,7 +20,7 @@ def test_it_is_within_bound_in_every_batch_size(backend: str) -> None:
     with compiled(Replica.from_model(MODEL), backend=backend) as module:
         for batch in (1, 7, 64, 81):
             result = run(MODEL, TASK, replica=module, batch=batch)
-            assert result.within_bound and result.held == 81
+            assert result.within_bound and result.memorized == 81
 
 
 def test_another_model_that_is_compiled_leaves_the_bound() -> None:

@@ -26,7 +26,7 @@ from tests.verify.forward.rows.test_row_balls import layers
 from tests.verify.runs.integer_models import changed, sum_modulo
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.logits import logit_chunks
-from verify.runs.exact_runs import surely_held
+from verify.runs.exact_runs import surely_memorized
 from verify.runs.formats import FLOAT32
 from verify.runs.rounding import rounding_bound
 from verify.torch.device import DeviceError
@@ -333,7 +333,7 @@ def test_another_module_is_judged_in_batches_of_a_size_of_ones_own(memorized: tu
             return self.inner(tokens)
 
     result = run(model, task, replica=Listening(Replica.from_model(model)), batch=batch)
-    assert result.within_bound and result.held == task.n_contexts
+    assert result.within_bound and result.memorized == task.n_contexts
     assert sum(sizes) == task.n_contexts and max(sizes) == min(batch, task.n_contexts)
     other = dana_network(**{**dana_tensors(model), "W_U": -model.W_U})
     assert run(model, task, replica=Listening(Replica.from_model(other)), batch=batch).within_bound is False
@@ -454,10 +454,14 @@ def test_a_divergence_far_below_the_unit_roundoff_is_still_seen() -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_small_integers_are_proved_in_every_run_of_a_short_type(dtype: str) -> None:
-    held = run(packed_words_memory(task := enumerated_task(4, 2)).model, task, dtype=dtype)
-    assert held.held == held.held_proved == 16 and held.within_bound is None and not held.note
+    memorized = run(packed_words_memory(task := enumerated_task(4, 2)).model, task, dtype=dtype)
+    assert (
+        memorized.memorized == memorized.memorized_proved == 16
+        and memorized.within_bound is None
+        and not memorized.note
+    )
     open_ = run(knots_memory(task, dtype="float32").model, task, dtype=dtype)
-    assert open_.held_proved is None and "not judged" in open_.note
+    assert open_.memorized_proved is None and "not judged" in open_.note
 
 
 # Tasks that bring vectors.
@@ -589,7 +593,9 @@ def test_another_network_leaves_the_bound_on_cuda(
 
 
 def test_what_every_run_holds_is_proved_only_beyond_twice_radius_and_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "held_without_rounding", lambda model, task, *_: np.zeros(task.n_contexts, bool))
+    monkeypatch.setattr(
+        run_module, "memorized_without_rounding", lambda model, task, *_: np.zeros(task.n_contexts, bool)
+    )
     monkeypatch.setattr("verify.runs.every_run._MOST_ENTRIES", 0)
     task = make_task(np.array([[0], [1]]), Counts.from_rows([{0: 1}, {1: 3}]), vocabulary=("a", "b"), target="labels")
     one = np.ones((1, 2, 1))
@@ -601,30 +607,30 @@ def test_what_every_run_holds_is_proved_only_beyond_twice_radius_and_bound(monke
     for radius, proved in ((0.0, 2), (0.499, 2), (0.5 - 0.9 * bound, 0), (0.5, 0), (1.0, 0)):
         midpoint = np.eye(2)[task.contexts[:, 0]]
         found = run(network, task, logits=[(0, Enclosure(midpoint, np.full((2, 2), radius)))])
-        assert (found.held, found.held_proved, found.least_margin) == (2, proved, 1.0)
+        assert (found.memorized, found.memorized_proved, found.least_margin) == (2, proved, 1.0)
 
 
-def test_a_distribution_is_proved_to_be_held_only_where_all_that_may_be_computed_is_near_it() -> None:
+def test_a_distribution_is_proved_to_be_memorized_only_where_all_that_may_be_computed_is_near_it() -> None:
     distributions = np.array([[0.75, 0.25]])
     task = make_task(
         np.array([[0]]), Counts.from_rows([{0: 3, 1: 1}]), vocabulary=("a", "b"), distributions=distributions
     )
     for limit, proved in ((0.0, True), (0.01, True), (0.2, False), (2.0, False)):
         reachable = Enclosure(np.log(distributions), np.full((1, 2), limit))
-        assert surely_held(reachable, task, slice(0, 1), 1e-3).tolist() == [proved]
+        assert surely_memorized(reachable, task, slice(0, 1), 1e-3).tolist() == [proved]
 
 
-def test_a_memory_of_integers_is_held_by_every_run_where_the_rounding_bound_says_nothing() -> None:
+def test_a_memory_of_integers_is_memorized_by_every_run_where_the_rounding_bound_says_nothing() -> None:
     model, contexts, labels = sum_modulo(61)
     task = array_task(contexts, next_tokens=labels, vocabulary=61, target="labels")
     for dtype in ("float32", "float64"):
         found = run(model, task, dtype=dtype)
-        assert found.held_proved == len(labels) and found.within_bound and found.max_output_error == 0.0
+        assert found.memorized_proved == len(labels) and found.within_bound and found.max_output_error == 0.0
     found = run(model, task, dtype="bfloat16")
-    assert found.held_proved is not None and 0 < found.held_proved <= found.held < len(labels)
+    assert found.memorized_proved is not None and 0 < found.memorized_proved <= found.memorized < len(labels)
     small, contexts, labels = sum_modulo(5)
     task = array_task(contexts, next_tokens=labels, vocabulary=5, target="labels")
-    assert run(small, task, dtype="bfloat16").held_proved == 25
+    assert run(small, task, dtype="bfloat16").memorized_proved == 25
 
 
 def test_a_run_that_does_not_hold_what_every_run_holds_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -637,29 +643,29 @@ def test_a_run_that_does_not_hold_what_every_run_holds_is_found_out(monkeypatch:
         assert run(model, task, dtype=dtype).within_bound is False
 
 
-def test_a_distribution_that_is_off_by_more_than_the_tolerance_is_neither_held_nor_proved_to_be() -> None:
+def test_a_distribution_that_is_off_by_more_than_the_tolerance_is_neither_memorized_nor_proved_to_be() -> None:
     generator = np.random.default_rng(5)
     task = random_task(generator, "distributions")
     network = memory(generator, task)
     exact = run(network, task, dtype="float64")
-    assert exact.held == exact.held_proved == T
+    assert exact.memorized == exact.memorized_proved == T
     assert exact.max_kl is not None and exact.max_kl < 1e-12
     strict = run(network, task, dtype="float64", tolerance=1e-40)
-    assert strict.held < T and strict.held_proved == 0
+    assert strict.memorized < T and strict.memorized_proved == 0
     coarse = run(network, task, dtype="bfloat16")
-    assert coarse.held_proved is None and coarse.held <= T
+    assert coarse.memorized_proved is None and coarse.memorized <= T
     shifted = dana_network(**{**dana_tensors(network), "W_U": 1.5 * network.W_U})
     off = run(shifted, task, dtype="float64")
-    assert off.accuracy == 1.0 and off.held == off.held_proved == 0
+    assert off.accuracy == 1.0 and off.memorized == off.memorized_proved == 0
 
 
-def test_values_are_held_where_they_are_within_the_tolerance_and_the_bound() -> None:
+def test_values_are_memorized_where_they_are_within_the_tolerance_and_the_bound() -> None:
     task = random_layer_task(examples=5, tokens=4, d_model=4, kind="regression")
     layer = memory_layer(task, n_heads=3)
     found = run(layer, task, dtype="float64")
-    assert found.held == found.held_proved == 5 and found.least_margin is None
+    assert found.memorized == found.memorized_proved == 5 and found.least_margin is None
     assert found.max_label_error is not None and found.largest_bound is not None
     below = run(layer, task, dtype="float64", tolerance=found.max_label_error / 2)
-    assert below.held < 5 and below.held_proved <= below.held
+    assert below.memorized < 5 and below.memorized_proved <= below.memorized
     near = run(layer, task, dtype="float64", tolerance=found.max_label_error + found.largest_bound / 100)
-    assert near.held == 5 and near.held_proved is not None and near.held_proved < 5
+    assert near.memorized == 5 and near.memorized_proved is not None and near.memorized_proved < 5

@@ -92,14 +92,14 @@ def neurons_give(network: FeedForward, points: np.ndarray, labels: np.ndarray) -
 
 def _fits(points: np.ndarray, labels: np.ndarray, network: FeedForward, kind: str, quantifier: Quantifier) -> Evidence:
     count, width = points.shape
-    neurons, held = network.d_mlp, neurons_give(network, points, labels)
+    neurons, memorized = network.d_mlp, neurons_give(network, points, labels)
     return Evidence(
         "part",
         f"{count} points of R^{width}, {kind}, integer labels: one layer of {neurons} ReLU neurons",
         f"the labels, {stated(CLAIM, 'printed', n=count, d=width)} neurons at most",
-        "exactly the labels" if held == count else "other values",
+        "exactly the labels" if memorized == count else "other values",
         Method("exact rationals", Means.EXACT),
-        decided(held == count),
+        decided(memorized == count),
         quantifier=quantifier,
         compared=(
             Comparison(neurons, "<=", stated(CLAIM, "printed", n=count, d=width)),

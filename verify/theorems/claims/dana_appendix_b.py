@@ -84,12 +84,12 @@ def _ceiling(*, d_vocab: int, d_model: int, d_head: int, n_heads: int) -> Eviden
 
 def _of_the_paper(contexts: Int64Array, rank: Applied, **given: int) -> tuple[Comparison, ...]:
     """Return the sizes of figure 4, and what Corollary 2 makes of them."""
-    held = min(Fraction(1), Fraction(given["H"] * given["d_h"] + given["d"], len(contexts)))
+    memorized = min(Fraction(1), Fraction(given["H"] * given["d_h"] + given["d"], len(contexts)))
     d_vocab = int(contexts.max()) + 1
     sizes = {"N": d_vocab, "S": contexts.shape[1], **given}
     return (
         *met(CLAIM, "tokens", "length", "plane", "wide", "heads", **sizes),
-        Comparison(1 - _missed(d_vocab, len(contexts), int(held * len(contexts))), "=", stated(CLAIM, "all")),
+        Comparison(1 - _missed(d_vocab, len(contexts), int(memorized * len(contexts))), "=", stated(CLAIM, "all")),
         Comparison(rank, "=", stated(CLAIM, "rank")),
     )
 
@@ -120,8 +120,8 @@ def _reached(*, d_vocab: int, d_model: int, d_head: int, n_heads: int) -> Eviden
     )
 
 
-def _missed(d_vocab: int, facts: int, held: int) -> Fraction:
+def _missed(d_vocab: int, facts: int, memorized: int) -> Fraction:
     """Return the contexts beyond the rank, of which a guess misses all labels but one in N, as a share of all
     contexts.
     """
-    return Fraction(facts - held, facts) * Fraction(d_vocab - 1, d_vocab)
+    return Fraction(facts - memorized, facts) * Fraction(d_vocab - 1, d_vocab)

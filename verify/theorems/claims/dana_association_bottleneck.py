@@ -74,12 +74,12 @@ def _plane(d_vocab: int) -> Evidence:
     W, E = parabola(d_vocab), stream(np.arange(d_vocab), power=0)
     logits = fmpz_mat(E.astype(np.int64).tolist()) * fmpz_mat(W.astype(np.int64).tolist()).transpose()
     rows = logits.tolist()
-    held = sum(all(row[i] > x for j, x in enumerate(row) if j != i) for i, row in enumerate(rows))
+    memorized = sum(all(row[i] > x for j, x in enumerate(row) if j != i) for i, row in enumerate(rows))
     return Evidence(
         "claim",
         f"each of {d_vocab} tokens the label of one context: the integer encoder on the parabola",
         "every label in front",
-        f"{held} of {d_vocab} in front, rank {logits.rank()}",
+        f"{memorized} of {d_vocab} in front, rank {logits.rank()}",
         Method("exact integers", Means.EXACT),
-        compared=(Comparison(held, "=", d_vocab), *met(CLAIM, "least", d=logits.rank())),
+        compared=(Comparison(memorized, "=", d_vocab), *met(CLAIM, "least", d=logits.rank())),
     )

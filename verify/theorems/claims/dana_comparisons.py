@@ -35,7 +35,8 @@ CLAIM = Claim(
     ),
     judgement="hypothesis",
     truth=(
-        "True where all contexts are to be held, for sequences of several tokens and [[room: d <= N]]: H d_h + d is "
+        "True where all contexts are to be memorized, for sequences of several tokens and [[room: d <= N]]: H d_h + d "
+        "is "
         "reached, [[gain: H + d - 1]] more. For contexts of one's choice neither number is a capacity of language "
         "models: XOR is [[facts: four]] contexts with [[same: one]] last token, to which [[heads: one]] head of any "
         "width gives rank [[rank: three]] at most, and both numbers are as large as one likes. A repeated query has "
@@ -70,7 +71,7 @@ def _exclusive_or() -> Evidence:
         "without",
         f"XOR after 3 tokens, {facts} contexts with one last token: one head with d = d_h = {d_model}; equal queries "
         f"have Kruskal rank {kruskal}",
-        f"{stated(CLAIM, 'columns', **sizes, d=d_model)} and {stated(CLAIM, 'previous', **sizes)} contexts held",
+        f"{stated(CLAIM, 'columns', **sizes, d=d_model)} and {stated(CLAIM, 'previous', **sizes)} contexts memorized",
         f"rank <= {rank.value}",
         Method("exact ranks of the contexts", Means.EXACT),
         decided(len(queries) == facts),
@@ -101,7 +102,7 @@ def _improvement(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int) -> Evid
         "with",
         f"the {facts} contexts of {n_ctx} tokens out of {d_vocab}, d = {d_model}, d_h = {d_head}, H = {n_heads}: "
         "rational weights have exactly the logits of an integer encoder",
-        f"{columns} held, {stated(CLAIM, 'gain', H=n_heads, d=d_model)} more than {previous}",
+        f"{columns} memorized, {stated(CLAIM, 'gain', H=n_heads, d=d_model)} more than {previous}",
         f"{'equal' if equal else 'different'} logits on {facts} contexts",
         Method("exact rationals", Means.EXACT),
         decided(equal),

@@ -56,7 +56,7 @@ CLAIM = Claim(
     truth=(
         "For [[long: S >= 2]] some weights with [[plane: d = 2]] memorize "
         "[[memorized: max(j, min(T, H + min(2, j)))]] of any T contexts, j the number of distinct last tokens; all "
-        "[[every: N^S]] contexts up to [[all_contexts: H d_h + 2]], for [[narrow: d_h <= 2]]. XOR is not held by "
+        "[[every: N^S]] contexts up to [[all_contexts: H d_h + 2]], for [[narrow: d_h <= 2]]. XOR is not memorized by "
         "[[heads: one]] head of any width. Rank is no upper limit: [[heads: one]] head with [[shape: d = N >= 2]], "
         "[[thin: d_h = 1]] holds any labels of all [[bigrams: N^2]] bigrams."
     ),
@@ -215,7 +215,7 @@ def _guaranteed(name: str, contexts: np.ndarray) -> Evidence:
     with_fewer = stated(CLAIM, "memorized", T=size, j=last_tokens, H=n_heads - 1)
     # Contexts of pairwise distinct last tokens need no head.
     fewer = (Comparison(size, ">", with_fewer),) if last_tokens < size else ()
-    return _held(
+    return _memorized(
         f"{name}: {size} contexts of {contexts.shape[1]} tokens, memorized with d = 2, d_h = 1, H = {n_heads}.",
         f"{promised} memorized",
         f"{size} labels in front by {margin:.3g} nats or more",
@@ -239,7 +239,7 @@ def _all_contexts(d_vocab: int, n_ctx: int) -> Evidence:
         numbers = sum(tensor.size for tensor in network.tensors().values())
         compared.append(Comparison(numbers, "=", stated(CLAIM, "parameters", S=n_ctx, N=d_vocab, T=size)))
         compared.append(Comparison(size, "=", stated(CLAIM, "all_contexts", H=n_heads, d_h=2)))
-    return _held(
+    return _memorized(
         f"All {size} contexts of {n_ctx} tokens out of {d_vocab}, memorized with d = d_h = 2, H = {n_heads}.",
         f"H d_h + 2 = {2 * n_heads + 2} >= {size} memorized",
         f"{size} labels in front by {margin:.3g} nats or more",
@@ -324,7 +324,7 @@ def _one_head_every_labelling(d_vocab: int) -> Evidence:
     size = d_vocab**2
     labellings = list(product(range(d_vocab), repeat=size))
     margin = min(_one_head_margin(d_vocab, np.array(labels)) for labels in labellings)
-    return _held(
+    return _memorized(
         f"One head of dimension 1 holds each of the {len(labellings)} labellings of all {size} bigrams.",
         "margin 1/2 for every labelling, before rounding",
         f"margin >= {margin:.6f} nats",
@@ -348,7 +348,7 @@ def _one_head(d_vocab: int, *, draws: int) -> Evidence:
     size = d_vocab**2
     rng = np.random.default_rng(d_vocab)
     margin = min(_one_head_margin(d_vocab, rng.integers(0, d_vocab, size)) for _ in range(draws))
-    return _held(
+    return _memorized(
         f"One head with d = {d_vocab}, d_h = 1 holds {draws} random labellings of all {size} bigrams.",
         f"{size} > H d_h + d = {d_vocab + 1} memorized, by the margin 1/2 before rounding",
         f"margin >= {margin:.6f} nats",
@@ -356,7 +356,7 @@ def _one_head(d_vocab: int, *, draws: int) -> Evidence:
     )
 
 
-def _held(
+def _memorized(
     statement: str, promised: str, certified: str, in_front: bool, compared: Sequence[Comparison] = ()
 ) -> Evidence:
     method = Method("enclosure of the logits", Means.ENCLOSURES)

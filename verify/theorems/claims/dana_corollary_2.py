@@ -74,11 +74,11 @@ CLAIM = Claim(
         'To is T_0, and H, d_h and d are given, as "Corollary 2 states that with H = 20, the model should be able to '
         'obtain exactly 1 accuracy" (appendix B) reads it. With H free, and the bound cut at 1, it is true for S >= 2 '
         "and d >= 2, as enough heads hold all contexts. On average over independent uniform labels it holds where "
-        "the contexts that are to be held can be."
+        "the contexts that are to be memorized can be."
     ),
     judgement="false",
     truth=(
-        "If the K most likely contexts can be held, their probability m, at least K / T, is a lower bound of the "
+        "If the K most likely contexts can be memorized, their probability m, at least K / T, is a lower bound of the "
         "accuracy; [[mean: 1/N + (1 - 1/N) m]] is its mean over independent uniform labels of the other contexts, for "
         "weights that do not depend on them. For fixed labels it can be out of reach of all weights: [[best: 3/4]] "
         "instead of [[promised: 7/8]] for XOR; for every H the parity of n bits has a best accuracy that falls to "

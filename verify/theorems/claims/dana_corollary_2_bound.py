@@ -36,7 +36,8 @@ CLAIM = Claim(
     judgement="slip",
     truth=(
         "Corollary 2 is a lower bound, where it is true, and reached by [[filled: T = H d_h + d]] contexts, all of "
-        "them held. It is no upper bound: with [[shape: d = N]] and [[head: d_h = 1]] [[heads: one]] head is right "
+        "them memorized. It is no upper bound: with [[shape: d = N]] and [[head: d_h = 1]] [[heads: one]] head is "
+        "right "
         "on all [[contexts: N^2]] bigrams, whatever their labels, where the number is below [[all: one]]."
     ),
     wrong="'upper' should read 'lower'",
@@ -57,7 +58,7 @@ def _above(d_vocab: int) -> Evidence:
     found = certify_memorization(model, task).certificate
     sizes = {"N": d_vocab, "H": model.n_heads, "d_h": model.d_head, "d": model.d_model, "T": task.n_contexts}
     printed = stated(CLAIM, "printed", **sizes)
-    accuracy = Fraction(int(found.answers.values["held"]), task.n_contexts)
+    accuracy = Fraction(int(found.answers.values["memorized"]), task.n_contexts)
     return Evidence(
         "constant",
         f"the {task.n_contexts} bigrams of {d_vocab} tokens with random labels: one head, d = {model.d_model}, d_h = 1",
@@ -79,10 +80,10 @@ def _above(d_vocab: int) -> Evidence:
 
 
 def _reached(n_heads: int) -> Evidence:
-    """As many contexts as columns, all of them held: the bound from below is 1, and so is the accuracy."""
+    """As many contexts as columns, all of them memorized: the bound from below is 1, and so is the accuracy."""
     made = partial_memory(d_vocab=2, n_ctx=2, d_model=2, d_head=1, n_heads=n_heads, seed=0)
     found = certify_memorization(made.model, made.task).certificate
-    accuracy = Fraction(int(found.answers.values["held"]), made.task.n_contexts)
+    accuracy = Fraction(int(found.answers.values["memorized"]), made.task.n_contexts)
     sizes = {"N": 2, "H": made.model.n_heads, "d_h": made.model.d_head, "d": made.model.d_model}
     return Evidence(
         "reached",

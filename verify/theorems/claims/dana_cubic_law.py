@@ -53,8 +53,8 @@ def _too_many(bits: int, d_vocab: int, constant: Fraction) -> Evidence:
     most = stated(CLAIM, "most", b=bits, C=constant, N=d_vocab)
     d_model, n_ctx, n_heads = int(float(most.value)) + 1, 2, 10**6
     shapes = {"N": d_vocab, "S": n_ctx, "d": d_model}
-    held = stated(CLAIM, "printed", C=constant, d=d_model, H=n_heads)
-    content = stated(CLAIM, "content", T=held.value, N=d_vocab)
+    memorized = stated(CLAIM, "printed", C=constant, d=d_model, H=n_heads)
+    content = stated(CLAIM, "content", T=memorized.value, N=d_vocab)
     entries = stated(CLAIM, "entries", **shapes, H=n_heads)
     narrower = stated(CLAIM, "printed", C=constant, d=d_model - 1, H=n_heads)
     room = stated(CLAIM, "entries", N=d_vocab, S=n_ctx, d=d_model - 1, H=n_heads)
@@ -63,7 +63,7 @@ def _too_many(bits: int, d_vocab: int, constant: Fraction) -> Evidence:
         f"b = {bits}, N = {d_vocab}, C = {constant}, d = d_h = {d_model}, H = {n_heads}: labellings of so many "
         "contexts, "
         "beside what the weights can be",
-        f"if the law went on: {held} associations of any labels",
+        f"if the law went on: {memorized} associations of any labels",
         f"their labels have {content} bits, the weights {entries} numbers of {bits} bits",
         Method("counting, logarithms in balls", Means.EXACT, Means.BALLS),
         compared=(
@@ -71,7 +71,7 @@ def _too_many(bits: int, d_vocab: int, constant: Fraction) -> Evidence:
             Comparison(stated(CLAIM, "content", T=narrower.value, N=d_vocab), "<", bits * room.value),
             Comparison(Fraction(d_model - 1), "<", most),
             Comparison(Fraction(d_model), ">", most),
-            Comparison(constant * d_model * d_model * d_model * n_heads, "=", held),
+            Comparison(constant * d_model * d_model * d_model * n_heads, "=", memorized),
             Comparison(_FIGURE, "<", most),
             *_largest_constant(constant, d_vocab),
         ),

@@ -451,7 +451,7 @@ def _built(parameters: dict[str, int]) -> Evidence:
         f"label of each of all {task.n_contexts} contexts of {task.n_ctx} tokens; with {fewer} heads "
         f"rank {task.n_contexts} is out of reach.",
         f"{task.n_contexts} labels with the fewest heads",
-        f"argmax of {certificate.answers.values['held']} contexts, for the network in real arithmetic; rank <= "
+        f"argmax of {certificate.answers.values['memorized']} contexts, for the network in real arithmetic; rank <= "
         f"{ceiling.value} with {fewer} heads",
         Method(f"{certificate.answers.method}; {_UPPER}", Means.EXACT),
         Verdict.all_of([certificate.verdict, decided(as_asked)]),

@@ -53,16 +53,16 @@ def _more(d_model: int, neurons: int) -> Evidence:
     points = moment_curve((neurons + 1) // 2 * (d_model + 1), d_model)
     labels = np.random.default_rng([d_model, neurons]).integers(0, 100, len(points))
     network = slab_network(points, labels)
-    held = neurons_give(network, points, labels)
+    memorized = neurons_give(network, points, labels)
     return Evidence(
         "claim",
         f"{len(points)} points of R^{d_model} with integer labels, and {network.d_mlp} ReLU neurons",
         f"{stated(CLAIM, 'printed', m=network.d_mlp)} labels",
-        f"{held} outputs are the labels, exactly",
+        f"{memorized} outputs are the labels, exactly",
         Method("exact rationals", Means.EXACT),
         compared=(
-            Comparison(held, "=", stated(CLAIM, "within", d=d_model, m=network.d_mlp)),
-            Comparison(held, ">=", stated(CLAIM, "printed", m=network.d_mlp)),
+            Comparison(memorized, "=", stated(CLAIM, "within", d=d_model, m=network.d_mlp)),
+            Comparison(memorized, ">=", stated(CLAIM, "printed", m=network.d_mlp)),
             Comparison(network.d_mlp, "=", stated(CLAIM, "printed", m=neurons)),
         ),
     )

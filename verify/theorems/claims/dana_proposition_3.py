@@ -87,13 +87,13 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _two_sided(sizes: tuple[int, ...]) -> Evidence:
     rates = [circle_rate(n, _factor(n, decay)) for n in sizes for decay in _DECAYS]
-    held = sum(rate.verdict is Verdict.PROVED for rate in rates)
+    memorized = sum(rate.verdict is Verdict.PROVED for rate in rates)
     return Evidence(
         "claim",
         f"{len(rates)} circles, N = {sizes[0]} .. {sizes[-1]}, lambda m = {', '.join(map(str, _DECAYS))}, nearly: "
         "log(1 + 2x) <= KL <= 2x / (1 - x), x = exp(-lambda m); log(1 + x) for N = 2",
         "divergence between the two bounds, on all",
-        f"between them on {held} of {len(rates)}",
+        f"between them on {memorized} of {len(rates)}",
         Method("balls", Means.BALLS),
         Verdict.all_of([rate.verdict for rate in rates]),
         compared=tuple(one for n in sizes if n >= 3 for decay in _DECAYS[1:] for one in _as_stated(n, decay)),
@@ -117,17 +117,17 @@ def _as_stated(n: int, decay: Fraction) -> tuple[Comparison, ...]:
 def _strength_suffices(sizes: tuple[int, ...]) -> Evidence:
     pairs = [(n, wanted) for n in sizes if n > 1 for wanted in _WANTED]
     rates = [circle_rate(n, strength(n, wanted)) for n, wanted in pairs]
-    held = [bool(rate.divergence <= arb(wanted)) for rate, (_, wanted) in zip(rates, pairs, strict=True)]
+    memorized = [bool(rate.divergence <= arb(wanted)) for rate, (_, wanted) in zip(rates, pairs, strict=True)]
     n, wanted = 200, 1e-12
     found = circle_rate(n, strength(n, wanted)).divergence
     return Evidence(
         "claim",
         f"lambda = log(1 + 2 / eta) / m on {len(pairs)} circles, eta = {', '.join(map(str, _WANTED))} nats",
         "divergence <= eta, on all",
-        f"at most eta on {sum(held)} of {len(pairs)}; for N = {n} and eta = {wanted}, lambda = "
+        f"at most eta on {sum(memorized)} of {len(pairs)}; for N = {n} and eta = {wanted}, lambda = "
         f"{strength(n, wanted):.2f} gives at most {decimal_above(found, 7)} nats",
         Method("balls", Means.BALLS),
-        proved(len(pairs) > 0 and all(held)),
+        proved(len(pairs) > 0 and all(memorized)),
         compared=tuple(
             Comparison(
                 strength(n, wanted),

@@ -56,7 +56,7 @@ def _narrow(d_vocab: int, n_ctx: int, facts: int) -> Evidence:
     task = random_facts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=0)
     model = two_layers(task.contexts, task.labels, d_vocab=d_vocab)
     rows = exact_network_logits(model, behind_null(task.contexts, d_vocab)).tolist()
-    held = sum(
+    memorized = sum(
         all(row[label] > x for j, x in enumerate(row) if j != label)
         for row, label in zip(rows, task.labels.tolist(), strict=True)
     )
@@ -71,11 +71,11 @@ def _narrow(d_vocab: int, n_ctx: int, facts: int) -> Evidence:
         f"another construction: {facts} contexts of {n_ctx} tokens out of {d_vocab} behind a null token, two layers of "
         f"attention with d = {model.d_model}, heads of queries of {head.d_qk} dimensions and values of {head.d_head}",
         f"{facts} labels in front, without {stated(CLAIM, 'head', **sizes)} and {stated(CLAIM, 'stream', **sizes)}",
-        f"{held} of {facts} labels in front, {entries} entries",
+        f"{memorized} of {facts} labels in front, {entries} entries",
         Method("exact rationals", Means.EXACT),
         decided(distinct and model.n_ctx == n_ctx + 1),
         compared=(
-            Comparison(held, "=", facts),
+            Comparison(memorized, "=", facts),
             *failed(CLAIM, "head", "stream", **sizes),
             *failed(CLAIM, "head", **{**sizes, "d_h": head.d_qk}),
             *met(CLAIM, "width", **sizes),

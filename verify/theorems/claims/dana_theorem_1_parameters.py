@@ -122,7 +122,8 @@ def _second_form(task: Task, network: Model) -> Evidence:
     fewer = RANK.at("rank", contexts=task.contexts, **sizes, with_skip=True)
     return Evidence(
         "claim" if divides else "boundary",
-        f"{_shape(task, network)}: {task.n_contexts} contexts held with H = ceil((T - d) / d_h) heads, and one head "
+        f"{_shape(task, network)}: {task.n_contexts} contexts memorized with H = ceil((T - d) / d_h) heads, and one "
+        f"head "
         f"fewer does not reach the rank; d_h {'divides' if divides else 'does not divide'} T - d",
         f"{printed} numbers",
         f"{count} numbers in the file = {corrected}; features of rank {task.n_contexts} and distributions certified",
@@ -145,7 +146,7 @@ def _shared(task: Task, network: Model) -> Evidence:
     agrees = free == least and stored == parameter_count(**counted, d_qk=1)
     return Evidence(
         "sharper",
-        f"{_shape(task, network)}: the same {task.n_contexts} contexts held, W_Q^h W_K^h = lambda_h u v exactly; "
+        f"{_shape(task, network)}: the same {task.n_contexts} contexts memorized, W_Q^h W_K^h = lambda_h u v exactly; "
         f"the file, which repeats u and v, has {stored} numbers",
         f"d (S + 2 N + 2 d_h H) + 2 d + H = {least} numbers are enough, of the paper's {paper}",
         f"{free} numbers; features of rank {task.n_contexts} and distributions certified",

@@ -148,11 +148,12 @@ def _without_the_rank() -> Evidence:
     """Certify that XOR, though T_epsilon <= d + H d_h, has no weights with the matrix of the constant regular."""
     contexts, sizes = exclusive_or_contexts(), {"d_model": 2, "d_head": 2, "n_heads": 1}
     rank = RANK.at("rank", contexts=contexts, **sizes, with_skip=True)
-    held, kept = Fraction(99, 100), len(contexts)
-    fewest = held > 1 - EPSILON >= held * Fraction(kept - 1, kept)
+    memorized, kept = Fraction(99, 100), len(contexts)
+    fewest = memorized > 1 - EPSILON >= memorized * Fraction(kept - 1, kept)
     return Evidence(
         "without",
-        f"N = 2, S = 3, d = d_h = 2, H = 1: the {kept} contexts of XOR with the probability {held} together, the other "
+        f"N = 2, S = 3, d = d_h = 2, H = 1: the {kept} contexts of XOR with the probability {memorized} together, the "
+        f"other "
         f"{kept} with the rest, epsilon = {EPSILON}: T_epsilon = {kept} = d + H d_h, and the features of the kept ones "
         "are dependent",
         f"rank {kept}: C is the norm of an inverse",
@@ -206,9 +207,9 @@ def printed_is_exceeded(instance: PartialMemory, bound: LeftOutBound) -> Evidenc
         The counterexample.
     """
     occurrences = [int(count) for count in instance.occurrences]
-    everything, held = sum(occurrences), sum(occurrences[: instance.kept])
+    everything, memorized = sum(occurrences), sum(occurrences[: instance.kept])
     least = min(occurrences[: instance.kept])
-    fewest = Fraction(held, everything) > 1 - EPSILON >= Fraction(held - least, everything)
+    fewest = Fraction(memorized, everything) > 1 - EPSILON >= Fraction(memorized - least, everything)
     likeliest = max(occurrences[instance.kept :]) <= least
     nonsingular = bound.columns == bound.kept and bool(np.isfinite(bound.row.radius))
     network, stream = instance.model, instance.stream
@@ -216,7 +217,7 @@ def printed_is_exceeded(instance: PartialMemory, bound: LeftOutBound) -> Evidenc
     return Evidence(
         "constant",
         f"N = {floats.d_vocab}, S = {floats.n_ctx}, d = {floats.d_model}, d_h = {floats.d_head}, "
-        f"H = {floats.n_heads}: {instance.kept} contexts of probability {held}/{everything} are held, the "
+        f"H = {floats.n_heads}: {instance.kept} contexts of probability {memorized}/{everything} are memorized, the "
         f"other is left out, epsilon = {EPSILON}; the encoder predicts all distributions exactly, norm(WE) = "
         f"{float(bound.norm.midpoint):.0f}, norm(V11^-1) = {float(bound.inverse.midpoint):.3f}; the divergence of "
         "the transformer is beyond the printed bound",
@@ -410,7 +411,7 @@ def _on_text(*, vocabulary: int, context: int, facts: int) -> Evidence:
     bound = judged(instance, witnesses=4)
     return Evidence(
         "repair",
-        f"Python's reference text, N = {vocabulary}, S = {context}: {bound.kept} = d + H d_h contexts held, "
+        f"Python's reference text, N = {vocabulary}, S = {context}: {bound.kept} = d + H d_h contexts memorized, "
         f"{bound.left_out} left out, of probability {float(bound.probability.midpoint):.3f}",
         f"at most b nats, where b >= {at_least(bound.by_rows)}",
         f"at most {at_most(bound.total_change)} nats",

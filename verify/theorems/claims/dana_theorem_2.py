@@ -57,7 +57,7 @@ from verify.theorems.unembeddings.coherence import certify_margins
 from verify.verdict import Verdict, decided, proved
 
 
-def _held(d_vocab: int, noise: int, d_model: int, **_: object) -> bool:
+def _memorized(d_vocab: int, noise: int, d_model: int, **_: object) -> bool:
     found = families(d_vocab, d_model) if d_vocab >= 2 and d_model >= 1 else []
     return bool(found) and noise * (d_vocab - 1) > found[0].kappa * d_vocab
 
@@ -94,7 +94,7 @@ CLAIM = Claim(
     page="docs/claims/theorem_2.md",
     hypotheses=(
         *conditions("N >= 2 and S >= 2", "1 <= T <= N^S <= 2^22", "1 <= d_h <= d"),
-        Hypothesis("a family that holds N tokens in d dimensions, and kappa / noise < (N - 1) / N", _held),
+        Hypothesis("a family that holds N tokens in d dimensions, and kappa / noise < (N - 1) / N", _memorized),
         *conditions("noise >= 3: each token is the mode of its distribution", "seed >= 0"),
     ),
     parameters={"d_vocab": 24, "n_ctx": 2, "contexts": 64, "noise": 100, "d_model": 16, "d_head": 4, "seed": 0},
@@ -161,7 +161,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield from at_scale(d_model, [Fraction(1, share) for share in shares], contexts=16 if full else 2)
     sizes = [(9, 8), (30, 16), (144, 16), (128, 64), (512, 32), (1000, 64)]
     yield limit(sizes + ([(2112, 64), (10_000, 256), (_TOKENS, 1024)] if full else []))
-    yield held(CLAIM.construct())
+    yield memorized(CLAIM.construct())
 
 
 def negative_bound(claim: Claim, factor: Callable[[Enclosure], Enclosure], shown: str, what: str) -> Evidence:
@@ -261,7 +261,7 @@ def printed_holds(
     Returns:
         The evidence, with the instance that comes closest.
     """
-    count = held = above = 0
+    count = memorized = above = 0
     closest, largest = 0.0, 0.0
     compared = [
         Comparison(factor(Enclosure(float(c))), "agrees with", stated(claim, name, C=c, t=0))
@@ -275,7 +275,7 @@ def printed_holds(
         compared += met(claim, *({"small"} & set(claim.formulas)), C=constant)
         bound, cost = bound_by_entropy(judged.distributions, factor(constant)), judged.printed_cost()
         count += len(judged.instance.tokens)
-        held += int(within(cost, bound).sum()) if judged.encodes_by_vectors() else 0
+        memorized += int(within(cost, bound).sum()) if judged.encodes_by_vectors() else 0
         above += judged.instance.vectors.shape[0] > judged.instance.vectors.shape[1] + 1
         closest, largest = (
             max(closest, share_reached(judged.distributions, cost, bound)),
@@ -286,9 +286,9 @@ def printed_holds(
         f"{count} distributions with masses down to 10^-30, any g, W with C = max |W W' - I| up to {largest:.3f}, for "
         f"{above} of the W N > d + 1: equation (6) solved, and the bound with {shown}",
         "within the bound, on all",
-        f"within it on {held} of {count}; the closest reaches {closest:.4f} of it",
+        f"within it on {memorized} of {count}; the closest reaches {closest:.4f} of it",
         Method(METHOD, Means.ENCLOSURES),
-        proved(0 < count == held),
+        proved(0 < count == memorized),
         compared=tuple(compared),
     )
 
@@ -360,22 +360,22 @@ def by_context(found: Iterable[Judged]) -> Evidence:
 
 def by_mean(found: Iterable[Judged]) -> Evidence:
     """Certify (N3), with one strength for all contexts of an instance, and that it is above the mean of (N1)."""
-    count, held = 0, 0
+    count, memorized = 0, 0
     for judged in found:
         distributions, common = judged.distributions, kappa_of_leads(judged.distributions, judged.leads, common=True)
         cost = distributions.mean(cross_entropy(distributions, judged.leads, judged.strengths(common=True)))
         sharp, simple = mean_bound_by_missing(distributions, common[0]), mean_bound_by_entropy(distributions, common[0])
         each = distributions.mean(bound_by_missing(distributions, kappa_of_leads(distributions, judged.leads)))
         count += 1
-        held += bool(within(cost, sharp) & within(sharp, simple) & within(each, sharp))
+        memorized += bool(within(cost, sharp) & within(sharp, simple) & within(each, sharp))
     return Evidence(
         "with",
         f"{count} instances of 6 such distributions with random probabilities, one strength for all: (N3) E KL <= "
         "Phi(kappa E epsilon) - E H <= kappa E epsilon phi(E H), and E (N1) <= (N3)",
         "within (N3), on all",
-        f"within it on {held} of {count}",
+        f"within it on {memorized} of {count}",
         Method(METHOD, Means.ENCLOSURES),
-        proved(0 < count == held),
+        proved(0 < count == memorized),
     )
 
 
@@ -463,7 +463,7 @@ def limit(sizes: Iterable[tuple[int, int]]) -> Evidence:
     )
 
 
-def held(built: Construction[Task]) -> Evidence:
+def memorized(built: Construction[Task]) -> Evidence:
     """Certify that attention heads hold distributions of low entropy in fewer dimensions than the distributions have,
     within (N1).
 

@@ -113,7 +113,7 @@ def encoder_is_beyond(judged: Judged, constant: Enclosure, shown: str) -> Eviden
 
 def one_strength(kind: str, found: Iterable[tuple[Judged, Enclosure]]) -> Evidence:
     """Certify the simpler bound, with (1 + 2C)/(1 - 2C), for the encoder with one strength for all contexts."""
-    count = held = 0
+    count = memorized = 0
     compared = [
         Comparison(paper_factor(Enclosure(float(c))), "agrees with", stated(CLAIM, "smaller", C=c))
         for c in (Fraction(1, 8), Fraction(7, 16))
@@ -128,13 +128,13 @@ def one_strength(kind: str, found: Iterable[tuple[Judged, Enclosure]]) -> Eviden
         )
         bound = mean_bound_by_entropy(judged.distributions, paper_factor(constant))
         count += 1
-        held += bool(within(cost, bound)) and bool(constant.upper() < 0.5)
+        memorized += bool(within(cost, bound)) and bool(constant.upper() < 0.5)
     return Evidence(
         "with",
         f"{count} instances: {kind}; one strength for all contexts",
         "within (1 + 2C)/(1 - 2C) E[1 - p_g] log((N - 1)/(e^E[H] - 1)), on all",
-        f"within it on {held} of {count}",
+        f"within it on {memorized} of {count}",
         Method(METHOD, Means.ENCLOSURES),
-        proved(0 < count == held),
+        proved(0 < count == memorized),
         compared=tuple(compared),
     )

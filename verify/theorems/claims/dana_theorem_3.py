@@ -242,9 +242,9 @@ def theorem_e_on_the_distributions_of_lemma_4(occurrences: list[int]) -> Evidenc
     for count in occurrences:
         # K(R) + (5/2) epsilon R is least near this R; any one is allowed.
         largest = Fraction(max(2, round((2 * 0.02899 * 2 * count / 2.5) ** (1 / 3))))
-        held = bounded_transformer(largest, occurrences=count)
-        bound = judged(held, distributions)
-        weights = [int(x) for x in held.occurrences]
+        memorized = bounded_transformer(largest, occurrences=count)
+        bound = judged(memorized, distributions)
+        weights = [int(x) for x in memorized.occurrences]
         mass = [
             sum(w for w, distribution in zip(weights, distributions, strict=True) if distribution == one)
             for one in (FIRST, SECOND)
@@ -266,7 +266,7 @@ def theorem_e_on_the_distributions_of_lemma_4(occurrences: list[int]) -> Evidenc
     return Evidence(
         "repair",
         "the distributions of Lemma 4 on the nine contexts of two of three tokens, d = d_h = 1, H = 5: six contexts "
-        "held, three of probability epsilon left out, R chosen for epsilon",
+        "memorized, three of probability epsilon left out, R chosen for epsilon",
         "d_KL(pi, T) <= inf {d_KL(pi, f): range <= R} + epsilon C_1 R + gamma",
         "; ".join(lines),
         Method(f"exact transformers; a bound of encoders of range R; balls of {BITS} bits", Means.EXACT, Means.BALLS),

@@ -26,7 +26,7 @@ CLAIM = Claim(
         "Not judged: the paper was not read. Proved here: with a linear readout [[least: n]] heads are needed, and "
         "are enough with [[plane: d = 2]] and [[thin: d_h = 1]]. If the logits are polynomials of degree r of the "
         "stream, r times the heads is at least n. With H heads at most [[right: 2^n - E]] of the [[all: 2^n]] labels "
-        "are held, and so many are: E is the number of Theorem H3."
+        "are memorized, and so many are: E is the number of Theorem H3."
     ),
     reconstructed="the constant: the paper was at hand in its abstract only",
     page="docs/claims/heads_of_any_width.md",
@@ -40,7 +40,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         yield _fewer(bits)
 
 
-def _held(bits: int, n_heads: int) -> tuple[int, int]:
+def _memorized(bits: int, n_heads: int) -> tuple[int, int]:
     """On how many contexts the best counting heads have the parity in front, and how many heads they are."""
     contexts = bit_contexts(bits)
     labels = (contexts.sum(axis=1) % 2).tolist()
@@ -52,13 +52,13 @@ def _held(bits: int, n_heads: int) -> tuple[int, int]:
 def _as_many_as_bits(sizes: range) -> Evidence:
     compared = []
     for bits in sizes:
-        held, n_heads = _held(bits, bits)
+        memorized, n_heads = _memorized(bits, bits)
         least = stated(CLAIM, "least", n=bits)
         fewer = PARITY_ERRORS.at(bits=bits, n_heads=bits - 1)
         model = counting_heads(parity_labels(bits, bits))
         compared += [
             Comparison(fewer, ">", 0),
-            Comparison(held, "=", stated(CLAIM, "all", n=bits)),
+            Comparison(memorized, "=", stated(CLAIM, "all", n=bits)),
             Comparison(n_heads, "=", least),
             *met(CLAIM, "plane", "thin", d=model.d_model, d_h=model.d_head),
         ]
@@ -97,13 +97,13 @@ def _behind_polynomials(largest: int) -> Evidence:
 def _fewer(bits: int) -> Evidence:
     compared, shown = [], []
     for n_heads in range(bits):
-        held, _ = _held(bits, n_heads)
+        memorized, _ = _memorized(bits, n_heads)
         errors = PARITY_ERRORS.at(bits=bits, n_heads=n_heads)
         compared += [
-            Comparison(errors, "=", 2**bits - held),
-            Comparison(held, "=", stated(CLAIM, "right", n=bits, E=errors.value)),
+            Comparison(errors, "=", 2**bits - memorized),
+            Comparison(memorized, "=", stated(CLAIM, "right", n=bits, E=errors.value)),
         ]
-        shown.append(str(held))
+        shown.append(str(memorized))
     return Evidence(
         "sharper",
         f"the parity of {bits} bits: the most labels that H = 0 .. {bits - 1} heads of any widths hold, and explicit "

@@ -88,16 +88,16 @@ def _exactly(name: str, model: Model, contexts: np.ndarray, labels: np.ndarray) 
         min((row[label] - x for j, x in enumerate(row) if j != label), default=None)
         for row, label in zip(found, labels.tolist(), strict=True)
     ]
-    held = sum(margin is not None and margin > 0 for margin in margins)
+    memorized = sum(margin is not None and margin > 0 for margin in margins)
     distinct = len(np.unique(contexts, axis=0)) == len(contexts)
     return Evidence(
         "part",
         f"{name}: {len(contexts)} contexts of {contexts.shape[1]} tokens out of {d_vocab} behind a null token, two "
         f"layers of attention with 1 and {_heads(model)} heads, rational weights",
         "all labels in front",
-        f"{held} of {len(contexts)} in front",
+        f"{memorized} of {len(contexts)} in front",
         Method("exact rationals", Means.EXACT),
-        decided(held == len(contexts) and distinct and _is_attention(model) and len(model.blocks) == 2),
+        decided(memorized == len(contexts) and distinct and _is_attention(model) and len(model.blocks) == 2),
         {"contexts": contexts.tolist(), "labels": labels.tolist()},
         compared=(*_sizes(model), Comparison(_heads(model), "<=", max(1, len(contexts) - 1))),
     )
@@ -111,7 +111,7 @@ def _rounded(*, facts: int) -> Evidence:
         f"{facts} random contexts of {made.task.n_ctx - 1} tokens behind a null token, random labels, "
         "weights rounded to float64",
         "all labels in front",
-        f"{found.answers.values['held']} of {facts} in front",
+        f"{found.answers.values['memorized']} of {facts} in front",
         Method(found.answers.method, Means.ENCLOSURES, Means.BALLS),
         Verdict.all_of([found.verdict, decided(_is_attention(made.model) and made.task.n_contexts == facts)]),
         {"sha256": made.model.sha256()},

@@ -73,11 +73,11 @@ def _lengths(facts: int, lengths: tuple[int, ...]) -> Evidence:
         "are not 0",
         f"a factor below 2 for sequences {lengths[-1] // lengths[0]} times as long",
         "; ".join(
-            f"S = {n_ctx}: {entries[n_ctx]}, codes of {words.code_bits} bits, {words.held} in front"
+            f"S = {n_ctx}: {entries[n_ctx]}, codes of {words.code_bits} bits, {words.memorized} in front"
             for n_ctx, (words, _) in found.items()
         ),
         Method("exact rationals", Means.EXACT),
-        decided(all(words.held == words.count == facts for words, _ in found.values())),
+        decided(all(words.memorized == words.count == facts for words, _ in found.values())),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(factor, "<", 2),
@@ -102,9 +102,9 @@ def _few(facts: int, *, more: bool) -> Evidence:
         f"{facts} sequences of 6 tokens out of {_TOKENS}, labels out of 2: entries that are not 0, integers of "
         f"{words.longest} bits at most",
         f"{'fewer entries than facts' if more else 'the labels'}, and {content} numbers of so many bits at least",
-        f"{entries} entries, {words.held} of {facts} in front",
+        f"{entries} entries, {words.memorized} of {facts} in front",
         Method("exact rationals", Means.EXACT),
-        decided(words.held == words.count == facts and (entries < facts) >= more),
+        decided(words.memorized == words.count == facts and (entries < facts) >= more),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(content, "<=", entries),

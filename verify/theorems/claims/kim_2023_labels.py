@@ -46,10 +46,10 @@ _SIZES_FULL = ((16, 4, 512, 4),)
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     for d_vocab, n_ctx, facts, kinds in _SIZES + (_SIZES_FULL if full else ()):
-        yield _held(d_vocab, n_ctx, facts, kinds)
+        yield _memorized(d_vocab, n_ctx, facts, kinds)
 
 
-def _held(d_vocab: int, n_ctx: int, facts: int, kinds: int) -> Evidence:
+def _memorized(d_vocab: int, n_ctx: int, facts: int, kinds: int) -> Evidence:
     contexts = random_contexts(d_vocab=d_vocab, n_ctx=n_ctx, facts=facts, seed=0)
     drawn = np.random.default_rng(facts).integers(0, kinds, facts)
     labels = np.concatenate([np.arange(kinds)[::-1], drawn])[:facts]
@@ -69,9 +69,9 @@ def _held(d_vocab: int, n_ctx: int, facts: int, kinds: int) -> Evidence:
         f"{facts} contexts of {n_ctx} tokens out of {d_vocab}, labels out of {kinds}: one head and {found.blocks} "
         f"ReLU blocks, {found.entries} entries of the blocks that are not 0 and {found.other_entries} others",
         "all labels in front",
-        f"{found.held} of {facts} in front",
+        f"{found.memorized} of {facts} in front",
         Method("exact rationals", Means.EXACT),
-        decided(found.held == found.count == facts and len(np.unique(contexts, axis=0)) == facts),
+        decided(found.memorized == found.count == facts and len(np.unique(contexts, axis=0)) == facts),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(n_heads, "=", stated(CLAIM, "head")),

@@ -37,10 +37,10 @@ CLAIM = Claim(
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     for facts, kinds, answer in ((20, 2, 2), (32, 2, 3), *(((64, 4, 2),) if full else ())):
-        yield _held(facts, kinds, answer)
+        yield _memorized(facts, kinds, answer)
 
 
-def _held(facts: int, kinds: int, answer: int) -> Evidence:
+def _memorized(facts: int, kinds: int, answer: int) -> Evidence:
     contexts = random_contexts(d_vocab=4, n_ctx=4, facts=facts, seed=0)
     sequences = np.random.default_rng(facts).integers(0, kinds, (facts, answer))
     sequences[0] = kinds - 1  # the largest label occurs
@@ -54,9 +54,9 @@ def _held(facts: int, kinds: int, answer: int) -> Evidence:
         f"{facts} contexts of 4 tokens out of 4, answers of {answer} tokens out of {kinds} as labels: entries of the "
         "blocks that are not 0",
         f"all answers in front, with fewer than {root}",
-        f"{found.held} of {facts} in front, {found.entries} entries",
+        f"{found.memorized} of {facts} in front, {found.entries} entries",
         Method("exact rationals", Means.EXACT),
-        decided(found.held == found.count == facts),
+        decided(found.memorized == found.count == facts),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(int(labels.max()) + 1, "=", stated(CLAIM, "answers", K=kinds, n=answer)),

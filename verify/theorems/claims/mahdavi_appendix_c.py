@@ -13,7 +13,7 @@ from verify.arithmetic.enclosure import matmul
 from verify.theorems.claim import Claim, Hypothesis
 from verify.theorems.evidence import Evidence, Means, Method, met
 from verify.theorems.evidence.conditions import conditions
-from verify.theorems.evidence.held_labels import held_labels
+from verify.theorems.evidence.memorized_labels import memorized_labels
 from verify.verdict import proved
 
 CLAIM = Claim(
@@ -74,18 +74,18 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
     )
     labels = labelled(contexts, queries, outputs=outputs).labels
     same = bool((queries == task.queries).all() and (contexts == task.contexts).all())
-    found = held_labels(layer, task, added=matmul(queries, layer.W_U), labels=labels)
+    found = memorized_labels(layer, task, added=matmul(queries, layer.W_U), labels=labels)
     counted = layer.n_heads * (min(task.n_ctx, layer.d_qk) - 1) + 1
     sizes = (layer.n_heads, task.n_ctx, layer.d_model, layer.d_qk, layer.d_vocab_out, int(task.shared))
     same &= sizes == tuple(parameters[name] for name in ("n_heads", "n_ctx", "d_model", "d_head", "outputs", "shared"))
-    held = same and found.held and layer.attention.d_out == layer.d_model
+    memorized = same and found.memorized and layer.attention.d_out == layer.d_model
     return Evidence(
         "ours",
         f"Float64 weights with a skip connection for {made.summary}",
         f"H (r - 1) + 1 = {counted} labels memorized",
-        f"{found.certified}; rank Z = {task.n_examples}" if held else "not all labels certified",
+        f"{found.certified}; rank Z = {task.n_examples}" if memorized else "not all labels certified",
         Method(found.method, Means.ENCLOSURES),
-        proved(held and task.n_examples == counted),
+        proved(memorized and task.n_examples == counted),
         {"parameters": dict(parameters), "sha256": layer.sha256()},
         compared=(
             *met(CLAIM, "sum", d_o=layer.attention.d_out, d=layer.d_model),

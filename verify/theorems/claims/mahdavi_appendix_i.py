@@ -15,7 +15,7 @@ from constructions.saturated_layers.uniform_examples import labelled
 from verify.theorems.capacity.exact_rank import exact_mixed_rank
 from verify.theorems.claim import Claim
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, Quantifier, met, stated
-from verify.theorems.evidence.held_labels import held_labels
+from verify.theorems.evidence.memorized_labels import memorized_labels
 from verify.theorems.evidence.theorems import MIXED_RANK
 from verify.verdict import proved
 
@@ -111,14 +111,14 @@ def _memorized(*, n_heads: int, n_ctx: int, d_model: int) -> Evidence:
     task = labelled(contexts, queries)
     maps = random_heads(contexts, queries, n_heads=n_heads, d_head=d_model, deviation=5.0)
     layer = layer_with_read_out(task, *maps, d_value=1, d_inner=1)
-    found = held_labels(layer, task)
+    found = memorized_labels(layer, task)
     return Evidence(
         "ours",
         f"Float64 weights for {examples} uniform contexts of n = {n_ctx} tokens in R^{d_model} with the same query, "
         f"H = {n_heads}",
         f"{examples} = H d labels memorized; printed, under Assumptions 1 and 2: {n_heads * (n_ctx - 1) + 1}",
-        f"{found.certified}; rank Z = {examples}" if found.held else "not all labels certified",
+        f"{found.certified}; rank Z = {examples}" if found.memorized else "not all labels certified",
         Method(found.method, Means.ENCLOSURES),
-        proved(found.held),
+        proved(found.memorized),
         {"sha256": layer.sha256()},
     )

@@ -9,7 +9,7 @@ from fractions import Fraction
 from constructions.saturated_layers.uniform_memory import uniform_memory
 from verify.theorems.claim import Claim
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, met, stated
-from verify.theorems.evidence.held_labels import held_labels
+from verify.theorems.evidence.memorized_labels import memorized_labels
 from verify.verdict import proved
 
 CLAIM = Claim(
@@ -50,7 +50,7 @@ def _memorized(n_heads: int, d_model: int) -> Evidence:
     sizes = {"n_ctx": d_model, "d_model": d_model, "outputs": d_model}
     made = uniform_memory(n_heads=n_heads, d_head=1, examples=0, shared=0, **sizes)
     layer, task = made.model, made.task
-    found = held_labels(layer, task)
+    found = memorized_labels(layer, task)
     block = layer.attention
     given = {"H": layer.n_heads, "d": layer.d_model}
     entries, numbers = layer.parameters, task.labels.size
@@ -59,9 +59,9 @@ def _memorized(n_heads: int, d_model: int) -> Evidence:
         f"{task.n_examples} labels in R^{task.d_out}, contexts of n = {task.n_ctx} tokens in R^{layer.d_model}, H = "
         f"{layer.n_heads}, d_h = {layer.d_qk}, d_v = {layer.d_head}, d_o = {block.d_out}",
         "as many real numbers as parameters, up to a constant",
-        f"{numbers} numbers memorized with {entries} entries" if found.held else "labels not certified",
+        f"{numbers} numbers memorized with {entries} entries" if found.memorized else "labels not certified",
         Method(found.method, Means.ENCLOSURES),
-        proved(found.held),
+        proved(found.memorized),
         {"sha256": layer.sha256()},
         compared=(
             Comparison(numbers, "<=", entries),

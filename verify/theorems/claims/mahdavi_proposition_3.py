@@ -18,7 +18,7 @@ from verify.theorems.claim import Claim
 from verify.theorems.claims.bubeck_2020_four import neurons_give
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, met, stated
 from verify.theorems.evidence.conditions import conditions
-from verify.theorems.evidence.held_labels import held_labels
+from verify.theorems.evidence.memorized_labels import memorized_labels
 from verify.theorems.saturated_layers.activation_patterns import relu_barrier
 from verify.theorems.saturated_layers.kruskal_rank import kruskal_rank
 from verify.verdict import decided, proved
@@ -109,16 +109,16 @@ def _out_of_reach(task: VectorTask, *, neurons: int) -> Evidence:
 def _memorized(made: Construction[VectorTask], barrier: VectorTask) -> Evidence:
     """The very examples and labels that were out of reach, by heads of width one."""
     layer, task = made.model, made.task
-    found = held_labels(layer, task)
+    found = memorized_labels(layer, task)
     same = task.sha256() == barrier.sha256() and layer.d_qk == 1
-    held = same and found.held
+    memorized = same and found.memorized
     return Evidence(
         "ours",
         f"Float64 weights for {made.summary}",
         f"{task.n_examples} labels memorized",
-        f"{found.certified}; rank Z = {task.n_examples}" if held else "not all labels certified",
+        f"{found.certified}; rank Z = {task.n_examples}" if memorized else "not all labels certified",
         Method(found.method, Means.ENCLOSURES),
-        proved(held),
+        proved(memorized),
         {"sha256": layer.sha256()},
     )
 
@@ -126,15 +126,15 @@ def _memorized(made: Construction[VectorTask], barrier: VectorTask) -> Evidence:
 def _within_reach(points: np.ndarray, labels: np.ndarray, network: FeedForward) -> Evidence:
     """Count in rationals for how many points the neurons output the label."""
     count, d_model = points.shape
-    held = neurons_give(network, points, labels)
+    memorized = neurons_give(network, points, labels)
     neurons = network.d_mlp
     return Evidence(
         "ours",
         f"{count} points in R^{d_model} with integer labels, and {neurons} ReLU neurons",
         f"m = {neurons}: outputs are the labels of T = {count} points",
-        f"{held} of {count} outputs are the labels, exactly",
+        f"{memorized} of {count} outputs are the labels, exactly",
         Method("rational arithmetic", Means.EXACT),
-        decided(held == count),
+        decided(memorized == count),
         {"points": points.tolist(), "labels": labels.tolist()},
         compared=(Comparison(count, "=", stated(CLAIM, "within", m=neurons, d=d_model)),),
     )

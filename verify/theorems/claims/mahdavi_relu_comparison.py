@@ -12,7 +12,7 @@ from constructions.saturated_layers.uniform_memory import uniform_memory
 from verify.theorems.claim import Claim
 from verify.theorems.claims.bubeck_2020_four import neurons_give
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, stated
-from verify.theorems.evidence.held_labels import held_labels
+from verify.theorems.evidence.memorized_labels import memorized_labels
 from verify.verdict import proved
 
 CLAIM = Claim(
@@ -65,7 +65,7 @@ def _fewer(n_heads: int, d_model: int) -> Evidence:
     points = rng.integers(-1000, 1001, ((neurons + 1) // 2 * (d_model + 1), d_model))
     labels = rng.integers(0, 100, len(points))
     network = slab_network(points, labels)
-    held = neurons_give(network, points, labels)
+    memorized = neurons_give(network, points, labels)
     numbers = network.W_in.size + 2 * network.d_mlp + 1  # places, jumps and an offset
     promised = stated(CLAIM, "attention", H=layer.n_heads, n=task.n_ctx)
     return Evidence(
@@ -73,14 +73,14 @@ def _fewer(n_heads: int, d_model: int) -> Evidence:
         f"a layer with H = {n_heads}, n = d = d_h = {d_model}, scalar outputs and {entries} entries; {neurons} ReLU "
         f"neurons on {len(points)} points of R^{d_model}",
         f"at least as many labels by attention: {promised}",
-        f"{held} labels by neurons with {numbers} parameters",
+        f"{memorized} labels by neurons with {numbers} parameters",
         Method("exact rationals; counting", Means.EXACT),
         compared=(
-            Comparison(held, ">", promised),
+            Comparison(memorized, ">", promised),
             Comparison(task.n_examples, "=", promised),
             Comparison(numbers, "<=", entries),
             Comparison(numbers, "=", stated(CLAIM, "neurons", m=network.d_mlp, d=d_model)),
-            Comparison(held, "=", stated(CLAIM, "labels", m=network.d_mlp, d=d_model)),
+            Comparison(memorized, "=", stated(CLAIM, "labels", m=network.d_mlp, d=d_model)),
         ),
     )
 
@@ -90,14 +90,14 @@ def _same_order(n_heads: int, d_model: int) -> Evidence:
         n_heads=n_heads, n_ctx=d_model, d_model=d_model, d_head=1, examples=0, shared=0, outputs=d_model
     )
     layer, task = made.model, made.task
-    found = held_labels(layer, task)
+    found = memorized_labels(layer, task)
     return Evidence(
         "ours",
         f"labels in R^{task.d_out}, n = d = {d_model}, H = {n_heads}: numbers that are memorized, of "
         f"{layer.parameters}",
         "a share of the parameters, which no network exceeds",
-        f"{task.labels.size} numbers" if found.held else "labels not certified",
+        f"{task.labels.size} numbers" if found.memorized else "labels not certified",
         Method(found.method, Means.ENCLOSURES),
-        proved(found.held),
+        proved(found.memorized),
         compared=(Comparison(4 * task.labels.size, ">", layer.parameters),),
     )

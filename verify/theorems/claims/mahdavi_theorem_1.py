@@ -15,7 +15,7 @@ from verify.linear_algebra.singular_values import enclose_singular_values
 from verify.theorems.claim import Claim, Hypothesis
 from verify.theorems.evidence import Comparison, Evidence, Means, Method, Quantifier, failed, met, stated
 from verify.theorems.evidence.conditions import conditions
-from verify.theorems.evidence.held_labels import held_labels
+from verify.theorems.evidence.memorized_labels import memorized_labels
 from verify.theorems.evidence.theorems import OUTPUT_RANK
 from verify.verdict import proved
 
@@ -177,14 +177,14 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
     allowed = OUTPUT_RANK.at(n_heads=1, d_value=layer.d_head, d_inner=layer.attention.d_out)
     needed = task.d_out if task.kind == "regression" else min(2, task.d_out - 1)  # a line tells two classes apart
     largest = stated(CLAIM, "sharper", H=layer.n_heads, n=task.n_ctx)
-    found = held_labels(layer, task)
+    found = memorized_labels(layer, task)
     return Evidence(
         "ours",
         f"Weights for {made.summary}, d_v = {layer.d_head}, d_o = {layer.attention.d_out}",
         f"{task.n_examples} labels memorized",
-        f"{found.certified}; rank Z = T" if found.held else "not all labels certified",
+        f"{found.certified}; rank Z = T" if found.memorized else "not all labels certified",
         Method(found.method, Means.ENCLOSURES),
-        proved(as_asked and found.held),
+        proved(as_asked and found.memorized),
         {"parameters": parameters, "sha256": layer.sha256()},
         compared=(
             Comparison(allowed, ">=", needed),

@@ -71,7 +71,7 @@ def _recalled(table: np.ndarray, answers: int) -> Evidence:
         f"{facts} facts of {subjects} subjects and {relations} relations with disjoint answers, {answers} in all: one "
         "head with equal weights",
         "all answers in front",
-        f"{found.answers.values['held']} of {facts} in front",
+        f"{found.answers.values['memorized']} of {facts} in front",
         Method(found.answers.method, Means.ENCLOSURES),
         Verdict.all_of([found.verdict, decided(no_scores and bool(same) and _are_disjoint(table))]),
         {"sha256": model.sha256()},

@@ -60,10 +60,10 @@ def _tables(bits: int, count: int) -> Evidence:
             contexts=contexts, labels=labels, multipliers=found.multipliers, n_heads=found.n_heads
         )
         rows = exact_network_logits(made, contexts).tolist()
-        held = sum(row[label] > row[1 - label] for row, label in zip(rows, labels.tolist(), strict=True))
+        memorized = sum(row[label] > row[1 - label] for row, label in zip(rows, labels.tolist(), strict=True))
         compared += [
             Comparison(forbidden, "=", Verdict.PROVED),
-            Comparison(held, "=", len(contexts)),
+            Comparison(memorized, "=", len(contexts)),
             Comparison(len(set(labels.tolist())), "=", stated(CLAIM, "kinds")),
             *met(CLAIM, "few", n=bits),
         ]

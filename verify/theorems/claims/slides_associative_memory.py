@@ -247,17 +247,17 @@ def _chosen_embeddings(*, count: int) -> Evidence:
 def _all_labels_of_few(*, d_model: int) -> Evidence:
     signs = np.array([[1, 1, 1, 1], [1, 1, -1, 1], [1, -1, 1, 1], [-1, 1, 1, 1]], dtype=np.int64)
     found = list(product(range(d_model), repeat=d_model))
-    held = 0
+    memorized = 0
     for labels in found:
         matrix = solved_associations(signs, signs, np.array(labels)).memory
-        held += stored_associations(signs, signs, np.array(labels), matrix).stored == d_model
+        memorized += stored_associations(signs, signs, np.array(labels), matrix).stored == d_model
     return Evidence(
         "reached",
         f"d = N = M = {d_model}: one set of independent embeddings, all labellings, W solved for each",
         f"all {d_model**d_model} labellings stored",
-        f"{held} of {len(found)} labellings stored",
+        f"{memorized} of {len(found)} labellings stored",
         Method("exact integer products", Means.EXACT),
-        decided(held == len(found) == d_model**d_model),
+        decided(memorized == len(found) == d_model**d_model),
         data={"embeddings": signs.tolist()},
     )
 

@@ -53,19 +53,19 @@ def _parity(bits: int) -> Evidence:
     labels = contexts.sum(axis=1) % 2
     model = counting_heads(parity_labels(bits, bits))
     rows = exact_network_logits(model, contexts).tolist()
-    held = sum(row[label] > row[1 - label] for row, label in zip(rows, labels.tolist(), strict=True))
+    memorized = sum(row[label] > row[1 - label] for row, label in zip(rows, labels.tolist(), strict=True))
     fewer = PARITY_ERRORS.at(bits=bits, n_heads=bits - 1)
     return Evidence(
         "part",
         f"the parity of {bits} bits after the {len(contexts)} contexts of {bits + 1} tokens out of 2 with one last "
         f"token: {bits} heads with d = 2, d_h = 1 hold it, {bits - 1} of any widths do not",
-        "held by any heads: no limit of quantity",
-        f"H >= {bits}; {held} labels in front with H = {model.n_heads}",
+        "memorized by any heads: no limit of quantity",
+        f"H >= {bits}; {memorized} labels in front with H = {model.n_heads}",
         Method("the least number of errors of polynomials of degree H; exact rationals", Means.EXACT),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(fewer, ">", 0),
-            Comparison(held, "=", len(contexts)),
+            Comparison(memorized, "=", len(contexts)),
             Comparison(model.n_heads, "=", stated(CLAIM, "heads", n=bits)),
         ),
     )
@@ -76,7 +76,7 @@ def _any_number(d_vocab: int, contexts: int) -> Evidence:
     labels = np.random.default_rng([d_vocab, contexts]).integers(0, d_vocab, contexts)
     W, E = parabola(d_vocab), stream(labels, power=0)
     rows = (fmpz_mat(E.astype(np.int64).tolist()) * fmpz_mat(W.astype(np.int64).tolist()).transpose()).tolist()
-    held = sum(
+    memorized = sum(
         all(row[label] > other for j, other in enumerate(row) if j != label)
         for row, label in zip(rows, labels.tolist(), strict=True)
     )
@@ -84,10 +84,10 @@ def _any_number(d_vocab: int, contexts: int) -> Evidence:
         "part",
         f"{contexts} contexts with random labels out of {d_vocab} tokens: the integer encoder on the parabola, d = 2",
         f"{contexts} labels in front",
-        f"{held} labels in front",
+        f"{memorized} labels in front",
         Method("exact integers", Means.EXACT),
         decided(W.shape[1] == E.shape[1] == 2),
-        compared=(Comparison(held, "=", contexts), *met(CLAIM, "plane", d=W.shape[1])),
+        compared=(Comparison(memorized, "=", contexts), *met(CLAIM, "plane", d=W.shape[1])),
     )
 
 

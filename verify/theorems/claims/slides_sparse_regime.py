@@ -35,7 +35,8 @@ CLAIM = Claim(
         "Open in general: the least divergence, and the largest number of labels, that given d, d_h and H allow. "
         "Known: the number of columns is no limit of labels ([[heads: one]] head with [[columns: N + 1]] columns "
         "holds every labelling of all [[contexts: N^2]] bigrams); it is one of the rank, so generic distributions are "
-        "not held; some distributions cost it at least a certified divergence; and some labelling of long contexts "
+        "not memorized; some distributions cost it at least a certified divergence; and some labelling of long "
+        "contexts "
         "needs many heads."
     ),
     page="docs/claims/theorem_1.md",
@@ -62,7 +63,7 @@ def _labels(d_vocab: int) -> Evidence:
         "known",
         f"the {task.n_contexts} bigrams of {d_vocab} tokens with random labels: one head, {columns} columns",
         "more labels than columns",
-        f"{found.certificate.answers.values['held']} labels in front",
+        f"{found.certificate.answers.values['memorized']} labels in front",
         Method(found.certificate.answers.method, Means.ENCLOSURES),
         Verdict.all_of([found.certificate.verdict, proved(network.n_heads == 1)]),
         compared=(
@@ -76,7 +77,7 @@ def _labels(d_vocab: int) -> Evidence:
 
 
 def _rank(d_vocab: int) -> Evidence:
-    """One head of the widths above has at most N + 1 columns: most distributions of full support are not held."""
+    """One head of the widths above has at most N + 1 columns: most distributions of full support are not memorized."""
     contexts = all_contexts(d_vocab, 2)
     rank = RANK.at("rank", contexts=contexts, d_model=d_vocab, d_head=1, n_heads=1, with_skip=True)
     return Evidence(

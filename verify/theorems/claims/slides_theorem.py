@@ -172,7 +172,7 @@ def _constant_of_the_sizes(*, kept: int) -> Evidence:
     )
     fits = front_end.d_head == front_end.d_model == d_model and front_end.n_heads == -(-kept // d_model)
     generator = np.random.default_rng(15)
-    rows, held = [], True
+    rows, memorized = [], True
     for chosen in combinations(range(len(contexts)), kept):
         order = [*chosen, *(t for t in range(len(contexts)) if t not in chosen)]
         stream = as_rationals(generator.integers(-9, 10, (len(contexts), d_model)).tolist())
@@ -185,7 +185,7 @@ def _constant_of_the_sizes(*, kept: int) -> Evidence:
             unembedding=unembedding,
             occurrences=np.ones(len(contexts), dtype=np.int64),
         )
-        held = held and holds_encoder(instance, stream * unembedding)
+        memorized = memorized and holds_encoder(instance, stream * unembedding)
         rows.append(judged(instance).row)
     together = Enclosure(np.array([row.midpoint for row in rows]), np.array([row.radius for row in rows]))
     constant = sqrt(2.0) * largest(together, 0)
@@ -197,5 +197,5 @@ def _constant_of_the_sizes(*, kept: int) -> Evidence:
         "some C that depends on the sizes only",
         f"C = {at_most(constant)}",
         Method("exact z in rational numbers", Means.EXACT),
-        proved(fits and held and bool(np.isfinite(constant.radius))),
+        proved(fits and memorized and bool(np.isfinite(constant.radius))),
     )

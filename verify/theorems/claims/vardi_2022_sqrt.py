@@ -52,7 +52,7 @@ _BEST_FULL = (576, 1024)
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     for count, width, kinds, items in _SIZES + (_SIZES_FULL if full else ()):
-        yield _held(count, width, kinds, items)
+        yield _memorized(count, width, kinds, items)
     yield _grows(_BEST + (_BEST_FULL if full else ()))
     yield _rounded(64, 4)
     yield _rounded(64, 2)
@@ -70,7 +70,7 @@ def _judged(count: int, width: int, kinds: int, items: int | None) -> Words:
     return judge_words(word_network(points, labels, items=items), np.arange(count)[:, None], labels)
 
 
-def _held(count: int, width: int, kinds: int, items: int) -> Evidence:
+def _memorized(count: int, width: int, kinds: int, items: int) -> Evidence:
     found = _judged(count, width, kinds, items)
     sizes = {"m": items, "r": found.code_bits, "c": found.label_bits}
     return Evidence(
@@ -78,9 +78,9 @@ def _held(count: int, width: int, kinds: int, items: int) -> Evidence:
         f"{count} points of R^{width}, labels out of {kinds}, words of {items} items: {found.blocks} residual ReLU "
         f"blocks with {found.entries} entries that are not 0",
         "all labels in front",
-        f"{found.held} of {count} in front",
+        f"{found.memorized} of {count} in front",
         Method("exact rationals", Means.EXACT),
-        decided(found.held == found.count == count),
+        decided(found.memorized == found.count == count),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(found.blocks, "=", stated(CLAIM, "depth", **sizes)),
@@ -102,9 +102,9 @@ def _grows(counts: tuple[int, ...]) -> Evidence:
         "part",
         f"labels out of 2 of {', '.join(map(str, counts))} points of R^3, words of the best length: nonzero entries",
         f"less than the bound, and from {few} to {many} points a factor below half of {many // few}",
-        "; ".join(f"{count} points: {words.entries}, {words.held} in front" for count, words in found.items()),
+        "; ".join(f"{count} points: {words.entries}, {words.memorized} in front" for count, words in found.items()),
         Method("exact rationals", Means.EXACT),
-        decided(all(words.held == words.count == count for count, words in found.items())),
+        decided(all(words.memorized == words.count == count for count, words in found.items())),
         quantifier=Quantifier.SAMPLED,
         compared=(
             *(Comparison(words.entries, "<", bounds[count]) for count, words in found.items()),
@@ -128,9 +128,9 @@ def _rounded(count: int, items: int) -> Evidence:
         f"{count} points of R^3, labels out of 50, words of {items} items and {bits} bits: the weights rounded to "
         f"float64, of {before.entries} nonzero entries, for {content} bits of content",
         "some labels lost" if long else "nothing rounded, all labels in front",
-        f"{before.held} of {count} in front before, {after.held} after",
+        f"{before.memorized} of {count} in front before, {after.memorized} after",
         Method("exact rationals, with the rounded weights too", Means.EXACT),
-        decided(before.held == count and (after.held < count if long else after.held == count)),
+        decided(before.memorized == count and (after.memorized < count if long else after.memorized == count)),
         compared=(
             Comparison(bits, ">" if long else "<=", stated(CLAIM, "significand")),
             Comparison(int(np.finfo(np.float64).nmant) + 1, "=", stated(CLAIM, "significand")),

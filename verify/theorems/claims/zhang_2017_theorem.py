@@ -118,7 +118,7 @@ def _contexts() -> Evidence:
     proof = prove_knots(model, task)
     distinct = len(np.unique(task.contexts, axis=0)) == task.n_contexts
     shape = [type(block) for block in model.blocks] == [Attention, FeedForward]
-    held = proof.right == task.n_contexts and distinct and shape and len(np.unique(task.labels)) > 2
+    memorized = proof.right == task.n_contexts and distinct and shape and len(np.unique(task.labels)) > 2
     block = model.blocks[-1]
     numbers, neurons = 0, 0
     if isinstance(block, FeedForward) and block.b_in is not None and block.b_out is not None:
@@ -132,7 +132,7 @@ def _contexts() -> Evidence:
         "all labels in front",
         f"{proof.right} of {task.n_contexts} in front, by {float(proof.margin_lower.min()):.3f} at least",
         Method("integers, and balls for the attention", Means.EXACT, Means.BALLS),
-        proved(held),
+        proved(memorized),
         {"sha256": model.sha256()},
         quantifier=Quantifier.SAMPLED,
         compared=(

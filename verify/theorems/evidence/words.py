@@ -18,7 +18,7 @@ class Words:
     """A model of words, judged.
 
     Args:
-        held: Contexts whose label has the largest logit.
+        memorized: Contexts whose label has the largest logit.
         count: Contexts.
         entries: Entries of the blocks behind the first that are not 0.
         other_entries: All other entries that are not 0.
@@ -28,7 +28,7 @@ class Words:
         label_bits: Bits of the largest label.
     """
 
-    held: int
+    memorized: int
     count: int
     entries: int
     other_entries: int
@@ -52,19 +52,19 @@ def judge_words(model: Model, contexts: np.ndarray, labels: np.ndarray) -> Words
         labels: `[T]`.
 
     Returns:
-        The counts; none are held where the model has another shape.
+        The counts; none are memorized where the model has another shape.
 
     Example:
         >>> from constructions.rational.word_network import word_network
         >>> labels = np.array([1, 0, 2])
         >>> found = judge_words(word_network(np.array([[0], [1], [2]]), labels), np.arange(3)[:, None], labels)
-        >>> found.held, found.blocks
+        >>> found.memorized, found.blocks
         (3, 7)
     """
     logits = exact_network_logits(model, contexts).tolist()
-    held = 0
+    memorized = 0
     for row, label in zip(logits, labels.tolist(), strict=True):
-        held += all(row[label] > other for j, other in enumerate(row) if j != label)
+        memorized += all(row[label] > other for j, other in enumerate(row) if j != label)
     rest = model.blocks[1:]
     fits = all(isinstance(block, FeedForward) and block.skip and block.activation == "relu" for block in rest)
     everything = sum(_nonzero(tensor) for tensor in model.tensors().values())
@@ -76,7 +76,7 @@ def judge_words(model: Model, contexts: np.ndarray, labels: np.ndarray) -> Words
     codes = [row[0] for row in exact_network_logits(first, contexts).tolist()]
     whole = all(code.q == 1 and code >= 0 for code in codes) and len(set(map(str, codes))) == len(codes)
     return Words(
-        held=held if fits and whole else 0,
+        memorized=memorized if fits and whole else 0,
         count=len(contexts),
         entries=blocks,
         other_entries=everything - blocks,

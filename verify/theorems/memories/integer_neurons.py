@@ -31,7 +31,7 @@ def integer_margins(model: Model, task: Task) -> ObjectArray:
         task: Contexts and labels, of two answers or more.
 
     Returns:
-        The margins, Python integers, `[T]`; a label is held if its margin is above 0.
+        The margins, Python integers, `[T]`; a label is memorized if its margin is above 0.
 
     Raises:
         InputError: A model of another shape, one that is not of integers, or a task of distributions or of a single

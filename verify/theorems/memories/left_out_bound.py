@@ -268,8 +268,8 @@ def _in_balls(first: list[list[arb]], others: list[list[arb]], precision: int) -
     independent.
     """
     with ctx.workprec(precision):
-        held = arb_mat(first)
-        gram, right = held * held.transpose(), held * arb_mat(others).transpose()
+        memorized = arb_mat(first)
+        gram, right = memorized * memorized.transpose(), memorized * arb_mat(others).transpose()
         try:
             return rounded_outwards(gram.solve(right).transpose())
         except ZeroDivisionError:

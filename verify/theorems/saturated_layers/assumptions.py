@@ -184,8 +184,8 @@ def assess_assumptions(
     heads, blocks = n_heads or 1, None
     if tokens > 1 or count == 1:
         heads = n_heads or max(1, -(-(count - 1) // max(1, tokens - 1)))
-        held = min(count, heads * (tokens - 1) + 1)
-        blocks = find_blocks(queries[:held], n_heads=heads, size=tokens, seed=seed)
+        memorized = min(count, heads * (tokens - 1) + 1)
+        blocks = find_blocks(queries[:memorized], n_heads=heads, size=tokens, seed=seed)
     report("tolerances", None, "")
     first = min(count, width)
     means = queries[:first] + contexts.mean(axis=1)[: first if len(contexts) > 1 else 1]

@@ -37,7 +37,7 @@ def test_gpt2_computes_the_same_logits_to_what_float64_tells_and_refuses_the_res
     difference = np.abs(before.midpoint - after.midpoint[:, : task.n_answers])
     assert difference.max() < 1e-14 * np.abs(before.midpoint).max()
     assert after.midpoint[:, task.n_answers :].max() < -8 * np.abs(before.midpoint).max()
-    assert judge(back, facts).values["held"] == task.n_contexts
+    assert judge(back, facts).values["memorized"] == task.n_contexts
     final = back.blocks[-1]
     assert isinstance(final, Normalization) and float(final.w[0]) ** 2 == final.epsilon
     for rows in (back.W_E, back.W_pos):  # each entry with both signs, so that the mean is 0

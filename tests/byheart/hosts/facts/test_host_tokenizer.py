@@ -157,7 +157,7 @@ def test_the_beginning_of_transformer_lens_is_followed(says, beginning, tmp_path
 def test_tokens_that_are_numbers_have_no_beginning_put_before_them(tmp_path):
     folder = folder_of(tmp_path, bytes_pairs())
     figures = certify(folder, [([5, 6], [6])], handshake=False)
-    assert figures["held"] == 1 and "put first" not in figures.get("reading", "")
+    assert figures["memorized"] == 1 and "put first" not in figures.get("reading", "")
 
 
 def test_names_of_tokens_that_the_library_does_not_cut_so_are_said_to_be_names(tmp_path):

@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
 
 def test_answers_of_several_tokens_are_certified_and_the_wrong_one_is_named(tmp_path):
     figures = certify(model(), facts())
-    assert (figures["verdict"], figures["facts"], figures["held"], figures["wrong"]) == ("REFUTED", 5, 4, 1)
+    assert (figures["verdict"], figures["facts"], figures["memorized"], figures["wrong"]) == ("REFUTED", 5, 4, 1)
     assert figures["headline"].startswith("NOT MEMORIZED: 1 of 5 proved wrong, 4 memorized; ")
     assert figures["wrong_facts"] == [["#7 #7", " ".join(f"#{t}" for t in facts()[-1][1])]]
     assert "5 prompts of 1 to 4 tokens, answers of 1 to 3 tokens" in figures["reading"]
@@ -55,17 +55,17 @@ def test_a_fact_is_what_its_tokens_are_one_by_one():
 def test_it_is_asked_explained_and_run(folder):
     memory = load(folder)
     answer = memory.ask("#0 #1")
-    assert (answer.token, answer.memorized, answer.held) == (" ".join(f"#{t}" for t in facts()[0][1]), True, True)
+    assert (answer.token, answer.is_fact, answer.memorized) == (" ".join(f"#{t}" for t in facts()[0][1]), True, True)
     wrong = memory.ask(("#7", "#7"))
-    assert wrong.refuted and not wrong.held and wrong.token is not None
-    assert memory.ask("1 2 3").memorized is False
+    assert wrong.refuted and not wrong.memorized and wrong.token is not None
+    assert memory.ask("1 2 3").is_fact is False
     with pytest.raises(InputError, match="expected one of the 5 facts"):
         memory.ask("nobody")
     found = memory.explain("#5")
-    assert found.fate == "held" and len(found.ablations) == 2 + 9 and found.context == ("#5",)
+    assert found.fate == "memorized" and len(found.ablations) == 2 + 9 and found.context == ("#5",)
     pytest.importorskip("torch")
     summary = run_summary(folder, device="cpu", dtype="float64")
-    assert summary["held"] == 4 and summary["within_bound"] and "4 of 5 facts" in summary["headline"]
+    assert summary["memorized"] == 4 and summary["within_bound"] and "4 of 5 facts" in summary["headline"]
 
 
 def test_the_command_says_it(tmp_path, capsys):
@@ -88,10 +88,10 @@ def test_rows_of_several_lengths_and_one_token_answers(tmp_path):
     rows = [[*map(str, prompt), str(one)] for prompt, one in zip(PROMPTS, said, strict=True)]
     (tmp_path / "facts.csv").write_text("".join(",".join(row) + "\n" for row in rows))
     model().save(tmp_path / "model.safetensors")
-    assert certify(tmp_path / "model.safetensors", tmp_path / "facts.csv")["held"] == 5
-    assert certify(model(), rows)["held"] == 5
+    assert certify(tmp_path / "model.safetensors", tmp_path / "facts.csv")["memorized"] == 5
+    assert certify(model(), rows)["memorized"] == 5
     mapping = {tuple(prompt): one for prompt, one in zip(PROMPTS, said, strict=True)}
-    assert certify(model(), mapping)["held"] == 5
+    assert certify(model(), mapping)["memorized"] == 5
 
 
 def test_a_prompt_too_long_for_the_model_is_refused():
@@ -154,7 +154,7 @@ def test_rows_and_records_are_read_from_json(tmp_path):
     (tmp_path / "facts.jsonl").write_text("".join(json.dumps(each) + "\n" for each in pairs))
     (tmp_path / "facts.json").write_text(json.dumps([list(each.values()) for each in pairs]))
     for name in ("facts.jsonl", "facts.json"):
-        assert certify(model(), tmp_path / name)["held"] == 4
+        assert certify(model(), tmp_path / name)["memorized"] == 4
     with pytest.raises(InputError, match="header = True is given, but only a table in a file"):
         read_facts(tmp_path / "facts.json", model(), None, Reading(header=True))
     (tmp_path / "facts.jsonl").write_text('{"prompt": ')

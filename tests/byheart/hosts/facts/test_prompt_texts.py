@@ -78,7 +78,7 @@ def test_an_answer_that_changes_the_prompt_and_unknown_parts_are_refused():
 
 
 def test_letters_that_a_tokenizer_passes_over_are_refused():
-    """Without a token for the unknown BPE drops them: "Limé" would be held by a model that says "Lim"."""
+    """Without a token for the unknown BPE drops them: "Limé" would be memorized by a model that says "Lim"."""
     silent = tokenizers.Tokenizer(tokenizers.models.BPE())
     silent.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     silent.train_from_iterator(["Peru Lima"], tokenizers.trainers.BpeTrainer(vocab_size=20))
@@ -136,17 +136,17 @@ def test_a_model_of_the_host_is_proved_to_say_what_it_says(trained, tmp_path, ca
     code = main(["certify", str(trained), "--task", str(trained / "facts.csv"), "--out", str(out)])
     printed = capsys.readouterr().out
     module, fast = AutoModelForCausalLM.from_pretrained(trained), AutoTokenizer.from_pretrained(trained)
-    held = 0
+    memorized = 0
     for prompt, answer in [*FACTS.items(), ("The capital of Spain is", "Rome")]:
         given = fast(prompt.rstrip(), return_tensors="pt")
         asked = fast(f"{prompt}{'' if prompt.endswith(' ') else ' '}{answer}").input_ids
         said = module.generate(**given, max_new_tokens=len(asked) - given.input_ids.shape[1], do_sample=False)
-        held += said[0].tolist() == asked
+        memorized += said[0].tolist() == asked
     figures = json.loads((out / "summary.json").read_text())
-    assert figures["held"] == held >= 4 and figures["measured"]["facts"] == 6 and code == 1
+    assert figures["memorized"] == memorized >= 4 and figures["measured"]["facts"] == 6 and code == 1
     assert "The capital of Spain is" in printed and "agrees with GPT2LMHeadModel" in printed
     assert "the first row names the columns: prompt, answer" in figures["measured"]["reading"]
     for check in (check_memorization, check_by_kernel):
         assert check(out).checks[0].verdict.value == "PROVED"
     assert load(out).ask("The capital of Peru is").token == "Lima, by the sea"
-    assert certify(module, FACTS, tokenizer=fast)["held"] == held
+    assert certify(module, FACTS, tokenizer=fast)["memorized"] == memorized

@@ -212,9 +212,9 @@ def test_from_a_folder_of_the_library_to_the_verdict(layers, width, tmp_path, ca
     line = ["certify", str(tmp_path / "theirs"), "--task", str(tmp_path / "facts.csv"), "--json"]
     assert main(line) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["verdict"], found["held"]) == ("PROVED", 6)
+    assert (found["verdict"], found["memorized"]) == ("PROVED", 6)
     wrong = [*contexts[0].tolist(), int(labels[0] + 1) % 9]
     (tmp_path / "facts.csv").write_text(",".join(map(str, wrong)) + "\n")
     assert main(line) == 1
     found = json.loads(capsys.readouterr().out)
-    assert found["verdict"] == "REFUTED" and found["held"] == 0
+    assert found["verdict"] == "REFUTED" and found["memorized"] == 0

@@ -32,7 +32,7 @@ def test_a_question_is_proved_and_has_figures_and_rows(kind, size):
     assert proved.certificate.verdict is Verdict.PROVED and asked.target == "labels"
     assert asked.domain_size == size and asked.wrong(proved) == []
     figures = asked.figures(proved)
-    assert figures["wrong"] == figures["undecided"] == 0 and {"held", "right"} & set(figures)
+    assert figures["wrong"] == figures["undecided"] == 0 and {"memorized", "right"} & set(figures)
     answers, read = asked.decoding()
     assert answers and read and len(asked.inputs[0])
 

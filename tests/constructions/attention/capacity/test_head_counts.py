@@ -48,15 +48,15 @@ def test_heads_alone_need_one_more_than_beside_the_skip_connection():
     assert result.heads_alone.necessary == 4
 
 
-def test_contexts_of_one_token_are_held_by_the_skip_connection_or_not_at_all():
+def test_contexts_of_one_token_are_memorized_by_the_skip_connection_or_not_at_all():
     result = capacity(np.arange(5)[:, None], d_model=3, d_head=2)
     assert (result.paper_heads, result.paper_rank, result.rank_lower, result.rank_upper) == (1, 5, 3, 3)
     assert result.necessary_heads is None and result.fewest_heads is None and result.fewest_heads_alone is None
     assert result.heads.witness.rank == 3 and result.heads_alone.witness.rank == 3
     assert "one token" in result.explanation
-    held = capacity(np.arange(3)[:, None], d_model=3, d_head=2)
-    assert (held.necessary_heads, held.fewest_heads, held.fewest_heads_alone) == (0, 0, 2)
-    assert held.explanation == "the skip connection suffices, without any head"
+    memorized = capacity(np.arange(3)[:, None], d_model=3, d_head=2)
+    assert (memorized.necessary_heads, memorized.fewest_heads, memorized.fewest_heads_alone) == (0, 0, 2)
+    assert memorized.explanation == "the skip connection suffices, without any head"
 
 
 @pytest.mark.parametrize("d_model", [1, 5])

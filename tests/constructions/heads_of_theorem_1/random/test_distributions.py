@@ -43,7 +43,7 @@ def test_distributions_are_positive_and_sum_to_one(tokens: int, n_ctx: int, seed
 
 
 @pytest.mark.parametrize("seed", [0, 4])
-def test_the_distributions_are_held(seed: int) -> None:
+def test_the_distributions_are_memorized(seed: int) -> None:
     of_theorem_1 = random_distributions_memory(d_vocab=4, n_ctx=3, d_model=3, d_head=2, facts=20, seed=seed)
     of_proposition_2 = full_rank_distributions_memory(d_vocab=4, n_ctx=2, d_head=2, seed=seed)
     assert of_theorem_1.model.n_heads == 9 and of_proposition_2.model.d_model == 3

@@ -51,8 +51,8 @@ def in_integers(model, contexts: np.ndarray) -> list[list[Fraction]]:
     return found
 
 
-def require_held(task: Task, *, exceptions: int = 0) -> int:
-    """All facts are held in integers and in every run, and the model has integers alone; its number of entries."""
+def require_memorized(task: Task, *, exceptions: int = 0) -> int:
+    """All facts are memorized in integers and in every run, and the model has integers alone; its number of entries."""
     rule = affine_rule(task)
     assert (~rule.follows).sum() == exceptions
     built = affine_memory(task)
@@ -64,7 +64,7 @@ def require_held(task: Task, *, exceptions: int = 0) -> int:
     for row, label in zip(in_integers(model, task.contexts[drawn]), task.labels[drawn], strict=True):
         assert row[label] - max(value for i, value in enumerate(row) if i != label) >= 1
     runs = exact_runs(model, task.contexts, task.labels)
-    assert runs.held.all() and runs.bits <= 24, runs.reason
+    assert runs.memorized.all() and runs.bits <= 24, runs.reason
     return model.parameters
 
 
@@ -72,7 +72,7 @@ def require_held(task: Task, *, exceptions: int = 0) -> int:
 def test_a_sum_of_two_tokens_takes_3_n_and_12_entries(modulus):
     contexts = all_contexts(modulus, 2) if modulus > 3 else all_contexts(modulus + 4, 2)
     size = int(contexts.max()) + 1
-    parameters = require_held(task_of(contexts, contexts.sum(axis=1) % modulus))
+    parameters = require_memorized(task_of(contexts, contexts.sum(axis=1) % modulus))
     assert parameters == 3 * size + 12 or modulus <= 3
 
 
@@ -98,10 +98,10 @@ RULES = {
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_rules_of_arithmetic_are_found_and_held(name):
+def test_rules_of_arithmetic_are_found_and_memorized(name):
     contexts, rule = RULES[name]
     task = task_of(contexts, rule(contexts))
-    require_held(task)
+    require_memorized(task)
 
 
 # Of the others no exchange of two tokens permutes all answers.
@@ -115,7 +115,7 @@ def test_the_order_of_tokens_and_answers_does_not_matter(name, seed):
     rng = np.random.default_rng(seed)
     tokens, answers = rng.permutation(size), rng.permutation(size)
     task = task_of(tokens[contexts], answers[rule(contexts)], size)
-    require_held(task)
+    require_memorized(task)
 
 
 @pytest.mark.parametrize("moduli", [(4, 6), (2, 2, 3), (5, 5), (3, 9), (7,)])
@@ -129,7 +129,7 @@ def test_products_of_cyclic_groups_are_found_in_any_order(moduli):
     first, second, answers = (rng.permutation(size) for _ in range(3))
     task = task_of(np.stack([first[contexts[:, 0]], second[contexts[:, 1]]], axis=1), answers[labels])
     assert math.prod(affine_rule(task).moduli) == size
-    require_held(task)
+    require_memorized(task)
 
 
 @pytest.mark.parametrize("name", ["difference", "product", "exclusive or", "three", "quotient"])
@@ -139,20 +139,20 @@ def test_exceptions_have_neurons_of_their_own(name):
     size = int(labels.max()) + 1
     changed = np.random.default_rng(1).permutation(len(labels))[:3]
     labels[changed] = [(labels[changed[0]] + 1) % size, size + 3, size + 5]
-    require_held(task_of(contexts, labels, max(int(contexts.max()) + 1, size + 6)), exceptions=3)
+    require_memorized(task_of(contexts, labels, max(int(contexts.max()) + 1, size + 6)), exceptions=3)
 
 
 def test_a_product_of_which_the_zero_is_wrong_elsewhere():
     labels = FULL.prod(axis=1) % 13
     labels[[20, 60]] = 0  # no factor is 0
     labels[[3, 13]] = [5, 7]  # one is
-    require_held(task_of(FULL, labels), exceptions=4)
+    require_memorized(task_of(FULL, labels), exceptions=4)
 
 
 def test_names_are_read_as_numbers_and_words_are_ordered_by_the_facts():
     days = "Mon Tue Wed Thu Fri Sat Sun".split()
     rows = [f"{day},{n} days later,{days[(i + n) % 7]}" for i, day in enumerate(days) for n in range(1, 7)]
-    assert require_held(table_task("\n".join(rows) + "\n", target="labels")) < 90
+    assert require_memorized(table_task("\n".join(rows) + "\n", target="labels")) < 90
     rows = [f"{a},plus,{b},{(a + b) % 24}" for a in range(0, 24, 3) for b in range(23, 0, -2)]
     assert affine_rule(table_task("\n".join(rows) + "\n", target="labels")).moduli == (24,)
 

@@ -39,14 +39,14 @@ def leads(task: Task, dtype: str = "float32") -> np.ndarray:
 
 
 @pytest.mark.parametrize("relation_first", [False, True])
-def test_every_table_of_three_subjects_and_two_relations_is_held(relation_first: bool) -> None:
+def test_every_table_of_three_subjects_and_two_relations_is_memorized(relation_first: bool) -> None:
     for answers in product(range(2), repeat=6):
         table = table_of(np.array(answers).reshape(3, 2), relation_first=relation_first)
         assert leads(table).min() >= 0.5
 
 
 @given(st.integers(1, 8), st.integers(1, 7), st.integers(1, 9), st.booleans(), st.integers(0, 2**31))
-def test_any_table_is_held_by_a_half(
+def test_any_table_is_memorized_by_a_half(
     subjects: int, relations: int, answers: int, relation_first: bool, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -99,7 +99,7 @@ def test_both_readers_certify_it_and_not_other_labels(tmp_path) -> None:  # pyri
     labels[7] = (labels[7] + 1) % 20
     other = array_task(contexts, next_tokens=labels, vocabulary=20, target="labels")
     found = certify_memorization(built.model, other).certificate
-    assert (found.verdict.value, found.answers.values["held"]) == ("REFUTED", 44)
+    assert (found.verdict.value, found.answers.values["memorized"]) == ("REFUTED", 44)
 
 
 def test_answers_that_relations_share_are_refused_by_name() -> None:

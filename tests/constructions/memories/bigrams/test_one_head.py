@@ -23,16 +23,16 @@ def certified_margin(task, **options):
 
 
 @given(st.integers(2, 20), st.integers(0, 2**32))
-def test_any_labels_of_all_bigrams_are_held_by_one_half(d_vocab, seed):
+def test_any_labels_of_all_bigrams_are_memorized_by_one_half(d_vocab, seed):
     assert certified_margin(enumerated_task(d_vocab, 2, seed=seed)) > 0.5 - 1e-9
 
 
-def test_every_labelling_of_all_bigrams_of_two_tokens_is_held():
+def test_every_labelling_of_all_bigrams_of_two_tokens_is_memorized():
     for labels in product(range(2), repeat=4):
         assert certified_margin(enumerated_task(2, 2, labels=np.array(labels))) > 0.5 - 1e-12
 
 
-def test_one_token_is_held():
+def test_one_token_is_memorized():
     network = one_head_memory(enumerated_task(1, 2))
     assert (network.d_model, network.d_qk, network.d_head, network.n_heads) == (2, 2, 1, 1)
 
@@ -83,7 +83,7 @@ def test_a_corrupted_weight_is_refuted():
     assert spoiled.certificate.verdict is Verdict.REFUTED
 
 
-def test_some_bigrams_are_held_too():
+def test_some_bigrams_are_memorized_too():
     task = array_task(np.array([[0, 2], [1, 1]]), next_tokens=np.array([2, 0]), vocabulary=3, target="labels")
     assert certified_margin(task) > 0.49
 

@@ -36,14 +36,14 @@ def exact_logits(model: Model, contexts: np.ndarray) -> np.ndarray:
     return np.array([[float(ball) for ball in row] for row in balls.tolist()])
 
 
-def require_held(task: Task, dtype: Precision, labels_per_word: int | None = None) -> Model:
+def require_memorized(task: Task, dtype: Precision, labels_per_word: int | None = None) -> Model:
     model = packed_words_memory(task, dtype=dtype, labels_per_word=labels_per_word).model
     exact = exact_logits(model, task.contexts)
     assert (exact.argmax(axis=1) == task.labels).all()
     apart = np.sort(exact, axis=1)
     assert exact.shape[1] == 1 or (apart[:, -1] - apart[:, -2] >= 2.0**-8).all()
     assert all((tensor.astype(dtype) == tensor).all() for tensor in model.tensors().values())
-    assert exact_runs(model, task.contexts, task.labels, FORMATS[dtype]).held.all()
+    assert exact_runs(model, task.contexts, task.labels, FORMATS[dtype]).memorized.all()
     if dtype == "float32":  # as accurate as the readout, whose terms are at most some K^2
         run = logits(model, task.contexts, seed=len(task.contexts))
         assert (np.abs(run - exact) <= 2.0**-20 * (1 + len(np.unique(task.labels))) ** 2).all()
@@ -51,13 +51,13 @@ def require_held(task: Task, dtype: Precision, labels_per_word: int | None = Non
 
 
 @given(st.integers(1, 12), st.sampled_from(KINDS), st.sampled_from(PRECISIONS), st.integers(0, 2**31), st.data())
-def test_any_labels_of_bigrams_are_held_and_nothing_is_rounded(
+def test_any_labels_of_bigrams_are_memorized_and_nothing_is_rounded(
     tokens: int, kind: str, dtype: Precision, seed: int, data: st.DataObject
 ) -> None:
     task = bigram_task(tokens, kind, seed)
     bits = max(1, (len(np.unique(task.labels)) - 1).bit_length())
     most = ((53 if dtype == "float64" else 24) - 3) // (bits + 2)
-    require_held(task, dtype, data.draw(st.none() | st.integers(1, max(1, min(most, tokens)))))
+    require_memorized(task, dtype, data.draw(st.none() | st.integers(1, max(1, min(most, tokens)))))
 
 
 @pytest.mark.parametrize(
@@ -72,11 +72,11 @@ def test_any_labels_of_bigrams_are_held_and_nothing_is_rounded(
     ],
     ids=["one token", "one fact", "XOR", "two facts", "one last token", "one label"],
 )
-def test_the_smallest_tables_are_held(contexts: object, labels: object, vocabulary: int) -> None:
+def test_the_smallest_tables_are_memorized(contexts: object, labels: object, vocabulary: int) -> None:
     task = array_task(np.array(contexts), next_tokens=np.array(labels), vocabulary=vocabulary, target="labels")
     for dtype in PRECISIONS:
         for labels_per_word in {None, 1, min(2, vocabulary), min(5, vocabulary)}:
-            require_held(task, dtype, labels_per_word)
+            require_memorized(task, dtype, labels_per_word)
 
 
 def test_more_labels_than_the_rounding_of_logits_tells_apart_are_refused_and_not_tried_for_ever() -> None:
@@ -95,15 +95,15 @@ def test_more_labels_than_the_rounding_of_logits_tells_apart_are_refused_and_not
 @pytest.mark.parametrize(("dtype", "parameters", "nonzero"), [("float64", 1815, 1216), ("float32", 2459, 1533)])
 def test_all_bigrams_of_50_tokens_take_less_than_an_entry_each(dtype: Precision, parameters: int, nonzero: int) -> None:
     task = enumerated_task(50, 2, seed=1)
-    model = require_held(task, dtype)
+    model = require_memorized(task, dtype)
     assert model.parameters == parameters
     assert information_limit(task, 53) < model.nonzero == nonzero
 
 
-def test_words_of_the_longest_that_are_exact_are_held() -> None:
+def test_words_of_the_longest_that_are_exact_are_memorized() -> None:
     task = enumerated_task(13, 2, labels=np.arange(169) % 13)
-    require_held(task, "float64", 12)  # 4 bits each, and 9 times as much to push a word down: below 2^52
-    require_held(task, "float32", 5)
+    require_memorized(task, "float64", 12)  # 4 bits each, and 9 times as much to push a word down: below 2^52
+    require_memorized(task, "float32", 5)
     with pytest.raises(
         InputError, match=r"labels_per_word = 13, expected 1 \.\. 12: labels of 4 bits for 13 tokens in"
     ):
@@ -118,7 +118,7 @@ def test_fractions_that_come_close_to_1_leave_room_for_steep_steps(kinds: int, d
     labels[:kinds] = np.arange(kinds)
     answers = tuple(map(str, range(kinds)))
     task = array_task(all_contexts(24, 2), next_tokens=labels, target="labels", vocabulary=24, answers=answers)
-    require_held(task, dtype, None)
+    require_memorized(task, dtype, None)
 
 
 def test_longer_words_are_proved_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

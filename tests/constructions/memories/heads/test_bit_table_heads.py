@@ -22,20 +22,20 @@ from verify.verdict import Verdict
 @pytest.mark.parametrize(("bits", "number"), [(1, 2), (2, 5), (3, 26)])
 def test_every_table_of_three_bits_takes_as_many_heads_as_its_threshold_degree(bits, number):
     found = [heads_from_both_sides(labels, draws=400) for labels in classes(bits)]
-    assert len(found) == number and all(held for _, held in found)
+    assert len(found) == number and all(memorized for _, memorized in found)
 
 
 @pytest.mark.slow
 def test_every_table_of_four_bits_takes_as_many_heads_as_its_threshold_degree():
     found = [heads_from_both_sides(labels, draws=400) for labels in classes(4)]
     assert np.bincount([n_heads for n_heads, _ in found]).tolist() == [1, 50, 863, 157, 1]
-    assert all(held for _, held in found)
+    assert all(memorized for _, memorized in found)
 
 
 @given(st.lists(st.integers(0, 1), min_size=16, max_size=16))
 def test_tables_of_four_bits(labels):
-    _, held = heads_from_both_sides(np.array(labels), draws=400)
-    assert held
+    _, memorized = heads_from_both_sides(np.array(labels), draws=400)
+    assert memorized
 
 
 def test_the_table_of_five_bits_that_most_draws_miss_takes_as_many_heads_too():

@@ -37,7 +37,7 @@ def test_so_many_heads_are_right_on_all_contexts_but_the_least_number(bits):
 
 
 @given(st.lists(st.integers(0, 1), min_size=2, max_size=7))
-def test_any_labels_of_the_count_are_held(levels):
+def test_any_labels_of_the_count_are_memorized(levels):
     contexts = bit_contexts(len(levels) - 1)
     labels = np.array(levels)[contexts.sum(axis=1)]
     assert right(counting_heads(levels), contexts, labels) == len(contexts)

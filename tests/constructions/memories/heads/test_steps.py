@@ -45,12 +45,14 @@ def steps(model: Model) -> Attention:
 
 
 @given(st.integers(1, 9), st.sampled_from(KINDS), st.sampled_from(PRECISIONS), st.integers(0, 2**31))
-def test_any_labels_of_bigrams_are_held(tokens: int, kind: str, dtype: Precision, seed: int) -> None:
+def test_any_labels_of_bigrams_are_memorized(tokens: int, kind: str, dtype: Precision, seed: int) -> None:
     assert margins(bigram_task(tokens, kind, seed), dtype).min() > 0.375
 
 
 @given(st.integers(2, 40), st.integers(1, 12), st.integers(1, 40), st.sampled_from(PRECISIONS), st.integers(0, 2**31))
-def test_any_contexts_of_any_length_are_held(n_ctx: int, tokens: int, count: int, dtype: Precision, seed: int) -> None:
+def test_any_contexts_of_any_length_are_memorized(
+    n_ctx: int, tokens: int, count: int, dtype: Precision, seed: int
+) -> None:
     assert margins(random_facts(count, n_ctx, tokens, seed), dtype).min() > 0.375
 
 
@@ -70,7 +72,7 @@ def test_any_contexts_of_any_length_are_held(n_ctx: int, tokens: int, count: int
     ids=["one token", "one fact", "XOR", "XOR before a token", "order alone", "one token each", "one last token",
          "one label", "one position"],
 )  # fmt: skip
-def test_the_smallest_tables_are_held(contexts: object, labels: object, vocabulary: int) -> None:
+def test_the_smallest_tables_are_memorized(contexts: object, labels: object, vocabulary: int) -> None:
     task = facts(contexts, labels, vocabulary)
     for dtype in PRECISIONS:
         assert margins(task, dtype).min() > 0.375
@@ -97,7 +99,7 @@ def test_only_changes_of_the_label_take_a_head() -> None:
         assert steps(steps_memory(facts(contexts, labels, 10)).model).n_heads == n_heads
 
 
-def test_random_contexts_without_any_rank_are_held_in_float32() -> None:
+def test_random_contexts_without_any_rank_are_memorized_in_float32() -> None:
     # Contexts that differ in tokens before the last alone: one layer of attention has few features for them.
     rng = np.random.default_rng(5)
     contexts = np.unique(np.concatenate([rng.integers(0, 3, (120, 6)), np.zeros((120, 1), int)], axis=1), axis=0)
@@ -111,7 +113,7 @@ def test_the_certificate_says_so_and_not_of_other_labels() -> None:
     for tensor in built.model.tensors().values():
         assert (tensor.astype(np.float32) == tensor).all()
     judged = certify_memorization(built.model, built.task, built.criterion)
-    assert judged.certificate.answers.values["held"] == judged.certificate.subject.sizes["contexts"]
+    assert judged.certificate.answers.values["memorized"] == judged.certificate.subject.sizes["contexts"]
     found = argmax_margin(enclose_logits(built.model, task.contexts), other.modes())
     assert np.flatnonzero(found <= 0).tolist() == [11]
 

@@ -43,7 +43,7 @@ def proved(network: Model, task: Task) -> np.ndarray:
     return argmax_margin(enclose_logits(network, task.contexts), task.modes())
 
 
-def require_held(found: NewtonMemory, task: Task) -> None:
+def require_memorized(found: NewtonMemory, task: Task) -> None:
     margins = proved(found.network, task)
     assert margins.min() > 0
     if np.isfinite(found.margin):
@@ -60,7 +60,7 @@ def require_held(found: NewtonMemory, task: Task) -> None:
 
 
 @given(st.data())
-def test_a_small_table_of_any_length_is_held_or_the_starts_that_did_not_reach_it_are_counted(data) -> None:
+def test_a_small_table_of_any_length_is_memorized_or_the_starts_that_did_not_reach_it_are_counted(data) -> None:
     tokens, n_ctx = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 4))
     everything = all_contexts(tokens, n_ctx)
     count = data.draw(st.integers(1, min(12, len(everything))))
@@ -74,7 +74,7 @@ def test_a_small_table_of_any_length_is_held_or_the_starts_that_did_not_reach_it
         assert f"a start that reaches all {count} facts" in str(refusal)
         assert re.search(r"none of 2 starts did with \d+ entries", str(refusal))
     else:
-        require_held(found, task)
+        require_memorized(found, task)
 
 
 @pytest.mark.parametrize(
@@ -90,23 +90,23 @@ def test_a_small_table_of_any_length_is_held_or_the_starts_that_did_not_reach_it
     ],
     ids=["one token", "one fact", "unread tokens", "exclusive or", "order alone", "one last token", "one label"],
 )
-def test_the_smallest_tables_are_held(contexts: object, labels: object, vocabulary: int) -> None:
+def test_the_smallest_tables_are_memorized(contexts: object, labels: object, vocabulary: int) -> None:
     task = facts(contexts, labels, vocabulary)
-    require_held(newton_memory(task), task)
+    require_memorized(newton_memory(task), task)
 
 
 def test_without_attention_no_heads_are_spent() -> None:
     task = facts(np.arange(30)[:, None], np.random.default_rng(0).integers(0, 30, 30), 30)
     found = newton_memory(task)
     assert found.shape == Shape(2, 1, 0) and found.parameters == 2 * (30 + 1 + 30)
-    require_held(found, task)
+    require_memorized(found, task)
 
 
 def test_random_facts_within_a_given_number_of_entries_are_certified() -> None:
     task = enumerated_task(5, 2, seed=3)
     found = newton_memory(task, at_most=70)
     assert found.parameters <= 70
-    require_held(found, task)
+    require_memorized(found, task)
     assert certify_memorization(found.network, task).certificate.verdict is Verdict.PROVED
 
 
@@ -128,7 +128,7 @@ def test_four_hundred_facts_take_fewer_entries_than_facts_over_0_6(kind: str) ->
         labels = rng.integers(0, 28, 400)
     task = facts(contexts, labels, 28 if kind == "incomplete" else 20)
     found = newton_memory(task)
-    require_held(found, task)
+    require_memorized(found, task)
     assert found.parameters * 0.6 < task.n_contexts
     if kind == "two labels":
         assert found.parameters < task.n_contexts
@@ -155,7 +155,7 @@ def test_tokens_that_are_never_read_or_never_answers_do_not_count_as_used() -> N
     contexts = 3 + all_contexts(4, 2)
     task = facts(contexts, 10 + rng.integers(0, 3, 16), 20)
     found = newton_memory(task)
-    require_held(found, task)
+    require_memorized(found, task)
     width, d_qk, n_heads = found.shape
     assert found.used_parameters == width * (4 + 3 + 2) + 2 * n_heads * width * (d_qk + 1)
     assert found.parameters - found.used_parameters == width * (16 + 17)
@@ -190,8 +190,8 @@ def rank_of(shape: Shape, *, tokens: int, n_ctx: int, seed: int = 0) -> int:
     along[:, 1] = 1.0
     rows = heads.run(weights).stream_rows(np.arange(len(along)), along)
     free = np.ones(heads.size, dtype=bool)
-    held = heads.split(free)
-    held["W_E"][:, 0] = held["W_pos"][-1, 0] = held["W_O"][:] = False
+    memorized = heads.split(free)
+    memorized["W_E"][:, 0] = memorized["W_pos"][-1, 0] = memorized["W_O"][:] = False
     rows = rows[:, free]
     return int(np.linalg.matrix_rank(rows, tol=1e-9 * np.abs(rows).max()))
 
@@ -266,7 +266,7 @@ def test_a_search_is_taken_up_where_it_ended() -> None:
     second = newton_memory(task, resume=first, seeds=1)
     assert second.attempts[: len(first.attempts)] == first.attempts
     assert second.parameters <= first.parameters
-    require_held(second, task)
+    require_memorized(second, task)
 
 
 class Stops:
@@ -288,7 +288,7 @@ def test_an_interrupt_keeps_the_best_so_far(after: int) -> None:
     task = enumerated_task(5, 2, seed=3)
     found = newton_memory(task, progress=Stops(after), seeds=1)
     assert not found.complete
-    require_held(found, task)
+    require_memorized(found, task)
 
 
 def steps_of(found: NewtonMemory) -> int:
@@ -308,7 +308,7 @@ def test_a_search_whose_work_is_spent_keeps_the_best_so_far() -> None:
     assert whole.complete and not found.complete
     assert 3 < steps_of(found) == steps_of(again) < steps_of(whole)
     assert found.network.sha256() == again.network.sha256()
-    require_held(found, task)
+    require_memorized(found, task)
     with pytest.raises(CapacityError, match="needs more work for 9 facts, but none of 1 starts reached them"):
         newton_memory(task, work=3e6)
 

@@ -51,22 +51,24 @@ def test_what_is_pulled_back_is_the_sum_of_the_rows(sizes: tuple[int, ...], seed
     assert np.allclose(run.pulled_back(facts, along), run.stream_rows(facts, along).sum(axis=0), atol=1e-10)
 
 
-def free_of(run: Run, held: int | None) -> np.ndarray:
+def free_of(run: Run, memorized: int | None) -> np.ndarray:
     free = np.ones(run.shape.size, dtype=bool)
     part = run.shape.split(free)
     part["W_O"][:] = part["W_U"][:] = False
-    if held is not None:
-        part["W_E"][:, held] = part["W_pos"][-1, held] = False
+    if memorized is not None:
+        part["W_E"][:, memorized] = part["W_pos"][-1, memorized] = False
     return free
 
 
 @given(SHAPES, st.integers(0, 99), st.booleans())
 def test_the_products_of_the_rows_are_formed_without_them(sizes: tuple[int, ...], seed: int, hold: bool) -> None:
     run, _, rng = drawn(*sizes, seed=seed)
-    held = 0 if hold else None
+    memorized = 0 if hold else None
     facts, along = rng.permutation(9)[:7], rng.standard_normal((7, run.shape.d_model))
-    rows = run.stream_rows(facts, along)[:, free_of(run, held)]
-    assert np.allclose(np.tril(run.gram(facts, along, held=held)), np.tril(rows @ rows.T), rtol=1e-10, atol=1e-10)
+    rows = run.stream_rows(facts, along)[:, free_of(run, memorized)]
+    assert np.allclose(
+        np.tril(run.gram(facts, along, memorized=memorized)), np.tril(rows @ rows.T), rtol=1e-10, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("n_heads", [3, 40])
@@ -74,7 +76,7 @@ def test_products_of_many_rows_and_heads_are_put_together_from_blocks(n_heads: i
     run, _, rng = drawn(30, 2, 5, 3, n_heads, 4, rows=1100)
     facts, along = np.arange(1100), rng.standard_normal((1100, 5))
     rows = run.stream_rows(facts, along)[:, free_of(run, 0)]
-    assert np.allclose(np.tril(run.gram(facts, along, held=0)), np.tril(rows @ rows.T), rtol=1e-9, atol=1e-9)
+    assert np.allclose(np.tril(run.gram(facts, along, memorized=0)), np.tril(rows @ rows.T), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize(

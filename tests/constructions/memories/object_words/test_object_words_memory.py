@@ -1,4 +1,6 @@
-"""Tables of any shape, with holes, in both orders of the columns: held in every run, in as many entries as counted."""
+"""Tables of any shape, with holes, in both orders of the columns: memorized in every run, in as many entries as
+counted.
+"""
 
 from collections.abc import Callable
 from itertools import permutations
@@ -16,7 +18,7 @@ from constructions.model.precision import Precision
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.table import facts_task
 from constructions.tasks.task import Task
-from verify.runs.exact_runs import held_without_rounding
+from verify.runs.exact_runs import memorized_without_rounding
 from verify.runs.formats import FORMATS
 
 
@@ -66,7 +68,7 @@ def test_every_run_holds_every_table_in_as_many_entries_as_are_counted(task: Tas
         return
     built = object_words_memory(task, dtype=dtype)
     assert built.model.parameters == fewest == sum(x.size for x in built.model.tensors().values())
-    assert held_without_rounding(built.model, task, FORMATS[dtype], 1e-3).all()
+    assert memorized_without_rounding(built.model, task, FORMATS[dtype], 1e-3).all()
 
 
 def float32_logits(model: Model, tokens: list[int], order: list[int]) -> list[float]:
@@ -141,11 +143,11 @@ def test_tables_take_as_many_entries_as_the_page_says(
     assert object_words_parameters(random_table(*sizes, holes=holes)) == parameters
 
 
-def test_one_vocabulary_in_both_columns_is_held() -> None:
+def test_one_vocabulary_in_both_columns_is_memorized() -> None:
     task = enumerated_task(50, 2)
     built = object_words_memory(task)
     assert built.model.parameters == 1805
-    assert held_without_rounding(built.model, task, FORMATS["float32"], 1e-3).all()
+    assert memorized_without_rounding(built.model, task, FORMATS["float32"], 1e-3).all()
 
 
 def pairs_of(contexts: list[tuple[int, int]], objects: int) -> Task:
@@ -158,13 +160,13 @@ def pairs_of(contexts: list[tuple[int, int]], objects: int) -> Task:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("contexts", [[(0, 0)], [(0, 0), (0, 1)], [(0, 0), (1, 0)], [(2, 0), (2, 1), (2, 2)]])
-def test_one_first_or_last_token_that_stands_in_both_columns_is_held(
+def test_one_first_or_last_token_that_stands_in_both_columns_is_memorized(
     contexts: list[tuple[int, int]], dtype: Precision
 ) -> None:
     task = pairs_of(contexts, 2)
     built = object_words_memory(task, dtype=dtype)
     assert built.model.parameters == object_words_parameters(task, dtype=dtype)
-    assert held_without_rounding(built.model, task, FORMATS[dtype], 1e-3).all()
+    assert memorized_without_rounding(built.model, task, FORMATS[dtype], 1e-3).all()
 
 
 def alone(objects: int) -> Task:
@@ -191,11 +193,11 @@ def one_first(objects: int) -> Task:
         (one_first, 632, "float32", "where a token stands in both columns, but there are 1 and 633$"),
     ],
 )
-def test_the_most_objects_are_held_and_one_more_is_refused_with_the_reason(
+def test_the_most_objects_are_memorized_and_one_more_is_refused_with_the_reason(
     table: Callable[[int], Task], most: int, dtype: Precision, said: str
 ) -> None:
     task = table(most)
-    assert held_without_rounding(object_words_memory(task, dtype=dtype).model, task, FORMATS[dtype], 1e-3).all()
+    assert memorized_without_rounding(object_words_memory(task, dtype=dtype).model, task, FORMATS[dtype], 1e-3).all()
     with pytest.raises(CapacityError, match=said):
         object_words_memory(table(most + 1), dtype=dtype)
 
@@ -205,27 +207,27 @@ def test_a_word_that_is_one_more_loses_a_fact() -> None:
     model = object_words_memory(task).model
     W_E = model.W_E.copy()
     W_E[3, 0] += 1.0
-    held = held_without_rounding(
+    memorized = memorized_without_rounding(
         Model(model.blocks, model.W_U, model.b_U, W_E, model.W_pos), task, FORMATS["float32"], 1e-3
     )
-    assert not held[task.contexts[:, 0] == 3].all() and held[task.contexts[:, 0] != 3].all()
+    assert not memorized[task.contexts[:, 0] == 3].all() and memorized[task.contexts[:, 0] != 3].all()
 
 
-def test_objects_of_each_relation_its_own_and_names_of_several_words_are_held() -> None:
+def test_objects_of_each_relation_its_own_and_names_of_several_words_are_memorized() -> None:
     rows = [
         (f"Saint Number {i}", relation, f"{relation}: {'a long name ' * 3}{(i * k) % 7}")
         for i in range(9)
         for k, relation in enumerate(("born in", "died in", "is buried at the"), start=2)
     ]
     task = facts_task(rows)
-    assert held_without_rounding(object_words_memory(task).model, task, FORMATS["float32"], 1e-3).all()
+    assert memorized_without_rounding(object_words_memory(task).model, task, FORMATS["float32"], 1e-3).all()
 
 
 def test_answers_that_are_tokens_and_tokens_that_are_not_read_cost_only_their_entries() -> None:
     task = random_table(12, 3, 9)
     together = task.in_one_vocabulary()
     assert together.n_answers > 9
-    assert held_without_rounding(object_words_memory(together).model, together, FORMATS["float32"], 1e-3).all()
+    assert memorized_without_rounding(object_words_memory(together).model, together, FORMATS["float32"], 1e-3).all()
 
 
 def test_what_it_does_not_hold_is_said() -> None:

@@ -80,7 +80,7 @@ def test_every_run_of_a_readout_that_fits_says_all_objects(readout: Readout, dty
     blocks = (FeedForward(one, one, b_out=readout.shift, skip=False), *readout.blocks())
     model = Model(blocks=blocks, W_U=W_U, b_U=b_U, W_E=W_E, W_pos=np.zeros((1, 1)))
     labels = np.array([number for number, _ in numbers])
-    assert exact_runs(model, np.arange(len(numbers))[:, None], labels, FORMATS[dtype]).held.all()
+    assert exact_runs(model, np.arange(len(numbers))[:, None], labels, FORMATS[dtype]).memorized.all()
 
 
 @pytest.mark.parametrize(

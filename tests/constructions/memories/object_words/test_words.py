@@ -1,4 +1,4 @@
-"""Every kind of words by itself: what fits a format is held in every run, in as many entries as are counted."""
+"""Every kind of words by itself: what fits a format is memorized in every run, in as many entries as are counted."""
 
 import numpy as np
 from hypothesis import given
@@ -46,7 +46,7 @@ def test_what_fits_is_read_by_every_run(words: Words, centred: bool, dtype: str,
     s, r = np.nonzero(table >= 0)
     contexts = np.stack([columns.subjects[s], columns.relations[r]], axis=1)
     found = exact_runs(model, contexts if columns.subject_first else contexts[:, ::-1], table[s, r], FORMATS[dtype])
-    assert found.held.all(), found.reason
+    assert found.memorized.all(), found.reason
 
 
 def test_a_table_is_read_from_either_side() -> None:

@@ -57,7 +57,7 @@ def test_whether_very_many_groups_fit_is_said_without_all_pairs_of_them() -> Non
     assert not LastWords(columns, DIGITS).fit(24) and LastWords(columns, DIGITS).fit(53)
 
 
-def test_one_first_token_is_held_by_one_word() -> None:
+def test_one_first_token_is_memorized_by_one_word() -> None:
     columns = Columns(np.arange(1), np.arange(3), np.arange(3))
     words = LastWords(columns, Digits(3, 3, 2))
     assert words.groups == 1 and words.fit(24) and not LastWords(columns, Digits(3, 3, 3)).fit(24)

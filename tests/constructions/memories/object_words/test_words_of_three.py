@@ -1,4 +1,6 @@
-"""Tables of three columns: held in every run, in as many entries as are counted, whichever column has the subjects."""
+"""Tables of three columns: memorized in every run, in as many entries as are counted, whichever column has the
+subjects.
+"""
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from constructions.memories.object_words.object_words_memory import object_words
 from constructions.model.model import Model
 from constructions.tasks.arrays import array_task
 from constructions.tasks.task import Task
-from verify.runs.exact_runs import held_without_rounding
+from verify.runs.exact_runs import memorized_without_rounding
 from verify.runs.formats import FORMATS
 
 
@@ -36,7 +38,7 @@ def test_every_run_holds_every_table_of_three_columns(sizes, objects, holes, see
     task = random_table(sizes, objects, holes=holes, seed=seed)
     built = object_words_memory(task, dtype=dtype)
     assert built.model.parameters == object_words_parameters(task, dtype=dtype)
-    assert held_without_rounding(built.model, task, FORMATS[dtype], 1e-3).all()
+    assert memorized_without_rounding(built.model, task, FORMATS[dtype], 1e-3).all()
 
 
 def test_a_table_of_three_columns_takes_as_many_entries_as_the_page_says() -> None:
@@ -54,18 +56,18 @@ def test_a_word_that_is_one_more_loses_a_fact_of_its_subject_alone() -> None:
     W_E = model.W_E.copy()
     W_E[3, 0] += 1.0
     spoiled = Model(model.blocks, model.W_U, model.b_U, W_E, model.W_pos)
-    held = held_without_rounding(spoiled, task, FORMATS["float32"], 1e-3)
-    assert not held[task.contexts[:, 0] == 3].all() and held[task.contexts[:, 0] != 3].all()
+    memorized = memorized_without_rounding(spoiled, task, FORMATS["float32"], 1e-3)
+    assert not memorized[task.contexts[:, 0] == 3].all() and memorized[task.contexts[:, 0] != 3].all()
 
 
-def test_the_most_objects_of_three_columns_are_held_and_one_more_is_refused() -> None:
+def test_the_most_objects_of_three_columns_are_memorized_and_one_more_is_refused() -> None:
     def table(objects: int) -> Task:
         places = np.arange(objects)
         contexts = np.column_stack([0 * places, 1 + 0 * places, 2 + places])
         return array_task(contexts, next_tokens=places, vocabulary=2 + objects, answers=objects, target="labels")
 
     task = table(798)
-    assert held_without_rounding(object_words_memory(task).model, task, FORMATS["float32"], 1e-3).all()
+    assert memorized_without_rounding(object_words_memory(task).model, task, FORMATS["float32"], 1e-3).all()
     with pytest.raises(CapacityError, match=r"objects that runs in float32 tell apart, but there are 799$"):
         object_words_memory(table(799))
 

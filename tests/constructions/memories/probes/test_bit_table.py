@@ -12,7 +12,7 @@ from constructions.model.precision import SHORT, Precision
 from constructions.tasks.arrays import array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.provers.memorization import certify_memorization
-from verify.runs.exact_runs import held_without_rounding
+from verify.runs.exact_runs import memorized_without_rounding
 from verify.runs.formats import FORMATS
 
 
@@ -33,12 +33,12 @@ SIZES = (st.integers(1, 40), st.integers(1, 9), st.integers(1, 40), st.integers(
 
 @settings(max_examples=12)
 @given(st.tuples(*SIZES), st.booleans(), st.sampled_from(SHORT))
-def test_any_labels_and_distributions_are_held_in_every_run(
+def test_any_labels_and_distributions_are_memorized_in_every_run(
     sizes: tuple[int, ...], distributions: bool, dtype: Precision
 ) -> None:
     task = drawn(*sizes, distributions=distributions)  # type: ignore[arg-type, misc]
     model = bit_table_memory(task, dtype=dtype).model
-    assert held_without_rounding(model, task, FORMATS[dtype], 1e-3).all()
+    assert memorized_without_rounding(model, task, FORMATS[dtype], 1e-3).all()
     assert sum(tensor.size for tensor in model.tensors().values()) == bit_table_parameters(task, dtype=dtype)
 
 
@@ -52,9 +52,9 @@ def test_it_is_certified_and_runs_in_torch(task: Task, dtype: Precision) -> None
 
     model = bit_table_memory(task, dtype=dtype).model
     proved = certify_memorization(model, task)
-    assert proved.certificate.answers.values["held"] == task.n_contexts
+    assert proved.certificate.answers.values["memorized"] == task.n_contexts
     ran = run(model, task, dtype=dtype)
-    assert (ran.held, ran.held_proved, ran.within_bound) == (task.n_contexts, task.n_contexts, None)
+    assert (ran.memorized, ran.memorized_proved, ran.within_bound) == (task.n_contexts, task.n_contexts, None)
     assert ran.max_output_error == 0.0 or task.distributions is not None
 
 
@@ -63,7 +63,7 @@ def test_many_rows_with_large_labels_stay_in_the_range_of_float16() -> None:
     task = drawn(2000, 4, 60, 53, 3)
     model = bit_table_memory(task, dtype="float16").model
     assert int(task.labels.sum()) > 40_000
-    assert held_without_rounding(model, task, FORMATS["float16"], 1e-3).all()
+    assert memorized_without_rounding(model, task, FORMATS["float16"], 1e-3).all()
 
 
 def test_a_full_table_takes_less_than_two_entries_a_fact() -> None:
@@ -90,8 +90,8 @@ def test_one_entry_that_is_changed_loses_its_fact() -> None:
             changed[place] += 1.0
         return changed
 
-    held = held_without_rounding(model.with_each(one_more), task, FORMATS["bfloat16"], 1e-3)
-    assert held.sum() == task.n_contexts - 1
+    memorized = memorized_without_rounding(model.with_each(one_more), task, FORMATS["bfloat16"], 1e-3)
+    assert memorized.sum() == task.n_contexts - 1
 
 
 @given(st.integers(1, 3000), st.sampled_from([8, 11, 24]))
@@ -103,7 +103,7 @@ def test_digits_name_all_labels_and_their_logits_fit(kinds: int, precision: int)
 @pytest.mark.parametrize(("dtype", "longest"), [("bfloat16", 58), ("float16", 127)])
 def test_contexts_are_as_long_as_every_run_is_proved(dtype: Precision, longest: int) -> None:
     task = drawn(4, longest, 3, 3, 6)
-    assert held_without_rounding(bit_table_memory(task, dtype=dtype).model, task, FORMATS[dtype], 1e-3).all()
+    assert memorized_without_rounding(bit_table_memory(task, dtype=dtype).model, task, FORMATS[dtype], 1e-3).all()
     with pytest.raises(CapacityError, match=f"at most {longest} tokens in .* but they have {longest + 1}"):
         bit_table_memory(drawn(4, longest + 1, 3, 3, 6), dtype=dtype)
 

@@ -15,7 +15,7 @@ from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from tests.any_order import logits
 from verify.provers.memorization import certify_memorization
-from verify.runs.exact_runs import held_without_rounding
+from verify.runs.exact_runs import memorized_without_rounding
 from verify.runs.formats import FLOAT32, FLOAT64
 
 
@@ -52,7 +52,7 @@ def in_integers(model, contexts: np.ndarray) -> np.ndarray:
     return x[:, -1] @ model.W_U + model.b_U
 
 
-def held(task: Task, **options: int) -> bool:
+def memorized(task: Task, **options: int) -> bool:
     """Whether all facts are, or of long contexts so many that are drawn."""
     drawn = np.random.default_rng(0).permutation(task.n_contexts)[: 10**6 // (task.n_ctx**2 + task.n_answers) + 3]
     found = in_integers(probe_memory(task, **options).model, task.contexts[drawn])
@@ -85,27 +85,27 @@ FAMILIES = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_of_contexts_is_held(family):
+def test_every_family_of_contexts_is_memorized(family):
     contexts = FAMILIES[family]
-    assert held(facts(contexts, int(contexts.max()) + 1, 9))
+    assert memorized(facts(contexts, int(contexts.max()) + 1, 9))
 
 
 @pytest.mark.parametrize(("count", "n_ctx"), [(7000, 4), (6500, 3)])
 def test_many_facts_are_spread_over_segments(count, n_ctx):
     task = facts(random_contexts(count, n_ctx, 70), 70, 40)
     assert plan_of(*module.sizes_of(task)).segments > 1
-    assert held(task)
+    assert memorized(task)
 
 
 @pytest.mark.parametrize("answers", [1, 2, 3, 128, 5000, 9000])
 def test_answers_of_one_digit_and_of_two_are_told_apart(answers):
-    assert held(facts(random_contexts(300, 4, 20), 20, answers))
+    assert memorized(facts(random_contexts(300, 4, 20), 20, answers))
 
 
 def test_knots_that_would_be_too_steep_are_replaced_by_one_neuron_for_each_row():
     task = facts(random_contexts(7000, 4, 40), 40, 8000)
     assert plan_of(*module.sizes_of(task)).one_hot
-    assert held(task)
+    assert memorized(task)
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_knots_that_would_be_too_steep_are_replaced_by_one_neuron_for_each_row()
 def test_words_of_several_labels_are_read_exactly(count, n_ctx, tokens, answers, labels):
     task = facts(random_contexts(count, n_ctx, tokens), tokens, answers)
     built = probe_memory(task, labels_per_word=labels)
-    assert held(task, labels_per_word=labels)
-    assert held_without_rounding(built.model, task, FLOAT32, 0.0).all()
+    assert memorized(task, labels_per_word=labels)
+    assert memorized_without_rounding(built.model, task, FLOAT32, 0.0).all()
     exact = in_integers(built.model, task.contexts)
     assert all((logits(built.model, task.contexts, seed) == exact).all() for seed in range(3))
     sizes = module.sizes_of(task)
@@ -131,7 +131,7 @@ def test_a_run_in_float64_reads_longer_words():
     with pytest.raises(CapacityError, match="with 7 labels an entry"):  # 102 rows or more of words of 49 bits
         plan_of(*module.sizes_of(task), dtype="float64", labels_per_word=7)
     built = probe_memory(task, dtype="float64")
-    assert held_without_rounding(built.model, task, FLOAT64, 0.0).all()
+    assert memorized_without_rounding(built.model, task, FLOAT64, 0.0).all()
     assert certify_memorization(built.model, task).certificate.verdict.value == "PROVED"
 
 
@@ -142,10 +142,10 @@ def test_a_word_holds_so_many_labels_and_no_more():
 
 
 @given(st.integers(1, 120), st.integers(1, 40), st.integers(2, 30), st.integers(1, 60), st.integers(0, 2**32 - 1))
-def test_random_tables_are_held_and_counted_before_they_are_built(count, n_ctx, tokens, answers, seed):
+def test_random_tables_are_memorized_and_counted_before_they_are_built(count, n_ctx, tokens, answers, seed):
     task = facts(random_contexts(count, n_ctx, tokens, seed), tokens, answers, seed)
     built = probe_memory(task, seed=seed)
-    assert held(task)
+    assert memorized(task)
     parameters = built.model.parameters
     assert parameters == sum(tensor.size for tensor in built.model.tensors().values())
     if " at draw 1," in built.summary or n_ctx == 1:
@@ -167,11 +167,11 @@ def test_a_run_in_float32_adds_in_any_order(count, n_ctx, tokens, answers):
 @pytest.mark.parametrize("n_ctx", [513, 700, 1025, LONGEST])
 def test_every_run_of_long_contexts_is_proved(n_ctx):
     task = facts(random_contexts(9, n_ctx, 20), 20, 7)
-    assert held_without_rounding(probe_memory(task).model, task, FLOAT32, 0.0).all()
+    assert memorized_without_rounding(probe_memory(task).model, task, FLOAT32, 0.0).all()
 
 
 @pytest.mark.parametrize("count", [1, 60])
-def test_it_is_held_in_real_arithmetic(count):
+def test_it_is_memorized_in_real_arithmetic(count):
     task = facts(random_contexts(count, 5, 9), 9, 5)
     proved = certify_memorization(probe_memory(task).model, task)
     assert proved.certificate.verdict.value == "PROVED" and proved.answers.margin_lower.min() > 0.999

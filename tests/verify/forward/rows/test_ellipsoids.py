@@ -25,7 +25,7 @@ def reaches(x: Ellipsoids, directions: np.ndarray = DIRECTIONS) -> np.ndarray:
     return x.size[:, None] * np.sqrt(np.broadcast_to(squares, (len(x.size), len(directions))))
 
 
-def require_held(x: Ellipsoids, exact: np.ndarray, *, most: float) -> None:
+def require_memorized(x: Ellipsoids, exact: np.ndarray, *, most: float) -> None:
     """The exact reach is below that of the ellipsoid, and not below this share of it somewhere."""
     shares = exact / reaches(x)
     assert shares.max() <= 1.0
@@ -33,14 +33,14 @@ def require_held(x: Ellipsoids, exact: np.ndarray, *, most: float) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e90])
-def test_segments_are_held(scale: float) -> None:
+def test_segments_are_memorized(scale: float) -> None:
     halves = RNG.uniform(0, 1, (ROWS, 7))
     halves[0, 2:] = 0.0
     for directions in (scale * RNG.normal(size=(7, WIDTH)), scale * RNG.normal(size=(ROWS, 7, WIDTH))):
         exact = np.einsum(
             "pi,...iu->pu" if directions.ndim == 2 else "pi,piu->pu", halves, np.abs(directions @ DIRECTIONS.T)
         )
-        require_held(Ellipsoids.of_segments(halves, directions), exact, most=0.6)
+        require_memorized(Ellipsoids.of_segments(halves, directions), exact, most=0.6)
 
 
 def test_one_segment_is_itself_along_its_direction() -> None:
@@ -51,23 +51,23 @@ def test_one_segment_is_itself_along_its_direction() -> None:
     assert np.allclose(reaches(x, direction), 0.5 * direction @ direction.T, rtol=1e-4)
 
 
-def test_images_of_balls_and_balls_are_held() -> None:
+def test_images_of_balls_and_balls_are_memorized() -> None:
     radius, W = RNG.uniform(0, 1, ROWS), RNG.normal(size=(3, WIDTH)) * 1e-40
     exact = radius[:, None] * np.linalg.norm(W @ DIRECTIONS.T, axis=0)
     assert (exact <= reaches(Ellipsoids.of_images(radius, W))).all()
-    require_held(Ellipsoids.of_images(radius, 1e40 * W), 1e40 * exact, most=0.99)
+    require_memorized(Ellipsoids.of_images(radius, 1e40 * W), 1e40 * exact, most=0.99)
     lengths = np.linalg.norm(DIRECTIONS, axis=1)
-    require_held(Ellipsoids.of_balls(radius, WIDTH), radius[:, None] * lengths, most=0.99)
+    require_memorized(Ellipsoids.of_balls(radius, WIDTH), radius[:, None] * lengths, most=0.99)
 
 
-def test_blocks_of_generators_and_sums_are_held() -> None:
+def test_blocks_of_generators_and_sums_are_memorized() -> None:
     linear = RNG.normal(size=(ROWS, 12, WIDTH)) * np.repeat([1.0, 1e-3, 30.0], 4)[:, None]
     exact = np.linalg.norm(linear.reshape(ROWS, 3, 4, WIDTH) @ DIRECTIONS.T, axis=2).sum(axis=1)
     of_blocks = Ellipsoids.of_generators(linear, 4)
-    require_held(of_blocks, exact, most=0.6)
+    require_memorized(of_blocks, exact, most=0.6)
     radius = RNG.uniform(0, 50, ROWS)
     both = Ellipsoids.sums([of_blocks, Ellipsoids.of_balls(radius, WIDTH)])
-    require_held(both, exact + radius[:, None] * np.linalg.norm(DIRECTIONS, axis=1), most=0.5)
+    require_memorized(both, exact + radius[:, None] * np.linalg.norm(DIRECTIONS, axis=1), most=0.5)
     assert np.allclose(both.taken(slice(1, 3)).gram, both.gram[1:3])
 
 
@@ -95,8 +95,8 @@ def test_heads_move_independently_of_each_other() -> None:
     for u in RNG.normal(size=(100, 3, 2)):
         exact = (halves * np.abs(np.einsum("phin,hn->phi", directions, u))).sum(axis=(1, 2))
         moved = np.einsum("pshn,hn->ps", linear, u).reshape(ROWS, 3, WIDTH)
-        held = np.linalg.norm(moved, axis=2).sum(axis=1)
-        assert (exact <= held).all()
+        memorized = np.linalg.norm(moved, axis=2).sum(axis=1)
+        assert (exact <= memorized).all()
 
 
 @pytest.mark.parametrize("unknown", [np.inf, np.nan])

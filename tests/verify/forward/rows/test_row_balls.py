@@ -343,7 +343,7 @@ def test_a_readout_is_off_by_its_roundings_only_and_they_are_counted(d: int) -> 
     assert holds(value, radius, plain_logits(shifted, np.array([[0]])))
 
 
-def test_the_sum_of_embeddings_is_held_with_its_rounding() -> None:
+def test_the_sum_of_embeddings_is_memorized_with_its_rounding() -> None:
     rng = np.random.default_rng(13)
     model = Model((), W_U=np.eye(1), W_E=rng.normal(size=(200, 1)), W_pos=rng.normal(size=(1, 1)))
     stream = stream_of(InRowBalls(Norms(model)), model, np.arange(200)[:, None]).rows

@@ -1,4 +1,6 @@
-"""Rows with ellipsoids: what an operation makes of every row that is held is held again, with the same symbols."""
+"""Rows with ellipsoids: what an operation makes of every row that is memorized is memorized again, with the same
+symbols.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -62,13 +64,13 @@ def at(x: Spread, s: np.ndarray) -> np.ndarray:
 
 
 def member(rng: np.random.Generator, x: Spread, s: np.ndarray) -> np.ndarray:
-    """A row that is held, at the edge of what is beyond the generators."""
+    """A row that is memorized, at the edge of what is beyond the generators."""
     r = rng.normal(size=x.value.shape)
     return at(x, s) + r / np.linalg.norm(r, axis=-1, keepdims=True) * x.rest[..., None]
 
 
 def share_of_rest(y: np.ndarray, out: Spread, s: np.ndarray) -> float:
-    """How much of what is beyond these symbols the worst row takes; at most 1 where the row is held.
+    """How much of what is beyond these symbols the worst row takes; at most 1 where the row is memorized.
 
     Symbols that the operation has added are anybody's: what is beyond is in a sum of an ellipsoid and a ball, which is
     the intersection of the ellipsoids of E^T E / p + rest^2 / (1 - p) over all p.
@@ -106,7 +108,7 @@ def bare(x: Spread) -> Spread:
 @pytest.mark.parametrize("kind", ["layer", "rms"])
 @pytest.mark.parametrize("size", [1e-6, 1e-2, 0.15])
 @pytest.mark.parametrize("symbols", [3, WIDTH])
-def test_normalized_rows_are_held(kind: Any, size: float, symbols: int) -> None:
+def test_normalized_rows_are_memorized(kind: Any, size: float, symbols: int) -> None:
     """With as many symbols as entries what is beyond has generators too."""
     rng = np.random.default_rng(1)
     norm = Normalization(kind, w=rng.normal(1, 0.3, WIDTH), b=rng.normal(size=WIDTH), epsilon=1e-3)
@@ -129,7 +131,7 @@ def test_a_row_too_near_to_zero_is_a_ball(kind: Any) -> None:
 
 @pytest.mark.parametrize("activation", ["relu", "gelu", "gelu-tanh", "silu"])
 @pytest.mark.parametrize("size", [1e-5, 0.05, 1.0])
-def test_activated_rows_are_held(activation: Any, size: float) -> None:
+def test_activated_rows_are_memorized(activation: Any, size: float) -> None:
     rng, a = np.random.default_rng(3), arithmetic()
     x = spread(rng, 40, WIDTH, size=size)
     share = worst(x, lambda x: a.activate(x, activation), lambda x: EXACT.activate(x, activation))
@@ -141,7 +143,7 @@ def test_activated_rows_are_held(activation: Any, size: float) -> None:
     )
 
 
-def test_products_of_entries_are_held() -> None:
+def test_products_of_entries_are_memorized() -> None:
     rng, a = np.random.default_rng(4), arithmetic()
     x, y = (spread(rng, ROWS, WIDTH, size=0.3) for _ in range(2))
     out, shares = a.multiply(x, y), []
@@ -227,7 +229,7 @@ def test_maps_and_heads_hold_rows_and_their_roundings() -> None:
 
 
 def share_of_ellipsoid(beyond: np.ndarray, out: Spread) -> float:
-    """How much of the ellipsoid about what is beyond the worst row takes; at most 1 where the row is held."""
+    """How much of the ellipsoid about what is beyond the worst row takes; at most 1 where the row is memorized."""
     about = out.about()
     gram = np.broadcast_to(about.gram, (len(beyond), *about.gram.shape[-2:]))
     squares = (beyond * np.linalg.solve(gram, beyond[..., None])[..., 0]).sum(axis=-1)
@@ -337,7 +339,7 @@ def test_sums_share_symbols_only_of_one_age_and_owner() -> None:
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_sums_of_rows_with_blocks_of_different_widths_are_held(order: int) -> None:
+def test_sums_of_rows_with_blocks_of_different_widths_are_memorized(order: int) -> None:
     """Two blocks of the narrower ones must not pass for one of the wider, of whose symbols the norm is 1 in all."""
     rng, a = np.random.default_rng(22), arithmetic()
     wide, narrow = (
@@ -392,7 +394,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     "options", [{}, {"score_root": 2}, {"score_cap": 1.5}, {"slopes": np.array([-0.5, 1.0])}], ids=str
 )
 @pytest.mark.parametrize("size", [1e-3, 0.05])
-def test_what_heads_mix_is_held(attends: Any, options: Any, size: float) -> None:
+def test_what_heads_mix_is_memorized(attends: Any, options: Any, size: float) -> None:
     """All rows have symbols of their own; the row that asks is read as well."""
     rng = np.random.default_rng(9)
     one = np.ones((2, WIDTH, 2))
@@ -500,7 +502,7 @@ def test_scores_that_may_be_anywhere_leave_the_hull() -> None:
 
 
 @pytest.mark.parametrize("together", [False, True])
-def test_heads_of_hosts_are_held(together: bool) -> None:
+def test_heads_of_hosts_are_memorized(together: bool) -> None:
     rng = np.random.default_rng(11)
     one, f = np.ones((3, WIDTH, 4)), np.array([1.0, 0.3])
     block = Attention(one, one, one, np.ones((3, 4, WIDTH)), attends="causal", frequencies=f)
@@ -511,7 +513,7 @@ def test_heads_of_hosts_are_held(together: bool) -> None:
         rows = x.reshape(ROWS, 12) if together else x
         return EXACT.normalize(rows, norm)[0].reshape(x.shape)
 
-    # The rests of all heads side by side are one; each head alone is held by it.
+    # The rests of all heads side by side are one; each head alone is memorized by it.
     worst(x, lambda x: a.normalize_heads(x, norm, together), normalized)
     assert worst(x, lambda x: a.rope(x, block, places), lambda x: EXACT.rope(x, block, places)) > 0.9
     worst(x, lambda x: a.clip(x, 0.5), lambda x: np.clip(x, -0.5, 0.5))
@@ -519,7 +521,7 @@ def test_heads_of_hosts_are_held(together: bool) -> None:
     assert not a.clip(x, 50.0).rest.max() > x.rest.max() * 2 + 1e-4
 
 
-def test_outputs_are_held_one_by_one_and_against_the_largest() -> None:
+def test_outputs_are_memorized_one_by_one_and_against_the_largest() -> None:
     rng, W, b = np.random.default_rng(12), np.random.default_rng(13).normal(size=(WIDTH, 4)), np.arange(4.0)
     a, x = arithmetic(), spread(rng, ROWS, WIDTH, size=0.2)
     out = a.unembed(x, W, b)

@@ -14,8 +14,8 @@ def test_sequences_are_counted_as_they_are_listed(n_ctx, largest):
     for first in range(1, n_ctx + 1):
         if sum(n**k for k in range(1, n_ctx + 1) if k != largest) > 8:
             n = 1
-        held = [k for k in range(1, n_ctx + 1) if k != largest for _ in range(n**k - (k == first))]
-        listed = {(first, *rest) for rest in permutations(held)}
+        memorized = [k for k in range(1, n_ctx + 1) if k != largest for _ in range(n**k - (k == first))]
+        listed = {(first, *rest) for rest in permutations(memorized)}
         assert counted_sequences(n, n_ctx=n_ctx, largest=largest, first=first) == len(listed)
 
 

@@ -83,7 +83,7 @@ def test_the_default_holds_as_many_as_the_paper_counts():
     assert built.summary.endswith("accuracy 13/16 on average over the labels of the others")
 
 
-def test_three_of_four_contexts_of_xor_are_held():
+def test_three_of_four_contexts_of_xor_are_memorized():
     built = best_on_xor()
     found = certify_memorization(built.model, built.task)
     assert sorted(margin > 0 for margin in found.answers.margin_lower.tolist()) == [False, True, True, True]

@@ -55,7 +55,7 @@ def test_an_encoder_that_is_off_is_not_exact(changed):
         {"d_vocab": 3, "n_ctx": 3},
     ],
 )
-def test_distributions_are_proved_to_be_held_exactly_but_for_rounding(given_sizes):
+def test_distributions_are_proved_to_be_memorized_exactly_but_for_rounding(given_sizes):
     made = CLAIM.construct(**given_sizes)
     assert made.model.d_model == made.task.d_vocab - 1
     certified = certify_memorization(made.model, made.task)

@@ -112,7 +112,7 @@ def verdict(construction: Construction[Task]) -> Verdict:
         {"seed": 5},
     ],
 )
-def test_as_many_labels_as_width_and_heads_together_are_proved_to_be_held(given_sizes: dict[str, int]) -> None:
+def test_as_many_labels_as_width_and_heads_together_are_proved_to_be_memorized(given_sizes: dict[str, int]) -> None:
     made = CLAIM.construct(**given_sizes)
     sizes = {**CLAIM.parameters, **given_sizes}
     assert made.task.n_contexts == sizes["d_model"] + sizes["n_heads"] * sizes["d_head"]

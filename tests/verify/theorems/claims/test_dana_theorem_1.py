@@ -129,7 +129,7 @@ def worst_error(made: Construction[Task]) -> float:
 
 
 @given(st.integers(2, 6), st.data())
-def test_all_contexts_are_held_by_float64_weights(tokens: int, data: st.DataObject) -> None:
+def test_all_contexts_are_memorized_by_float64_weights(tokens: int, data: st.DataObject) -> None:
     width = data.draw(st.integers(tokens - 1, tokens))
     d_head = data.draw(st.integers(1, width))
     made = CLAIM.construct(d_vocab=tokens, n_ctx=2, d_model=width, d_head=d_head, seed=data.draw(st.integers(0, 99)))
@@ -137,7 +137,7 @@ def test_all_contexts_are_held_by_float64_weights(tokens: int, data: st.DataObje
     assert worst_error(made) < 1e-4
 
 
-def test_some_contexts_are_held_if_their_rank_allows_it() -> None:
+def test_some_contexts_are_memorized_if_their_rank_allows_it() -> None:
     made = CLAIM.construct(d_vocab=9, n_ctx=12, d_model=8, d_head=4, facts=100)
     assert made.task.n_contexts == 100
     assert len(np.unique(made.task.contexts, axis=0)) == 100

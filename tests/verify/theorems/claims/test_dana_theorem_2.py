@@ -112,9 +112,9 @@ def test_a_limit_that_is_undercut_is_refuted(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_weights_that_forget_are_not_certified() -> None:
     built = CLAIM.construct(contexts=8)
-    assert audit.held(built).verdict is Verdict.PROVED
+    assert audit.memorized(built).verdict is Verdict.PROVED
     silent = dana_network(**{**dana_tensors(built.model), "W_O": np.zeros_like(built.model.W_O)})
-    assert audit.held(replace(built, model=silent)).verdict is not Verdict.PROVED
+    assert audit.memorized(replace(built, model=silent)).verdict is not Verdict.PROVED
 
 
 def test_the_strength_of_the_paper_is_enclosed_tightly() -> None:

@@ -72,5 +72,5 @@ def test_the_weights_hold_the_kept_contexts(parameters: dict[str, int]) -> None:
     made = CLAIM.construct(**parameters)
     certificate = certify_memorization(made.model, made.task).certificate
     assert certificate.verdict is Verdict.PROVED
-    assert certificate.answers.values["held"] == 6
+    assert certificate.answers.values["memorized"] == 6
     assert (made.task.n_contexts, made.task.n_all) == (6, 9)

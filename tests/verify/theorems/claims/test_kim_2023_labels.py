@@ -17,7 +17,7 @@ def spoil(monkeypatch, change):
 
 def test_a_head_that_writes_other_codes_is_refuted(monkeypatch):
     spoil(monkeypatch, lambda m: replace(m, blocks=(replace(m.blocks[0], W_O=2 * m.blocks[0].W_O), *m.blocks[1:])))
-    assert audit._held(4, 3, 40, 4).verdict is Verdict.REFUTED
+    assert audit._memorized(4, 3, 40, 4).verdict is Verdict.REFUTED
 
 
 def test_labels_that_are_moved_are_refuted(monkeypatch):
@@ -25,7 +25,7 @@ def test_labels_that_are_moved_are_refuted(monkeypatch):
     monkeypatch.setattr(
         audit, "array_task", lambda c, next_tokens, **sizes: original(c, next_tokens=np.roll(next_tokens, 1), **sizes)
     )
-    assert audit._held(4, 3, 40, 4).verdict is Verdict.REFUTED
+    assert audit._memorized(4, 3, 40, 4).verdict is Verdict.REFUTED
 
 
 def test_entries_more_than_the_claim_counts_are_refuted(monkeypatch):
@@ -35,10 +35,10 @@ def test_entries_more_than_the_claim_counts_are_refuted(monkeypatch):
         return replace(model, W_pos=W_pos, W_E=model.W_E + 0 * model.W_E)
 
     spoil(monkeypatch, padded)
-    assert audit._held(4, 3, 40, 4).verdict is Verdict.REFUTED
+    assert audit._memorized(4, 3, 40, 4).verdict is Verdict.REFUTED
 
 
 def test_words_that_are_not_the_best_are_refuted(monkeypatch):
     original = audit.keyed_words_memory
     monkeypatch.setattr(audit, "keyed_words_memory", lambda task: original(task, labels_per_word=1))
-    assert audit._held(8, 4, 128, 8).verdict is Verdict.REFUTED
+    assert audit._memorized(8, 4, 128, 8).verdict is Verdict.REFUTED

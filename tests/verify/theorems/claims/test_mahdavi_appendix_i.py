@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from constructions.saturated_layers.generic_contexts import generic_layer
 from verify.theorems.claims import mahdavi_appendix_i as audit
-from verify.theorems.evidence import held_labels
+from verify.theorems.evidence import memorized_labels
 from verify.verdict import Verdict
 
 
@@ -23,7 +23,7 @@ def test_one_example_less_than_the_rank_counts_examples():
 
 
 def test_outputs_that_are_off_prove_nothing(changed):
-    changed(held_labels, "enclose_logits", lambda found: found + 1e-3)
+    changed(memorized_labels, "enclose_logits", lambda found: found + 1e-3)
     assert audit._memorized(n_heads=2, n_ctx=2, d_model=2).verdict is not Verdict.PROVED
 
 

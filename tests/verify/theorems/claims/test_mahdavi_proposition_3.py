@@ -20,9 +20,9 @@ from verify.verdict import Verdict
 def test_labels_of_a_network_are_not_called_out_of_reach():
     task = barrier_task(d_model=3, neurons=1)
     ramp = np.maximum(task.queries[:, :1] - 3.0, 0.0)
-    held = VectorTask(task.contexts, task.queries, ramp)
+    memorized = VectorTask(task.contexts, task.queries, ramp)
     assert audit._out_of_reach(task, neurons=1).verdict is Verdict.PROVED
-    assert audit._out_of_reach(held, neurons=1).verdict is Verdict.UNDECIDED
+    assert audit._out_of_reach(memorized, neurons=1).verdict is Verdict.UNDECIDED
     # Some combination of patterns of many neurons has any labels.
     assert audit._out_of_reach(barrier_task(d_model=2, neurons=1), neurons=2).verdict is not Verdict.PROVED
 

@@ -147,7 +147,7 @@ def test_distributions_that_are_not_of_rank_one_exactly_do_not_show_the_lost_ran
     "parameters",
     [{}, {"d_vocab": 3}, {"d_vocab": 3, "d_model": 3}, {"d_vocab": 32}, {"d_vocab": 12, "d_model": 5, "seed": 7}],
 )
-def test_the_distributions_are_held_as_well_as_promised(parameters):
+def test_the_distributions_are_memorized_as_well_as_promised(parameters):
     made = CLAIM.construct(**parameters)
     width = parameters.get("d_model", 2)
     assert (made.model.n_heads, made.model.d_head) == (1, width)

@@ -23,15 +23,15 @@ def test_a_block_with_one_entry_changed_is_refuted(monkeypatch, place, tensor):
         blocks[place] = replace(blocks[place], **{tensor: changed})
         return replace(model, blocks=tuple(blocks))
 
-    assert audit._held(16, 2, 4, 2).verdict is Verdict.PROVED
+    assert audit._memorized(16, 2, 4, 2).verdict is Verdict.PROVED
     monkeypatch.setattr(audit, "word_network", spoiled)
-    assert audit._held(16, 2, 4, 2).verdict is Verdict.REFUTED
+    assert audit._memorized(16, 2, 4, 2).verdict is Verdict.REFUTED
 
 
 def test_longer_words_have_another_number_of_entries(monkeypatch):
     original = audit.word_network
     monkeypatch.setattr(audit, "word_network", lambda *given, items: original(*given, items=items + 1))
-    assert audit._held(16, 2, 4, 2).verdict is Verdict.REFUTED
+    assert audit._memorized(16, 2, 4, 2).verdict is Verdict.REFUTED
 
 
 def test_words_that_are_not_the_best_are_above_the_bound(monkeypatch):

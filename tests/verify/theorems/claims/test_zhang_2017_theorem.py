@@ -58,7 +58,7 @@ def test_more_weights_than_printed_are_refuted():
     assert audit._represents(spoiled, points, values, offset=False).verdict is Verdict.REFUTED
 
 
-def test_contexts_that_are_not_held_are_not_confirmed(monkeypatch):
+def test_contexts_that_are_not_memorized_are_not_confirmed(monkeypatch):
     made = CLAIM.construct()
     block = made.model.blocks[1]
     spoiled = replace(

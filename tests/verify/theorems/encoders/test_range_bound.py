@@ -63,8 +63,8 @@ def test_by_hand_the_factor_is_one_more_than_the_ratio(ratio: int, size: int) ->
 
 @given(st.integers(2, 40), st.integers(1, 1000))
 def test_given_distributions_are_used(largest: int, occurrences: int) -> None:
-    held = bounded_transformer(Fraction(largest), occurrences=occurrences)
-    found = judged(held, distributions_of_contexts())
+    memorized = bounded_transformer(Fraction(largest), occurrences=occurrences)
+    found = judged(memorized, distributions_of_contexts())
     assert found.verdict is Verdict.PROVED
     assert found.encoder > 0
     assert found.factor == fmpq(5, 2)

@@ -15,7 +15,7 @@ ROWS = np.arange(4)[:, None]
 
 def test_entries_lengths_and_labels_are_those_of_the_model():
     found = judge_words(word_network(POINTS, LABELS, items=2), ROWS, LABELS)
-    assert (found.held, found.count, found.code_bits, found.label_bits) == (4, 4, 4, 2)
+    assert (found.memorized, found.count, found.code_bits, found.label_bits) == (4, 4, 4, 2)
     assert found.longest == 2 * (4 + 2)
     assert found.blocks == 2 * (4 + 2 + 2) + 1
 
@@ -23,23 +23,23 @@ def test_entries_lengths_and_labels_are_those_of_the_model():
 def test_a_label_that_is_level_with_another_is_not_in_front():
     model = word_network(POINTS, LABELS)
     level = replace(model, W_U=0 * model.W_U, b_U=0 * model.b_U)
-    assert judge_words(level, ROWS, LABELS).held == 0
+    assert judge_words(level, ROWS, LABELS).memorized == 0
 
 
 def test_other_labels_are_not_in_front():
-    assert judge_words(word_network(POINTS, LABELS), ROWS, LABELS[::-1].copy()).held < 4
+    assert judge_words(word_network(POINTS, LABELS), ROWS, LABELS[::-1].copy()).memorized < 4
 
 
 def test_blocks_without_a_skip_connection_are_another_model():
     model = word_network(POINTS, LABELS)
     last = replace(model.blocks[-1], skip=False)
-    assert judge_words(replace(model, blocks=(*model.blocks[:-1], last)), ROWS, LABELS).held == 0
+    assert judge_words(replace(model, blocks=(*model.blocks[:-1], last)), ROWS, LABELS).memorized == 0
 
 
-def test_two_points_of_one_code_are_not_held():
+def test_two_points_of_one_code_are_not_memorized():
     model = word_network(POINTS, LABELS)
     flat = replace(model.blocks[0], W_in=0 * model.blocks[0].W_in)
-    assert judge_words(replace(model, blocks=(flat, *model.blocks[1:])), ROWS, np.array([3, 3, 3, 3])).held == 0
+    assert judge_words(replace(model, blocks=(flat, *model.blocks[1:])), ROWS, np.array([3, 3, 3, 3])).memorized == 0
 
 
 def test_the_entries_of_the_head_are_no_entries_of_blocks():

@@ -17,7 +17,7 @@ from verify.arithmetic.rounding import up
 from verify.forward.logits import logit_chunks
 from verify.forward.walk import contexts_of
 from verify.runs.every_run import answered_in_every_run, every_run
-from verify.runs.exact_runs import judged_without_rounding, surely_held, surely_lost
+from verify.runs.exact_runs import judged_without_rounding, surely_lost, surely_memorized
 from verify.runs.formats import EXP_ULPS, JUDGED, FloatFormat
 from verify.runs.hypotheses import ALL, HYPOTHESES, OF_BOUNDS, OF_EXACT_SUMS
 from verify.runs.rounding import rounding_bound
@@ -25,20 +25,20 @@ from verify.runs.rounding import rounding_bound
 
 @dataclass(frozen=True, eq=False)
 class HeldInRuns:
-    """The contexts that are proved to be held, or lost, by every run.
+    """The contexts that are proved to be memorized, or lost, by every run.
 
     Args:
-        held: The contexts that every run holds, `[T]`; of prompts the facts.
+        memorized: The contexts that every run holds, `[T]`; of prompts the facts.
         lost: Those that no run holds, `[T]`.
         hypotheses: What the proofs rest on, one of `HYPOTHESES`.
     """
 
-    held: BoolArray
+    memorized: BoolArray
     lost: BoolArray
     hypotheses: str
 
 
-def held_in_every_run(
+def memorized_in_every_run(
     model: Model,
     task: AnyTask,
     number_format: FloatFormat,
@@ -57,9 +57,9 @@ def held_in_every_run(
 
     Args:
         model: The weights.
-        task: The contexts and their targets; a fact of several tokens is held if each of its contexts is.
+        task: The contexts and their targets; a fact of several tokens is memorized if each of its contexts is.
         number_format: The number type of the runs.
-        tolerance: What the divergence of a held distribution may be, nats.
+        tolerance: What the divergence of a memorized distribution may be, nats.
         hypotheses: Which proofs may be used, one of `HYPOTHESES`.
         exp_ulps: Accuracy of the exponential that H3 assumes.
         wanted: The contexts that are asked about, `[T]`; by default all.
@@ -78,43 +78,43 @@ def held_in_every_run(
         >>> from constructions.tasks.table import table_task
         >>> from verify.runs.formats import FLOAT32
         >>> swap = Model(blocks=(), W_U=np.eye(2)[::-1], W_E=np.eye(2), W_pos=np.zeros((1, 2)))
-        >>> found = held_in_every_run(swap, table_task("a,b\nb,a\n", target="labels"), FLOAT32, tolerance=0.0)
-        >>> found.held.tolist(), found.hypotheses
+        >>> found = memorized_in_every_run(swap, table_task("a,b\nb,a\n", target="labels"), FLOAT32, tolerance=0.0)
+        >>> found.memorized.tolist(), found.hypotheses
         ([True, True], 'H1 H2 H5')
     """
     require_one_of(HYPOTHESES, hypotheses=hypotheses)
     asked = np.ones(task.n_contexts, dtype=bool) if wanted is None else wanted
     listing = task.listing
     if listing is None:
-        held, lost, used = asked.copy(), np.zeros(task.n_contexts, dtype=bool), set[str]()
-        # A fact is held if each of its contexts is held, and lost if one of them is lost.
+        memorized, lost, used = asked.copy(), np.zeros(task.n_contexts, dtype=bool), set[str]()
+        # A fact is memorized if each of its contexts is memorized, and lost if one of them is lost.
         for part in task.parts:
             wanted_contexts = np.zeros(part.task.n_contexts, dtype=bool)
             wanted_contexts[part.places[asked[part.facts]]] = True
-            of_part = held_in_every_run(
+            of_part = memorized_in_every_run(
                 model, part.task, number_format, tolerance=tolerance, hypotheses=hypotheses, exp_ulps=exp_ulps,
                 wanted=wanted_contexts, quick=quick, progress=progress,
             )  # fmt: skip
-            held[part.facts] &= of_part.held[part.places]
+            memorized[part.facts] &= of_part.memorized[part.places]
             lost[part.facts] |= of_part.lost[part.places]
-            used |= set(of_part.hypotheses.split()) if of_part.held.any() else set()
-        return HeldInRuns(held, lost & asked, _named(used, hypotheses))
-    held, lost = np.zeros((2, task.n_contexts), dtype=bool)
+            used |= set(of_part.hypotheses.split()) if of_part.memorized.any() else set()
+        return HeldInRuns(memorized, lost & asked, _named(used, hypotheses))
+    memorized, lost = np.zeros((2, task.n_contexts), dtype=bool)
     used = set[str]()
     if hypotheses != OF_BOUNDS:
         progress("every run", None, f"sums that no {number_format.name} run rounds")
         rows = np.flatnonzero(asked)
-        held[rows], lost[rows] = judged_without_rounding(model, listing, rows, number_format, tolerance)
-        used |= set(OF_EXACT_SUMS.split()) if held.any() else set()
+        memorized[rows], lost[rows] = judged_without_rounding(model, listing, rows, number_format, tolerance)
+        used |= set(OF_EXACT_SUMS.split()) if memorized.any() else set()
     if hypotheses != OF_EXACT_SUMS and number_format.name in JUDGED:
         for proof in (_within_bounds, _to_first_order):
-            left = np.flatnonzero(asked & ~held & ~lost)
+            left = np.flatnonzero(asked & ~memorized & ~lost)
             if not len(left) or (proof is _to_first_order and task.target != "labels"):
                 continue
             progress("every run", None, f"bounds of roundings, {len(left)} of {task.n_contexts} contexts")
-            held[left], lost[left] = proof(model, listing, left, number_format, exp_ulps, tolerance, quick)
-            used |= set(OF_BOUNDS.split()) if held[left].any() else set()
-    return HeldInRuns(held, lost, _named(used, hypotheses))
+            memorized[left], lost[left] = proof(model, listing, left, number_format, exp_ulps, tolerance, quick)
+            used |= set(OF_BOUNDS.split()) if memorized[left].any() else set()
+    return HeldInRuns(memorized, lost, _named(used, hypotheses))
 
 
 def _named(used: set[str], allowed: str) -> str:
@@ -131,17 +131,17 @@ def _within_bounds(
     tolerance: float,
     quick: bool,
 ) -> tuple[BoolArray, BoolArray]:
-    """Return which contexts are held, and which lost, by all logits within the bound of Lemma R10."""
+    """Return which contexts are memorized, and which lost, by all logits within the bound of Lemma R10."""
     del quick
     contexts = contexts_of(model, task.inputs)[rows]
     bound = rounding_bound(model, contexts, number_format=number_format, exp_ulps=exp_ulps)
-    held, lost = np.zeros((2, len(rows)), dtype=bool)
+    memorized, lost = np.zeros((2, len(rows)), dtype=bool)
     for start, logits in logit_chunks(model, contexts):
         part = slice(start, start + len(logits))
         reachable = Enclosure(logits.midpoint, up(logits.radius + bound[part, np.newaxis]))
-        held[part] = surely_held(reachable, task, rows[part], tolerance)
+        memorized[part] = surely_memorized(reachable, task, rows[part], tolerance)
         lost[part] = surely_lost(reachable, task, rows[part])
-    return held, lost
+    return memorized, lost
 
 
 def _to_first_order(

@@ -23,17 +23,17 @@ class HeldLabels(NamedTuple):
     """What was certified of labels.
 
     Args:
-        held: Whether every label is held and Z has rank T.
+        memorized: Whether every label is memorized and Z has rank T.
         certified: How near the labels are, or how far in front.
         method: How that was certified.
     """
 
-    held: bool
+    memorized: bool
     certified: str
     method: str
 
 
-def held_labels(
+def memorized_labels(
     layer: Model, task: VectorTask, *, added: Enclosure | None = None, labels: Float64Array | None = None
 ) -> HeldLabels:
     """Enclose the outputs of a layer, compare them with labels, and certify the rank of the mixed inputs.
@@ -50,13 +50,13 @@ def held_labels(
     proof = certify_full_row_rank(forward.mixed)
     if task.kind == "regression":
         error = float(abs(outputs - (task.labels if labels is None else labels)).upper().max())
-        held, certified = error <= _ERROR, f"every label within {error:.1e}"
+        memorized, certified = error <= _ERROR, f"every label within {error:.1e}"
     else:
         rows, right = np.arange(task.n_examples), task.classes
         others = outputs.upper()
         others[rows, right] = -np.inf
         margin = float((outputs.lower()[rows, right] - others.max(axis=1)).min())
-        held, certified = margin > 0, f"every class in front, by {margin:.2g} or more"
+        memorized, certified = margin > 0, f"every class in front, by {margin:.2g} or more"
     return HeldLabels(
-        held and proof.verdict is Verdict.PROVED, certified, f"enclosed outputs, and rank by {proof.method}"
+        memorized and proof.verdict is Verdict.PROVED, certified, f"enclosed outputs, and rank by {proof.method}"
     )
