@@ -156,7 +156,7 @@ MUTANTS = [
     answers("return _wrong((self", "return _memorized((self", "wrong is memorized"),
     answers("is_open[contexts[decided]] = False", "is_open[contexts] = False", "what is open is not looked at again"),
     answers("is_open[contexts[decided]] = False", "pass", "what is decided is looked at again"),
-    answers(" | _wrong(*parts, task.target, criterion.tolerance)", "", "what is wrong is looked at again"),
+    answers("surely_right | surely_wrong", "surely_right", "what is wrong is looked at again"),
     answers(
         "precisions[contexts] = precision",
         'precisions[contexts] = "float64"',

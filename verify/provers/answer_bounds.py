@@ -191,9 +191,9 @@ class _Bounds:
             bounds[:, contexts] = bounds[:, rows[like]]
         self.precisions[contexts] = precision
         parts = self.margins[:, contexts], self.losses[:, contexts]
-        decided = _memorized(*parts, task.target, criterion.tolerance) | _wrong(
-            *parts, task.target, criterion.tolerance
-        )
+        surely_right = _memorized(*parts, task.target, criterion.tolerance)
+        surely_wrong = _wrong(*parts, task.target, criterion.tolerance)
+        decided = surely_right | surely_wrong
         self.is_open[contexts[decided]] = False
 
     def ask(self, model: Model, beyond: ArgmaxProof) -> None:
