@@ -153,19 +153,23 @@ background:color-mix(in srgb,var(--first) calc(var(--w)*100%),var(--cell))}
 .prediction{border:1px solid var(--line);border-radius:8px;padding:.7rem .9rem;break-inside:avoid}
 .prediction h3{font-size:1.05rem;margin:0;overflow-wrap:anywhere;line-height:1.7}
 .prediction p{margin:.1rem 0 .5rem;color:var(--soft);font-size:.8rem}
-.distribution{display:grid;grid-template-columns:fit-content(42%) 1fr;gap:.2rem
-.6rem;align-items:center;font-size:.9rem} .distribution .row{height:.95rem}.distribution .fill{height:.65rem}
-.token{display:flex;justify-content:flex-end;align-items:center;gap:.3rem;min-width:0} .token
-.t{overflow:hidden;text-overflow:ellipsis}.attention .t{display:inline-block;max-width:9rem;overflow:hidden;
-text-overflow:ellipsis;vertical-align:bottom}.mark{color:var(--mark);font-weight:600} details{border:1px solid
-var(--line);border-radius:8px;margin:.6rem 0;padding:.1rem .9rem} summary{cursor:pointer;padding:.45rem
-0;overflow-wrap:anywhere} .piece{border-top:1px solid var(--line);padding:.5rem 0}.piece p{margin:.15rem
-0;max-width:none;overflow-wrap:anywhere} sub,sup{line-height:0;font-size:.78em}.relation{font-size:.92rem}.piece
-pre{white-space:pre-wrap} dl.terms{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1rem}.terms
-dt{color:var(--soft)} .terms dd{margin:0;overflow-wrap:anywhere} @media
-print{body{font-size:11pt}main{max-width:none;padding:0}h2{break-after:avoid} figure,.card,.count{break-inside:avoid}
-*{-webkit-print-color-adjust:exact;print-color-adjust:exact}} @media (max-width:34rem){main{padding:1rem .9rem
-3rem}h1{font-size:1.4rem} .cards{grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.5rem}.card{padding:.6rem
-.7rem} .card dd{font-size:1.05rem}.figures th,.figures td{padding:.35rem .4rem}figure svg text{font-size:19px}
+.distribution{display:grid;grid-template-columns:fit-content(42%) 1fr;gap:.2rem .6rem;align-items:center;
+font-size:.9rem}
+.distribution .row{height:.95rem}.distribution .fill{height:.65rem}
+.token{display:flex;justify-content:flex-end;align-items:center;gap:.3rem;min-width:0}
+.token .t{overflow:hidden;text-overflow:ellipsis}.attention .t{display:inline-block;max-width:9rem;overflow:hidden;
+text-overflow:ellipsis;vertical-align:bottom}.mark{color:var(--mark);font-weight:600}
+details{border:1px solid var(--line);border-radius:8px;margin:.6rem 0;padding:.1rem .9rem}
+summary{cursor:pointer;padding:.45rem 0;overflow-wrap:anywhere}
+.piece{border-top:1px solid var(--line);padding:.5rem 0}.piece p{margin:.15rem 0;max-width:none;overflow-wrap:anywhere}
+sub,sup{line-height:0;font-size:.78em}.relation{font-size:.92rem}.piece pre{white-space:pre-wrap}
+dl.terms{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1rem}.terms dt{color:var(--soft)}
+.terms dd{margin:0;overflow-wrap:anywhere}
+@media print{body{font-size:11pt}main{max-width:none;padding:0}h2{break-after:avoid}
+figure,.card,.count{break-inside:avoid}
+*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
+@media (max-width:34rem){main{padding:1rem .9rem 3rem}h1{font-size:1.4rem}
+.cards{grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.5rem}.card{padding:.6rem .7rem}
+.card dd{font-size:1.05rem}.figures th,.figures td{padding:.35rem .4rem}figure svg text{font-size:19px}
 .blocks{grid-template-columns:1fr}}
 """

@@ -385,7 +385,7 @@ def forms() -> list[tuple[str, str, str, Forge]]:
         ("labels-lookup", "unknown-field", "a field that there is not", fields(lambda d: d.update(more=1))),
         ("labels-lookup", "missing-field", "a field is missing", fields(lambda d: d.pop("provenance"))),
         ("labels-lookup", "no-statements", "nothing is stated", fields(lambda d: d.update(statements=[]))),
-        ("labels-lookup", "version", "a certificate of version 4", fields(lambda d: d.update(version=4))),
+        ("labels-lookup", "version", "a certificate of version 3", fields(lambda d: d.update(version=3))),
         ("labels-lookup", "version-as-truth", "a certificate of a version that is true",
          fields(lambda d: d.update(version=True))),
         ("labels-lookup", "null-criterion", "nothing is asked", fields(lambda d: d.update(criterion=None))),

@@ -9,7 +9,7 @@ from tests.verify.provers.test_conversion import EARLIER
 def test_an_earlier_folder_is_checked_once_it_is_converted(tmp_path, capsys):
     out = tmp_path / "new"
     assert main(["check", str(EARLIER)]) == 2
-    assert "not canonical" in capsys.readouterr().err
+    assert "prove one of version 3 again" in capsys.readouterr().err
     assert main(["convert", str(EARLIER), "--out", str(out), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["verdict"], found["out"]) == ("PROVED", str(out))

@@ -123,7 +123,7 @@ REFUSED = {
     "a list": ("parity.json", lambda folder: (folder / "parity.json").write_text("[]")),
     "no number": (
         "parity.json",
-        replaced("parity.json", '"memorized":3,"largest_bound', '"memorized":NaN,"largest_bound'),
+        replaced("parity.json", '"memorized":3,"relative', '"memorized":NaN,"relative'),
     ),
     "an unknown host": ("parity.json", fields(lambda data: data.update(host="other", written_as="other"))),
     "another host": ("parity.json", fields(lambda data: data.update(host="onnx"))),

@@ -31,7 +31,7 @@ def test_a_file_of_another_version_or_of_none_is_refused(tmp_path: Path) -> None
     path = tmp_path / "task"
     table_task("a,x\nb,y\n", target="labels").save(path)
     data = path.read_bytes()
-    spoilt = data.replace(b'\\"version\\":3', b'\\"version\\":2')
+    spoilt = data.replace(b'\\"version\\":4', b'\\"version\\":2')
     assert spoilt != data
     path.write_bytes(spoilt)
     with pytest.raises(FileFormatError, match="version 2, expected"):

@@ -53,7 +53,7 @@ def test_a_text_needs_a_statement_about_all_contexts_in_its_format(tmp_path: Pat
     answers, _, text = data["statements"]
     data["statements"] = [answers, text]
     code, said = outcome(folders.rewritten(folder, data))
-    assert code == 2 and "needs all contexts held in float32, which no statement says" in said
+    assert code == 2 and "needs all contexts memorized in float32, which no statement says" in said
     text["named"]["format"] = "real arithmetic"
     text["statement"] = text["statement"].replace("in every float32 run", "in real arithmetic")
     assert folders.code(folders.rewritten(folder, data)) == 0
