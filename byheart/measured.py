@@ -6,6 +6,7 @@ The summary and the page of a folder are functions of its certificate, its weigh
 Page: docs/rigour/certificate.md
 """
 
+import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -88,6 +89,10 @@ class Measured:
         data = {"figures": dict(self.figures), "source": self.source, "drawn": self.drawn}
         return canonical_json({"format": _FORMAT, "version": _VERSION, **data}) + "\n"
 
+    def sha256(self) -> str:
+        """Return the hash of that text: the page names it, so that not a digit of it can change unseen."""
+        return hashlib.sha256(self.to_json().encode("ascii")).hexdigest()
+
     def save(self, folder: Path) -> None:
         """Write ``measured.json`` into `folder`, atomically."""
         write_atomically(folder / MEASURED_FILE, self.to_json().encode("ascii"))
@@ -165,7 +170,7 @@ def page(folder: Path, certificate: Certificate, model: Model, task: Task, measu
     """
     names = [MODEL_FILE, TASK_FILE, CERTIFICATE_FILE, *([WITNESS_FILE] if certificate.witness is not None else [])]
     statements = [certificate.words(each) for each in certificate.statements]
-    digests = {name: file_sha256(folder / name) for name in names}
+    digests = {**{name: file_sha256(folder / name) for name in names}, MEASURED_FILE: measured.sha256()}
     try:
         details = Details.of_drawn(
             measured.drawn or {}, source=measured.source, statements=statements, digests=digests,
@@ -189,7 +194,7 @@ def page_of_fold(folder: Path, certificate: Certificate, model: Model, fold: Fol
     Raises:
         FileFormatError: The measured numbers make no page.
     """
-    stated = _stated(folder, certificate)
+    stated = _stated(folder, certificate, measured)
     try:
         details = FoldDetails(
             leads=[Lead(**each) for each in (measured.drawn or {})["leads"]],
@@ -213,7 +218,7 @@ def page_of_facts(folder: Path, certificate: Certificate, task: AnyTask, measure
     Raises:
         FileFormatError: The measured numbers make no page.
     """
-    stated = _stated(folder, certificate)
+    stated = _stated(folder, certificate, measured)
     try:
         margins = [
             Margin(-math.inf if lower is None else lower, math.inf if upper is None else upper)
@@ -232,13 +237,14 @@ def page_of_facts(folder: Path, certificate: Certificate, task: AnyTask, measure
         raise FileFormatError(f"{folder / MEASURED_FILE} makes no page: {error}") from error
 
 
-def _stated(folder: Path, certificate: Certificate) -> dict[str, Any]:
+def _stated(folder: Path, certificate: Certificate, measured: Measured) -> dict[str, Any]:
     """Return what the pages of facts and of a rule with a state take from the certificate and its files."""
+    digests = {name: file_sha256(folder / name) for name in (MODEL_FILE, TASK_FILE, CERTIFICATE_FILE)}
     return {
         "verdict": certificate.verdict.value,
         "headline": certificate.headline(),
         "statements": [(certificate.words(each), certificate.checker(each)) for each in certificate.statements],
-        "digests": {name: file_sha256(folder / name) for name in (MODEL_FILE, TASK_FILE, CERTIFICATE_FILE)},
+        "digests": {**digests, MEASURED_FILE: measured.sha256()},
         "provenance": dict(sorted(certificate.provenance.items())),
     }
 

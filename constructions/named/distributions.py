@@ -73,10 +73,10 @@ def distributions(rows: Sequence[Sequence[Any]], *, where: str = "distributions"
         HypothesisError: A row with a negative entry, or whose exact sum is not 1 within $10^{-9}$.
 
     Example:
-        >>> distributions([[0.5, 0.25]])
+        >>> distributions([[0.5, 0.25]], where="they")
         Traceback (most recent call last):
         ...
-        constructions.errors.HypothesisError: A distribution needs a sum of 1, but row 1 of distributions adds up to 0.75
+        constructions.errors.HypothesisError: A distribution needs a sum of 1, but row 1 of they adds up to 0.75
     """
     if not isinstance(rows, Sequence | np.ndarray) or isinstance(rows, str) or len(rows) == 0:
         raise FileFormatError(f"{where} holds no distributions, expected one a row")

@@ -339,7 +339,10 @@ def test_a_model_in_two_tables_is_proved_once(copied, monkeypatch) -> None:
     [
         (lambda text: text.replace("\n", ",1\n", 2).replace(",1\n", "\n", 1), "figure.csv: line 2 has "),
         (lambda text: text.rstrip("\n").rpartition(",")[0], "figure.csv: line 11 has "),
-        (lambda text: text.replace("right,memorized", "memorized,memorized", 1), "figure.csv: column memorized stands there twice"),
+        (
+            lambda text: text.replace("right,memorized", "memorized,memorized", 1),
+            "figure.csv: column memorized stands there twice",
+        ),
         (lambda text: text.partition("\n")[0], "figure.csv: it holds no line"),
         (lambda text: text.replace(",own,", ",other,", 1), "its settings are those of another point"),
         (lambda text: text.replace("d_model", "width", 1), "its settings cannot be read: columns key, tokens, width"),
