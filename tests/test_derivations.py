@@ -83,7 +83,7 @@ def test_the_floor_of_xor_is_where_both_distributions_become_uniform() -> None:
 
 @pytest.mark.parametrize("tokens", [2, 3])
 def test_the_determinant_of_the_look_up_table_has_no_factors_but_those_of_the_theorem(tokens: int) -> None:
-    """Theorem K3: b, sigma and Delta, and eta, which is positive for 0 < a < 1. Page: docs/claims/corollary_1.md"""
+    """Theorem K3: b, sigma and Delta, and eta, which is positive for 0 < a < 1. Page: docs/claims/look_up_table.md"""
     a, sigma = sympy.symbols("a sigma")
     unit = sympy.eye(tokens)
     position = sympy.ones(1, tokens) * sigma / tokens
@@ -111,7 +111,7 @@ def test_one_head_reads_its_point_off_the_attention() -> None:
 
 
 def test_a_label_of_at_most_one_half_costs_a_divergence() -> None:
-    """(5): what falls in the probability of the label up to a, at one half. Page: docs/claims/corollary_1.md"""
+    """(1): what falls in the probability of the label up to a, at one half. Page: docs/claims/corollary_1.md"""
     a, q = sympy.symbols("a q", positive=True)
     cost = a * sympy.log(a / q) + (1 - a) * sympy.log((1 - a) / (1 - q))
     assert zero(sympy.diff(cost, q) - (q - a) / (q * (1 - q)))

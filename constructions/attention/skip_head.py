@@ -1,6 +1,6 @@
 r"""A head that copies the last embedding: what is printed, and two repairs that always attend to the last position.
 
-Page: docs/claims/skip_connection.md
+Pages: docs/claims/skip_connection.md, docs/claims/long_last_position.md
 """
 
 from dataclasses import dataclass

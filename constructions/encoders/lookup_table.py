@@ -1,6 +1,6 @@
 r"""A look-up table of all bigrams: one head for each first token, and outputs in closed form.
 
-Page: docs/claims/corollary_1.md
+Page: docs/claims/look_up_table.md
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 r"""One layer of uniform attention with a skip connection, after which queries that were equal are independent.
 
-Page: docs/claims/context_rank.md
+Page: docs/claims/mixing_layer.md
 """
 
 from dataclasses import dataclass

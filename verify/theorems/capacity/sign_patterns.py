@@ -1,6 +1,6 @@
 """How many heads every labelling needs, by counting the labellings that a number of heads can have at all.
 
-Page: docs/claims/corollary_1.md
+Page: docs/claims/labels_beyond_heads.md
 """
 
 from flint import arb, ctx

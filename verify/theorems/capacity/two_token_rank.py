@@ -1,6 +1,6 @@
 r"""The largest rank that any weights reach on one context of two tokens: an exact formula in the queries.
 
-Page: docs/claims/context_rank.md
+Page: docs/claims/two_tokens.md
 """
 
 from collections.abc import Sequence

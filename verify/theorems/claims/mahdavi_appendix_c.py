@@ -1,6 +1,6 @@
 r"""Appendix C of Mahdavi et al.: Theorem 1 for attention with a skip connection.
 
-Page: docs/claims/context_rank.md
+Page: docs/claims/labels_with_skip_connection.md
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ CLAIM = Claim(
         "first d_out entries of the query."
     ),
     reconstructed="the formulas, from a copy without them",
-    page="docs/claims/context_rank.md",
+    page="docs/claims/labels_with_skip_connection.md",
     hypotheses=(
         *conditions("H, n, d_h >= 1", "n <= d", "1 <= d_out <= d"),
         Hypothesis("shared is 0 or 1", lambda shared, **_: shared in (0, 1)),

@@ -1,6 +1,6 @@
 r"""Proposition 4 of Mahdavi et al.: one layer of uniform attention makes equal queries independent.
 
-Page: docs/claims/context_rank.md
+Page: docs/claims/mixing_layer.md
 """
 
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ CLAIM = Claim(
         "Assumption 2, nor from Assumptions 1 and 2."
     ),
     reconstructed="the formulas, from a copy without them",
-    page="docs/claims/context_rank.md",
+    page="docs/claims/mixing_layer.md",
 )
 
 _REPAIRS = ((5, 2, 2, 1, 2), (6, 3, 3, 3, 1), (8, 3, 4, 2, 2), (8, 4, 6, 3, 4))  # T, n, d, H, d_v

@@ -1,6 +1,6 @@
 r"""Section 4.4 of Mahdavi et al.: whether one random attention layer makes Assumptions 1 and 2 true.
 
-Page: docs/claims/context_rank.md
+Page: docs/claims/mixing_layer.md
 """
 
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ CLAIM = Claim(
         "dimensions."
     ),
     reconstructed="the formulas, from a copy without them",
-    page="docs/claims/context_rank.md",
+    page="docs/claims/mixing_layer.md",
 )
 
 _LAYERS = ((4, 2, 2, 1, 2), (5, 2, 3, 2, 2), (5, 3, 3, 3, 1))  # T, n, d, H, d_v

@@ -33,7 +33,7 @@ class Theorem:
     Example:
         >>> from verify.theorems.capacity.sign_patterns import heads_for_every_labelling
         >>> count = Theorem(
-        ...     "Warren", "docs/claims/corollary_1.md", "Derivation", heads_for_every_labelling,
+        ...     "Warren", "docs/claims/labels_beyond_heads.md", "Derivation", heads_for_every_labelling,
         ...     over=Quantifier.ALL_WEIGHTS, gives="a lower bound",
         ... )
         >>> count.at(d_vocab=2, n_ctx=12).value > 1

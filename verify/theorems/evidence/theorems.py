@@ -63,7 +63,7 @@ MAJORITY_HEADS = _floor_of_weights(
 """How many heads hold the majority of exclusive ors."""
 
 HEADS_FOR_EVERY_LABELLING = _floor_of_weights(
-    "Warren's count", "docs/claims/corollary_1.md", "Theorem K1", heads_for_every_labelling
+    "Warren's count", "docs/claims/labels_beyond_heads.md", "Derivation", heads_for_every_labelling
 )
 """How many heads memorize every labelling."""
 
@@ -128,7 +128,7 @@ MIXED_RANK = _ceiling_of_weights(
 )
 """The rank of what attention mixes on given contexts."""
 
-TWO_TOKENS = _ceiling_of_weights("two tokens", "docs/claims/context_rank.md", "Derivation", two_token_ceiling)
+TWO_TOKENS = _ceiling_of_weights("two tokens", "docs/claims/two_tokens.md", "Derivation", two_token_ceiling)
 """The rank of what attention mixes on a context of two tokens."""
 
 OUTPUT_RANK = _ceiling_of_weights(

@@ -10,7 +10,9 @@ from verify.theorems.evidence.theorem import Applied, Theorem
 
 
 def theorem(judge) -> Theorem:
-    return Theorem("Warren", "docs/claims/corollary_1.md", "Theorem K1", judge, Quantifier.ALL_WEIGHTS, "a lower bound")
+    return Theorem(
+        "Warren", "docs/claims/labels_beyond_heads.md", "Derivation", judge, Quantifier.ALL_WEIGHTS, "a lower bound"
+    )
 
 
 @pytest.mark.parametrize("judge", [generic_rank, lambda **_: 3, max, heads_for_every_labelling.__call__])
