@@ -417,20 +417,28 @@ def test_every_chapter_of_the_core_path_has_a_box_of_its_letters_at_its_head(con
             assert len(re.findall(r"^> - \$", box[0], re.MULTILINE)) >= 2, entry.page
 
 
-EXERCISE = re.compile(r"^\*\*(?:\d+\.)?(\d+)\*\*(.*?)<details>", re.MULTILINE | re.DOTALL)
+EXERCISE = re.compile(r"^\*\*([\d.]+)\*\*(.*?)<details>", re.MULTILINE | re.DOTALL)
 JUDGED = re.compile(r"^`byheart exercise (\S+) '(.*)'` judges your answer: (.*) \(this one is wrong\)\.$", re.MULTILINE)
 
 
-def test_every_exercise_that_is_judged_names_its_command(contents: ModuleType) -> None:
+def test_every_exercise_has_the_number_of_its_chapter_and_names_its_command(contents: ModuleType) -> None:
     named = {}
     for entry in contents.entries(INDEX):
         if entry.part == "The core path":
             exercises = prose(DOCS / entry.page).partition("\n## Exercises\n")[2]
-            for number, asked in EXERCISE.findall(exercises):
-                for name, answer, asks in JUDGED.findall(asked):
-                    assert name == f"{entry.number}.{number}"
-                    named[name] = (answer, asks)
+            found = EXERCISE.findall(exercises)
+            assert [name for name, _ in found] == [f"{entry.number}.{place}" for place in range(1, len(found) + 1)]
+            for name, asked in found:
+                ((judged, answer, asks),) = JUDGED.findall(asked)
+                assert judged == name
+                named[name] = (answer, asks)
     assert named == {name: (exercise.example, exercise.asks) for name, exercise in EXERCISES.items()}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_equations_of_a_page_are_numbered_through(page: Path) -> None:
+    numbers = [int(number) for number in re.findall(r"\\tag\{(\d+)\}", page.read_text(encoding="utf-8"))]
+    assert numbers == list(range(1, len(numbers) + 1))
 
 
 def test_a_page_has_the_title_that_the_index_gives_it(contents: ModuleType) -> None:

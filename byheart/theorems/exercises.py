@@ -1,28 +1,26 @@
 """The exercises of the book that a program can judge: a judge for each, which says what is wrong with an answer.
 
 An exercise is called by its chapter and its number, such as ``"3.2"``. A judge takes the answer as text, returns ``""``
-if it is right, and otherwise says why it is not. It accepts every right answer, not only that of the solution.
+if it is right, and otherwise says why it is not. It accepts every right answer, not only that of the solution. Where an
+exercise asks for a proof, the judge decides the number or the example that the proof turns on.
 
 Page: docs/index.md
 """
 
-import ast
 import math
-import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from itertools import accumulate, permutations
+from itertools import accumulate, combinations, permutations
 
 import numpy as np
 
+from byheart.theorems.exercise_answers import Number, agrees, compared, contexts_of, numbers
 from constructions.attention.capacity.bigram_rank import bigram_rank
 from constructions.attention.capacity.head_counts import capacity
 from constructions.errors import InputError
-
-Number = Fraction | float
 
 
 @dataclass(frozen=True)
@@ -84,134 +82,8 @@ def judged(name: str, answer: str) -> str:
     return found(name).judge(answer)
 
 
-# Reading an answer.
-
-_FUNCTIONS = {"log": math.log, "ln": math.log, "exp": math.exp, "sqrt": math.sqrt, "cos": math.cos, "sin": math.sin}
-_CONSTANTS = {"pi": math.pi, "e": math.e}
-_OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
-_LARGEST_POWER = 256
-_SIGNS = str.maketrans(
-    {"−": "-", "·": "*", "×": "*", "π": "pi", "½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3"}
-)
-_NAMES = "log|ln|exp|sqrt|cos|sin"
-
-
-def _with_brackets(text: str) -> str:
-    """Return a text with plain signs, and with brackets about the arguments of functions."""
-    return re.sub(rf"\b({_NAMES}) +([\w.]+)", r"\1(\2)", text.translate(_SIGNS))
-
-
-def _plain(text: str) -> str:
-    """Return a text with plain signs, functions with brackets, and the products of `2 pi` and `2log(3)` as products."""
-    return re.sub(rf"(?<=\d) ?(?=(?:{_NAMES})\(|pi\b)", "*", _with_brackets(text))
-
-
-def number(text: str) -> Number:
-    """Return the value of a formula: a fraction if it has only rational numbers in it.
-
-    Raises:
-        InputError: It is no formula of numbers, + - * / ^, log, exp, sqrt, cos, sin, pi and e.
-
-    Example:
-        >>> number("2^24 + 1/2"), number("log(3)/1.82")
-        (Fraction(33554433, 2), 0.6036331256418186)
-    """
-    plain = _plain(text).strip()
-    try:
-        return _value(ast.parse(plain.replace("^", "**"), mode="eval").body, plain)
-    except (SyntaxError, ValueError, ZeroDivisionError, OverflowError, RecursionError) as error:
-        raise InputError("answer", f"has {text!r}", "a number such as 7, 1/3, 0.25, 2^24 or log(3)/2") from error
-
-
-def _value(node: ast.expr, text: str) -> Number:
-    match node:
-        case ast.Constant(value=int() | float()):
-            return Fraction(ast.get_source_segment(text.replace("^", "**"), node) or str(node.value))
-        case ast.UnaryOp(op=ast.USub()):
-            return -_value(node.operand, text)
-        case ast.UnaryOp(op=ast.UAdd()):
-            return _value(node.operand, text)
-        case ast.BinOp(op=ast.Pow()):
-            base, power = _value(node.left, text), _value(node.right, text)
-            if abs(power) > _LARGEST_POWER:
-                raise ValueError("a large power")
-            return base ** int(power) if power == int(power) else float(base) ** float(power)
-        case ast.BinOp() if type(node.op) in _OPERATORS:
-            return _OPERATORS[type(node.op)](_value(node.left, text), _value(node.right, text))
-        case ast.Call(func=ast.Name(id=name), args=[argument]) if name in _FUNCTIONS and not node.keywords:
-            return _FUNCTIONS[name](float(_value(argument, text)))
-        case ast.Name(id=name) if name in _CONSTANTS:
-            return _CONSTANTS[name]
-    raise ValueError("no formula")
-
-
-def numbers(answer: str, count: int | None = None) -> list[tuple[Number, str]]:
-    """Return the numbers of an answer with the text of each: separated by commas, semicolons, spaces or lines.
-
-    Names before a sign of equality, units, and brackets around the whole are left out.
-
-    Raises:
-        InputError: One of them is not a number, or there are others than `count`.
-
-    Example:
-        >>> [text for _, text in numbers("w = (log 3, 2 * log(3))")]
-        ['log(3)', '2*log(3)']
-    """
-    text = re.sub(r"\b\w+ *(?:=|≥|>=|≈) *", "", answer).strip()
-    text = re.sub(r"\b(nats?|heads?|bits?|entries|tokens?|labels?|codes?|and)\b", " ", text)
-    text = _with_brackets(text)
-    if re.fullmatch(r"\((?:[^()]|\([^()]*\))*\)|\[.*\]", text, re.DOTALL):
-        text = text[1:-1]
-    if count == 1:
-        text = _plain(text)
-    text = re.sub(r" *([*/^+]) *", r"\1", text)
-    text = re.sub(r"(?<=[\w)]) +- +(?=[\w(])", "-", text)
-    parts = [part for part in re.split(r"[,;\s]+(?![^()]*\))", text) if part]
-    if count is not None and len(parts) != count:
-        raise InputError("answer", f"has {len(parts)} numbers", str(count))
-    return [(number(part), part) for part in parts]
-
-
-def contexts_of(answer: str) -> list[list[int]]:
-    """Return contexts: rows of numbers, separated by semicolons or lines, or words of digits such as ``000 110``.
-
-    Raises:
-        InputError: The rows are no contexts of one length.
-    """
-    rows = [row.split() for row in re.split(r"[;\n]", answer.replace(",", " ")) if row.strip()]
-    if len(rows) == 1:
-        rows = [list(word) for word in rows[0]]
-    if not all(word.isdecimal() for row in rows for word in row) or len({len(row) for row in rows}) != 1:
-        raise InputError("answer", f"is {answer!r}", "contexts of one length, such as '000 110' or '0 0 0; 1 1 0'")
-    return [[int(word) for word in row] for row in rows]
-
-
-def _agrees(given: Number, text: str, right: Number) -> bool:
-    """Whether a number is right: equal, or a decimal that is the right number rounded, where that is not an integer."""
-    if isinstance(given, Fraction) and given == right:
-        return True
-    if _is_rounded(text, right):
-        return abs(Fraction(given) - Fraction(right)) <= Fraction(1, 2 * 10 ** len(text.partition(".")[2]))
-    return isinstance(given, float) and math.isclose(given, right, rel_tol=1e-9, abs_tol=1e-12)
-
-
-def _is_rounded(text: str, right: Number) -> bool:
-    whole = isinstance(right, Fraction) and right.denominator == 1
-    return not whole and re.fullmatch(r"-?\d*\.?\d+", text) is not None
-
-
-def _compared(answer: str, right: Sequence[tuple[str, Number]]) -> str:
-    """Compare numbers with the right ones, each with its name."""
-    for (given, text), (name, value) in zip(numbers(answer, len(right)), right, strict=True):
-        if not _agrees(given, text, value):
-            return f"{name} is not {text}: that is too {'large' if given > value else 'small'}"
-        if given != value and _is_rounded(text, value) and len(re.sub(r"\D", "", text).lstrip("0")) < 2:
-            return f"{name}: {text} has one digit, give two or more"
-    return ""
-
-
 def _is(names: Sequence[str], values: Callable[[], Sequence[Number]], answer: str) -> str:
-    return _compared(answer, list(zip(names, values(), strict=True)))
+    return compared(answer, list(zip(names, values(), strict=True)))
 
 
 def _numbers_of(name: str, asks: Sequence[str], example: str, values: Callable[[], Sequence[Number]]) -> None:
@@ -221,12 +93,51 @@ def _numbers_of(name: str, asks: Sequence[str], example: str, values: Callable[[
 
 # Chapter 1
 
-
 _numbers_of("1.1", ["the first coordinate", "the second"], "2/9, 1/9", lambda: [Fraction(5, 12), Fraction(1, 12)])
+
+
+@exercise(
+    "1.2",
+    "the five numbers y in the order of the table, then the five vectors x",
+    "1 1 1 1 1; 0 0, 1 1, 0 0, 1 1, 0 0",
+)
+def _three_points(answer: str) -> str:
+    """Judge what one head writes for 000, 110 and 010, exactly where the numbers are rational."""
+    values = [value for value, _ in numbers(answer, 15)]
+    y, x = values[:5], [values[i : i + 2] for i in range(5, 15, 2)]
+    if min(y) <= 0:
+        return "exponentials are positive"
+    points = []
+    for context in ((0, 2, 4), (1, 3, 4), (0, 2 + 1, 4)):  # columns of the table: (position, token)
+        total = sum(y[column] for column in context)
+        points.append([sum(y[column] * x[column][axis] for column in context) / total for axis in (0, 1)])
+    (a, b), (c, d), (e, f) = points
+    area = (c - a) * (f - b) - (d - b) * (e - a)
+    size = max(abs(float(each)) for each in (a, b, c, d, e, f))
+    if area != 0 and (isinstance(area, Fraction) or abs(area) > 1e-9 * size**2):
+        return ""
+    shown = ", ".join(f"({first}, {second})" for first, second in points)
+    return f"the points {shown} lie on one line"
+
+
+_numbers_of(
+    "1.3",
+    ["the largest rank without a head", "that with one head", "that with two heads"],
+    "2, 4, 4",
+    lambda: [Fraction(_bigram_rank([[n, n] for n in range(4)], 2, 2, heads, with_skip=True)) for heads in (0, 1, 2)],
+)
 
 # Chapter 2
 
+_numbers_of(
+    "2.1",
+    ["the logit of token 0", "that of token 1"],
+    "3, 1",
+    lambda: [3 * math.e / (math.e + 1), 1 + 3 / (math.e + 1)],
+)
 _numbers_of("2.2", ["the number of entries"], "40", lambda: [Fraction(2 * 4 + 2 * 4 + 2 * 4 * 1 + 2 * 4 * 2 + 4 * 2)])
+
+_numbers_of("2.3", ["the factor of W_Q", "the factor of W_U"], "16, 64", lambda: [Fraction(4), Fraction(8)])
 
 # Chapter 3
 
@@ -328,12 +239,29 @@ _numbers_of("5.1", ["lambda"], "0.5", lambda: [math.log(3) / 1.82])
 _numbers_of("5.2", ["lambda"], "16", lambda: [math.log(4e7 - 4)])
 
 
+@exercise("5.3", "M and B for E = (3, 5), then a stream E that cannot be reached", "3, 5, 1, 0")
+def _unreached_stream(answer: str) -> str:
+    """Judge the solution for one stream, and a stream for which M would be 0."""
+    (M, _), (B, _), (E_1, _), (E_2, _) = numbers(answer, 4)
+    if (M, M + B) != (3, 5):
+        return f"X' M + Y' B is ({M}, {M + B}), not (3, 5)"
+    return f"the stream ({E_1}, {E_2}) is reached with M = {E_1} and B = {E_2 - E_1}" if E_1 != 0 else ""
+
+
 @exercise("6.1", "the numbers W_U and W_O", "2, 3/2")
 def _two_weights(answer: str) -> str:
     """Judge the stream of the two contexts, times the unembedding."""
     (W_U, _), (W_O, _) = numbers(answer, 2)
     reached = [(1 + feature * W_O) * W_U for feature in (0, 1)]
     return "" if reached == [1, -3] else f"the contexts get {reached[0]} and {reached[1]}, not 1 and -3"
+
+
+@exercise("6.2", "the two entries of W_O", "2, 4")
+def _heads_alone(answer: str) -> str:
+    """Judge X + Y W_O for X = (1, 1) and the rows (1, 1) and (0, 1) of Y."""
+    (first, _), (second, _) = numbers(answer, 2)
+    reached = [1 + first + second, 1 + second]
+    return "" if reached == [3, 5] else f"X + Y W_O is ({reached[0]}, {reached[1]}), not (3, 5)"
 
 
 _numbers_of("6.3", ["the number of heads"], "12", lambda: [Fraction(-(-(50 - 8) // 4))])
@@ -356,6 +284,7 @@ _numbers_of(
     "0.5, 100",
     lambda: [_margin(9), (math.log(9) + 34) / _margin(9)],
 )
+_numbers_of("8.2", ["the largest margin of five labels"], "1", lambda: [_margin(5)])
 _numbers_of(
     "8.3",
     ["the product on the parabola", "the product on the circle"],
@@ -399,6 +328,7 @@ def _parity_errors(bits: int, heads: int) -> int:
     return sum(math.comb(bits - 1, i) for half in halves for i in range(half + 1))
 
 
+_numbers_of("10.2", ["the number of heads"], "2", lambda: [Fraction(1)])
 _numbers_of("10.3", ["the number of heads"], "3", lambda: [Fraction(2)])
 
 
@@ -407,6 +337,34 @@ def _entropy(p: float) -> float:
 
 
 _numbers_of("11.1", ["the divergence"], "0.25 nats", lambda: [(math.log(2) - _entropy(0.9)) / 2])
+
+
+@exercise("11.2", "the differences of logits after 000, 110, 010 and 100", "2.2, 2.2, -2.2, -2.2")
+def _attained_by_no_head(answer: str) -> str:
+    """Judge four numbers by their order and by their mean divergence, for p = 0.9."""
+    given = numbers(answer, 4)
+    values = [float(value) for value, _ in given]
+    if min(values[:2]) > max(values[2:]):
+        return "both of the first two exceed both of the last two: then the segments do not cross"
+    target = math.log(9)
+    attained = any(
+        all(
+            agrees(value, text, Fraction(0) if place in (i, j) else target if place < 2 else -target)
+            for place, (value, text) in enumerate(given)
+        )
+        for i in (0, 1)
+        for j in (2, 3)
+    )
+    if attained:
+        return ""
+    costs = [
+        p * np.logaddexp(0, -value) + (1 - p) * np.logaddexp(0, value)
+        for p, value in zip((0.9, 0.9, 0.1, 0.1), values, strict=True)
+    ]
+    mean = sum(costs) / 4 - _entropy(0.9)
+    return f"their mean divergence is {mean:.8f}, and (2) is {(math.log(2) - _entropy(0.9)) / 2:.8f}"
+
+
 _numbers_of("11.3", ["the divergence for p = 0.99"], "0.25 nats", lambda: [_weighted_floor(0.99)])
 
 
@@ -425,6 +383,28 @@ def _least_divergence() -> float:
     return sum(p * math.log(p * total / q) for p, q in ((0.8, y), (0.1, 1 / y), (0.1, 1.0)))
 
 
+_numbers_of(
+    "12.1",
+    ["the least d for two contexts and three tokens", "the least d for any contexts and ten tokens"],
+    "1, 10",
+    lambda: [Fraction(2), Fraction(9)],
+)
+
+
+@exercise("12.2", "the three entries of b, the three of w, then E_1 and E_2", "0 0 0; 0 1 -1; 1 -1")
+def _encoder_with_a_bias(answer: str) -> str:
+    """Judge the two predictions: a decimal may be rounded to three digits or more."""
+    values = [float(value) for value, _ in numbers(answer, 8)]
+    b, w = values[:3], values[3:6]
+    for name, E, wanted in (("first", values[6], (0.6, 0.3, 0.1)), ("second", values[7], (0.6, 0.1, 0.3))):
+        logits = [shift + E * slope for shift, slope in zip(b, w, strict=True)]
+        sizes = [math.exp(logit - max(logits)) for logit in logits]
+        predicted = [size / sum(sizes) for size in sizes]
+        if not all(abs(found - right) <= 0.001 for found, right in zip(predicted, wanted, strict=True)):
+            return f"the {name} prediction is {', '.join(f'{each:.3f}' for each in predicted)}"
+    return ""
+
+
 _numbers_of("12.3", ["the divergence"], "0.0523 nats", lambda: [_least_divergence()])
 
 # Chapters 13 to 16
@@ -441,7 +421,38 @@ _numbers_of(
     "0.1, 1.2, 0.5, 30",
     lambda: [*_with_kappa(math.sqrt(4 * math.log(1000) / 1024), 1), *_with_kappa(math.sqrt(math.log(1001) / 32), 2)],
 )
+
+
+@exercise("13.3", "three unit vectors in the plane with kappa = 1", "1 0; 0 1; -1 0")
+def _equal_leads(answer: str) -> str:
+    """Judge lengths and inner products: a decimal may be rounded to three digits or more."""
+    values = [float(value) for value, _ in numbers(answer, 6)]
+    vectors = [values[i : i + 2] for i in (0, 2, 4)]
+    for x, y in vectors:
+        if abs(math.hypot(x, y) - 1) > 0.002:
+            return f"the vector ({x:g}, {y:g}) has the length {math.hypot(x, y):.3f}"
+    products = [a * c + b * d for (a, b), (c, d) in combinations(vectors, 2)]
+    if max(products) > 0.99:
+        return "two vectors are equal, so a lead is 0"
+    if max(products) - min(products) <= 0.005:
+        return ""
+    return f"the inner products are {', '.join(f'{each:.3f}' for each in products)}, so the leads differ"
+
+
 _numbers_of("14.1", ["the divergence"], "0.03 nats", lambda: [_cost_of_entropy(0.01)])
+
+
+@exercise("14.2", "the tokens, counted from 1", "1, 2, 3")
+def _ahead_on_a_line(answer: str) -> str:
+    """Judge which of the tokens with w = 3, -1, 2, 0 can have the largest logit e w_j."""
+    tokens = {value for value, _ in numbers(answer)}
+    if not tokens <= {1, 2, 3, 4}:
+        return "the four tokens are 1, 2, 3 and 4"
+    if tokens - {1, 2}:
+        return f"token {min(tokens - {1, 2})} has a neighbour on either side, one of which is ahead of it or equal"
+    return "" if tokens == {1, 2} else "another token is ahead of all others for numbers e of the other sign"
+
+
 _numbers_of("14.3", ["the number of vectors"], "3", lambda: [Fraction(2)])
 
 
@@ -459,10 +470,27 @@ def _cost_of_entropy(epsilon: float) -> float:
 def _weights_of_a_head(answer: str) -> str:
     """Judge the attention of the three examples."""
     (first, _), (second, _) = given = numbers(answer, 2)
-    if all(_agrees(value, text, math.log(3)) for value, text in given):
+    if all(agrees(value, text, math.log(3)) for value, text in given):
         return ""
     shares = [1 / (1 + math.exp(-float(score))) for score in (first, second, first + second)]
     return "theta is " + ", ".join(f"{share:.4f}" for share in shares) + ", not 3/4, 3/4 and 9/10"
+
+
+@exercise("15.2", "four coefficients, one for each column of Z", "1 -1 0 0")
+def _relation_of_columns(answer: str) -> str:
+    """Judge a combination of the columns (a, 1 - a, b, 1 - b), for all a and b."""
+    first, second, third, fourth = (value for value, _ in numbers(answer, 4))
+    if not any((first, second, third, fourth)):
+        return "all coefficients are 0"
+    if first == second and third == fourth and second + fourth == 0:
+        return ""
+    values = {
+        (a, b): first * a + second * (1 - a) + third * b + fourth * (1 - b)
+        for a in (Fraction(1, 4), Fraction(1, 2))
+        for b in (Fraction(1, 4), Fraction(1, 2))
+    }
+    (a, b), value = next((pair, value) for pair, value in values.items() if value != 0)
+    return f"attention {a} and {b} of the two heads to the first token gives {value}, not 0"
 
 
 _numbers_of("15.3", ["kappa"], "5", lambda: [math.log(297)])

@@ -32,7 +32,7 @@ LINES = {
     "build": "build dana.lemma-3 --out built --overwrite",
     "assumptions": "assumptions data.npz --samples 5",
     "experiment": "experiment --list",
-    "exercise": "exercise",
+    "exercise": "exercise 3.2",
 }
 SECONDS = {"audit"}
 """Whose first line says how long it took."""

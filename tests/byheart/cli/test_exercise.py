@@ -36,7 +36,14 @@ def test_a_negative_answer_may_follow_two_dashes(capsys):
 def test_without_an_answer_the_exercise_says_what_it_asks(capsys):
     assert main(["exercise", "3.2"]) == 0
     assert capsys.readouterr().out == "3.2: the number of heads; for example '9'\n"
-    assert main(["exercise"]) == 0
+
+
+def test_without_an_exercise_all_are_listed_and_the_line_is_incomplete_as_for_build(capsys):
+    assert main(["build"]) == 2
+    capsys.readouterr()
+    assert main(["exercise"]) == 2
     assert capsys.readouterr().out.startswith(f"{len(EXERCISES)} exercises whose answers are judged\n1.1: ")
-    assert main(["exercise", "--json"]) == 0
+    assert main(["exercise", "--quiet"]) == 2
+    assert capsys.readouterr().out == f"{len(EXERCISES)} exercises whose answers are judged\n"
+    assert main(["exercise", "--json"]) == 2
     assert [row["exercise"] for row in json.loads(capsys.readouterr().out)] == list(EXERCISES)
