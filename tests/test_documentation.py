@@ -38,7 +38,7 @@ SOURCES = sorted(
     path for room in ("byheart", "constructions", "experiments", "verify") for path in (ROOT / room).rglob("*.py")
 )
 CLAIM_HEADINGS = ["Statement", "Derivation", "Construction", "Certificate", "Erratum", "Run it"]
-TEACHING_HEADINGS = ["By hand", "Exercises"]
+TEACHING_HEADINGS = ["By hand", "Limits", "Exercises"]
 
 FENCE = re.compile(r"^ *(```|~~~).*?^ *\1\s*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", re.DOTALL)
@@ -384,7 +384,6 @@ def test_no_proof_of_the_core_path_uses_a_later_chapter(contents: ModuleType) ->
     numbers = {entry.page: entry.number for entry in contents.entries(INDEX)}
     core = [entry for entry in contents.entries(INDEX) if entry.part == "The core path"]
     assert len(core) >= 13 and [entry.number for entry in core] == list(range(1, len(core) + 1))
-    core_pages = {entry.page for entry in core}
     for entry in core:
         text = prose(DOCS / entry.page)
         uses = re.findall(r"^\*Uses\* .*$", text, re.MULTILINE)
@@ -394,8 +393,8 @@ def test_no_proof_of_the_core_path_uses_a_later_chapter(contents: ModuleType) ->
         proofs = re.findall(r"^## (?:Derivation|Proof)$.*?(?=^## )", text, re.MULTILINE | re.DOTALL)
         for link in re.findall(r"\]\(([\w./]+\.md)", "\n".join([*uses, *proofs])):
             page = (DOCS / entry.page).parent.joinpath(link).resolve().relative_to(DOCS).as_posix()
-            if page in core_pages:
-                assert numbers[page] < entry.number, f"{entry.page} uses {page}, a later chapter"
+            number = numbers.get(page)
+            assert number is None or number <= entry.number, f"{entry.page} uses {page}, a later chapter"
 
 
 def test_every_chapter_of_the_core_path_asks_shows_and_lets_the_reader_try(contents: ModuleType) -> None:
@@ -404,8 +403,16 @@ def test_every_chapter_of_the_core_path_asks_shows_and_lets_the_reader_try(conte
         text = (DOCS / entry.page).read_text(encoding="utf-8")
         assert text.split("\n")[2].startswith("**The question.**"), f"{entry.page} does not begin with its question"
         assert "By hand" in headings(DOCS / entry.page, 2), f"{entry.page} has no example by hand"
+        assert "Limits" in headings(DOCS / entry.page, 2), f"{entry.page} does not say what it leaves open"
+        assert "![" in text, f"{entry.page} has no picture"
         exercises = text.partition("\n## Exercises\n")[2]
         assert exercises.count("<summary>Solution</summary>") >= 3, f"{entry.page} has fewer than three exercises"
+
+
+def test_every_chapter_of_the_core_path_ends_with_the_pages_whose_proofs_use_it() -> None:
+    """`python docs/used_by.py` writes the line."""
+    for path, text, wanted in program(DOCS / "used_by.py").chapters():
+        assert text == wanted, name_of(path)
 
 
 def test_every_chapter_of_the_core_path_has_a_box_of_its_letters_at_its_head(contents: ModuleType) -> None:

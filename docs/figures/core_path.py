@@ -1,4 +1,4 @@
-"""Which chapter of the core path rests on which: read off the index, and off the line *Uses* of each chapter.
+"""Which chapter of the core path rests on which: read off the index, and off the proofs of each chapter.
 
     python docs/figures/core_path.py
 
@@ -6,7 +6,6 @@ writes the drawing beside this file. The colour of a chapter is the gravest verd
 about, as the register has it.
 """
 
-import re
 import sys
 
 import figure_program
@@ -18,9 +17,10 @@ DOCS = figure_program.ROOT / "docs"
 sys.path.insert(0, str(DOCS))
 
 from contents import Entry, entries  # noqa: E402  (docs is no package)
+from used_by import used_pages  # noqa: E402
 
 HEIGHT, TOP, SIZE = 28, 70, 14
-NAMES, WIDTH = 120, 680  # where the titles begin, and the width of the drawing
+NAMES, WIDTH = 150, 680  # where the titles begin, and the width of the drawing
 # From the gravest verdict on: a chapter has the colour of the first of these that one of its claims has.
 COLOURS = {
     "false": ("second", "a printed claim is false"),
@@ -36,14 +36,6 @@ def core_path() -> list[Entry]:
     return [entry for entry in entries(index) if entry.part == "The core path"]
 
 
-def used_pages(page: str) -> list[str]:
-    """Return the pages that the line *Uses* of a page links to."""
-    text = (DOCS / page).read_text(encoding="utf-8")
-    lines = re.findall(r"^\*Uses\* .*$", text, re.MULTILINE)
-    links = re.findall(r"\]\(([\w./]+\.md)", " ".join(lines))
-    return [(DOCS / page).parent.joinpath(link).resolve().relative_to(DOCS).as_posix() for link in links]
-
-
 def colour(page: str) -> str:
     """Return the colour of the gravest verdict on the claims of a page."""
     verdicts = {claim(id).judgement for id in REGISTER if claim(id).page == f"docs/{page}"}
@@ -56,7 +48,7 @@ def drawing() -> str:
     arcs, names = [], []
     for entry in chapters:
         y = heights[entry.page]
-        for page in dict.fromkeys(used_pages(entry.page)):
+        for page in sorted(used_pages(entry.page)):
             if page in heights:
                 arcs.append(arc(heights[page], y))
         title = draw.words(NAMES + 14, y + 5, f"{entry.number}  {entry.title}", "", "start", SIZE)
@@ -77,7 +69,7 @@ def drawing() -> str:
 
 def arc(earlier: float, later: float) -> str:
     """Draw a bow on the left of the names, the wider the farther the two chapters are apart."""
-    out = NAMES - 10 - 0.55 * (later - earlier)
+    out = NAMES - 10 - 0.62 * (later - earlier)
     start, end = f"{draw.number(NAMES - 9)} {draw.number(earlier)}", f"{draw.number(NAMES - 9)} {draw.number(later)}"
     bow = f"C{draw.number(out)} {draw.number(earlier)} {draw.number(out)} {draw.number(later)}"
     return f'<path d="M{start} {bow} {end}" class="thin first"/>'
