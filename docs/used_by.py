@@ -14,6 +14,7 @@ from contents import DOCS, Entry, entries
 PROOFS = re.compile(r"^\*Uses\* .*$|^## (?:Derivation|Proof)$.*?(?=^## )", re.MULTILINE | re.DOTALL)
 LINE = re.compile(r"\n\*\*Used by\*\* .*\n\Z")
 NONE = "no other proof"
+DEFINITIONS = "conventions.md"  # a chapter without a proof, whose letters all others use
 
 
 def used_pages(page: str) -> set[str]:
@@ -33,11 +34,11 @@ def line(chapter: Entry, pages: list[Entry]) -> str:
 
 
 def chapters() -> list[tuple[Path, str, str]]:
-    """Return each chapter of the core path: its file, its text, and its text with the line as it should be."""
+    """Return each chapter of the core path that has proofs: its file, its text, and its text with the line as it should be."""
     pages = entries((DOCS / "index.md").read_text(encoding="utf-8"))
     found = []
     for entry in pages:
-        if entry.part == "The core path":
+        if entry.part == "The core path" and entry.page != DEFINITIONS:
             path = DOCS / entry.page
             text = path.read_text(encoding="utf-8")
             found.append((path, text, LINE.sub("", text).rstrip("\n") + "\n" + line(entry, pages)))
