@@ -319,10 +319,11 @@ def records_of_a_chapter(page: str) -> str:
         file, _, heading = link[1].partition("#")
         return f"]({os.path.relpath(DOCS / (file or PAGE.name), folder)}{f'#{heading}' * bool(heading)})"
 
+    gravest = next((id for id in mine if claim(id).judgement in ERRORS), None)
     blocks = []
-    for number, id in enumerate(mine):
+    for id in mine:
         record, text = claim(id), re.sub(r"\]\(([^):\s]+)\)", from_there, written_records()[id])
-        opened = " open" * (number == 0 and len(mine) < 4)
+        opened = " open" * (id == gravest and len(mine) < 4)
         blocks.append(
             f'<details class="record {record.judgement}"{opened}>\n<summary><code>{id}</code> '
             f"<strong>{record.judgement}</strong> {with_formulas(record.title)}</summary>\n\n{text}\n\n</details>\n"
