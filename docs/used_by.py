@@ -34,7 +34,7 @@ def line(chapter: Entry, pages: list[Entry]) -> str:
 
 
 def chapters() -> list[tuple[Path, str, str]]:
-    """Return each chapter of the core path that has proofs: its file, its text, and its text with the line as it should be."""
+    """Return the file of each chapter that has proofs, its text, and its text with the line as it should be."""
     pages = entries((DOCS / "index.md").read_text(encoding="utf-8"))
     found = []
     for entry in pages:
