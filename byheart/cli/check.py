@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--coq",
         action="store_true",
-        help="let Coq prove that every run knows the texts or facts (docs/rigour/machine_checked.md)",
+        help="let Coq prove that every run knows the texts or facts (docs/rigour/kernel.md)",
     )
     parser.add_argument(
         "--native",

@@ -2,7 +2,7 @@
 
 The files are read by the kernel's readers, which are the standard library alone; nothing is evaluated.
 
-Page: docs/rigour/machine_checked.md
+Page: docs/rigour/kernel.md
 """
 
 import hashlib

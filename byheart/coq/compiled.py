@@ -1,6 +1,6 @@
 """Let Coq check a claim: compile the library and the proof, and read what the theorem rests on.
 
-Page: docs/rigour/machine_checked.md
+Page: docs/rigour/kernel.md
 """
 
 import os

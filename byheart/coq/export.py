@@ -1,6 +1,6 @@
 """Write what Coq shall check of a folder: the claim, its proof, and the library, with a Makefile.
 
-Page: docs/rigour/machine_checked.md
+Page: docs/rigour/kernel.md
 """
 
 import tempfile

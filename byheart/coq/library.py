@@ -1,6 +1,6 @@
 """The Coq library of this package: where it is, and a folder of its own for one claim.
 
-Page: docs/rigour/machine_checked.md
+Page: docs/rigour/kernel.md
 """
 
 from pathlib import Path

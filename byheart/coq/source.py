@@ -1,6 +1,6 @@
 """The Coq files of a claim: what is claimed, in a file that imports the semantics alone, and its proof.
 
-Page: docs/rigour/machine_checked.md
+Page: docs/rigour/kernel.md
 """
 
 import re

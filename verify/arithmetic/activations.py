@@ -1,6 +1,6 @@
 r"""The activations in float64, within a few units of the argument, and how steep and how curved they are (Lemma T4).
 
-Page: docs/rigour/depth.md
+Page: docs/rigour/forward.md
 """
 
 from collections.abc import Callable

@@ -5,7 +5,7 @@ into slices whose products are exact in any order of summation, but for what is 
 multiply-add: the error of a product comes from Veltkamp's splitting. What overflows becomes a NaN; what underflows
 loses less than $2^{-1000}$.
 
-Page: docs/rigour/depth.md
+Page: docs/rigour/forward.md
 """
 
 import functools

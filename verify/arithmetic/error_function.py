@@ -4,7 +4,7 @@ $$ \Phi(c + h) = \sum_{n \le N} \frac{\Phi^{(n)}(c)}{n!} h^n + \ldots, \qquad |h
 
 with $\Phi^{(n)}(c) = (-1)^{n-1} \mathrm{He}_{n-1}(c)\, \varphi(c)$. The coefficients are rounded from balls.
 
-Page: docs/rigour/depth.md (Lemma T4).
+Page: docs/rigour/forward.md (Lemma T4).
 """
 
 import functools

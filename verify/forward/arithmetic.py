@@ -2,10 +2,10 @@ r"""What an arithmetic has to do with rows of the stream, so that every block is
 
 Two protocols. `Arithmetic` is what the walk of `verify/forward/walk.py` asks for: matrices of balls, of rationals, or
 rows of floats with a ball about each. `Numbers` is what the rows of floats ask for: float64, double-double, or a
-format in which somebody else computes. Of these the bounds of docs/rigour/depth.md need to know only the *unit*
+format in which somebody else computes. Of these the bounds of docs/rigour/forward.md need to know only the *unit*
 $\epsilon$, an upper bound of the relative error of a sum, product, quotient or root, and a few multiples of it.
 
-Pages: docs/rigour/forward.md, docs/rigour/depth.md, docs/rigour/runs.md
+Pages: docs/rigour/forward.md, docs/rigour/runs.md
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 r"""What the heads of a model of one attention read at the last position, enclosed: weights, means of rows, features.
 
-Page: docs/rigour/forward.md (Lemmas B2 and B5), docs/rigour/depth.md (Lemma T3)
+Page: docs/rigour/forward.md (Lemmas B2, B5 and T3)
 """
 
 from collections.abc import Iterator

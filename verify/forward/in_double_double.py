@@ -2,7 +2,7 @@ r"""Double-double numbers, about 100 bits, as a format of the rows of `verify/fo
 
 Where the ball of float64 is too wide, the same bounds are taken of the high words, with the unit $2^{-100}$.
 
-Page: docs/rigour/depth.md
+Page: docs/rigour/forward.md
 """
 
 import functools

@@ -1,6 +1,6 @@
 r"""Float64 as a format of the rows of `verify/forward/rows/row_balls.py`.
 
-Page: docs/rigour/depth.md
+Page: docs/rigour/forward.md
 """
 
 import math

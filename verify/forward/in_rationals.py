@@ -1,6 +1,6 @@
 r"""What a rational model computes, in exact rationals.
 
-Page: docs/rigour/exact.md, docs/rigour/forward.md (Lemma B6)
+Page: docs/rigour/linear_algebra.md, docs/rigour/forward.md (Lemma B6)
 """
 
 import math

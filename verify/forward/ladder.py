@@ -1,6 +1,6 @@
 r"""The ladder of precision: float64, double-double, then balls of as many bits as are predicted, until decided.
 
-Page: docs/rigour/depth.md
+Page: docs/rigour/forward.md
 """
 
 from collections import Counter

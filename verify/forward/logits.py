@@ -1,6 +1,6 @@
 r"""The logits, or outputs, of any model in exact real arithmetic, enclosed.
 
-Page: docs/rigour/depth.md
+Page: docs/rigour/forward.md
 """
 
 from collections.abc import Iterator

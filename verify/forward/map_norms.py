@@ -5,7 +5,7 @@ the sum of three: one that is the difference of two values of $n$, hence orthogo
 normalization, one of the normalized rows before the gain, and one after it. They meet
 $P\,\mathrm{diag}(w) W$ with $P = I - 11^\top/d$, $\mathrm{diag}(w) W$, and $W$.
 
-Page: docs/rigour/depth.md
+Page: docs/rigour/forward.md
 """
 
 from dataclasses import dataclass

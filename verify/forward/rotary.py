@@ -1,6 +1,6 @@
 r"""Cosines and sines of the exact angles of rotary positions, in balls and as double-double numbers.
 
-Page: docs/rigour/depth.md, Lemma T9
+Page: docs/rigour/forward.md, Lemma T9
 """
 
 import math

@@ -1,6 +1,6 @@
 r"""Lower bounds of the rank of a real matrix that is known by balls of any precision: weights that are no rationals.
 
-Page: docs/rigour/exact.md
+Page: docs/rigour/linear_algebra.md
 """
 
 from collections.abc import Callable, Sequence

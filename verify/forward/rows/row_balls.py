@@ -8,7 +8,7 @@ and grows by a few bits with each block, where a radius for each entry grows by 
 The same bounds hold for every format of numbers (`verify/forward/arithmetic.py:Numbers`): float64, double-double, and
 with a smaller unit they tell in advance what a longer format would leave.
 
-Page: docs/rigour/depth.md proves every bound used here; the lemmas are named in the comments.
+Page: docs/rigour/forward.md proves every bound used here; the lemmas are named in the comments.
 """
 
 from collections.abc import Iterator, Sequence

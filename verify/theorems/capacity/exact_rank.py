@@ -1,6 +1,6 @@
 r"""Lower bounds of ranks that are proofs: features of rational heads over a prime field.
 
-Page: docs/rigour/exact.md, docs/claims/context_rank.md
+Page: docs/rigour/linear_algebra.md, docs/claims/context_rank.md
 """
 
 from collections.abc import Iterator
