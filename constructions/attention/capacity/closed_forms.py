@@ -1,6 +1,6 @@
 r"""Apply the theorems on generic ranks to a set of contexts, each where its hypotheses hold.
 
-Page: docs/claims/closed_forms.md
+Pages: docs/claims/closed_forms.md, docs/claims/long_contexts.md
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 r"""All contexts over a vocabulary, listed so that consecutive ones fit into one head.
 
-Page: docs/claims/closed_forms.md
+Pages: docs/claims/closed_forms.md, docs/claims/wide_heads.md
 """
 
 from collections.abc import Iterator
