@@ -93,7 +93,7 @@ def _numbers_of(name: str, asks: Sequence[str], example: str, values: Callable[[
 
 # Chapter 1
 
-_numbers_of("1.1", ["the first coordinate", "the second"], "2/9, 1/9", lambda: [Fraction(5, 12), Fraction(1, 12)])
+_numbers_of("1.1", ["the first coordinate", "the second"], "4/7, 9/14", lambda: [Fraction(10, 13), Fraction(9, 13)])
 
 
 @exercise(
@@ -107,6 +107,10 @@ def _three_points(answer: str) -> str:
     y, x = values[:5], [values[i : i + 2] for i in range(5, 15, 2)]
     if min(y) <= 0:
         return "exponentials are positive"
+    if y[0] * y[3] != y[1] * y[2] and not math.isclose(y[0] * y[3], y[1] * y[2], rel_tol=1e-6):
+        return "y has a factor for the token and one for the position, so y_10 y_21 and y_11 y_20 must be equal"
+    if any(abs(float(x[0][axis] + x[3][axis] - x[1][axis] - x[2][axis])) > 1e-6 for axis in (0, 1)):
+        return "x is a vector of the token plus one of the position, so x_10 + x_21 and x_11 + x_20 must be equal"
     points = []
     for context in ((0, 2, 4), (1, 3, 4), (0, 2 + 1, 4)):  # columns of the table: (position, token)
         total = sum(y[column] for column in context)

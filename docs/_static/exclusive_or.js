@@ -1,11 +1,22 @@
-// The drawing of chapter 1 moves: the reader chooses the four scores of the head, and the two segments still cross.
+// The drawing of chapter 1 moves: the reader chooses four scores, of tokens and of positions, and the segments still cross.
 // Without this script the still drawing is there, and it shows the same.
 (() => {
-  // What the head writes for token n at position s, as in docs/figures/exclusive_or.py. The last token, 0, has the score 0.
-  const VALUE = { "1,0": [0, 1], "1,1": [11, 8], "2,0": [1, 9], "2,1": [9, 0], "3,0": [3, 4] };
-  const START = { "1,0": 3, "1,1": 1, "2,0": 1, "2,1": 4 }; // the exponentials of the scores in the still drawing
+  // What the head writes for token n at position s, as in docs/figures/exclusive_or.py.
+  const VALUE = { "1,0": [1, 9], "1,1": [10, 9], "2,0": [2, 0], "2,1": [11, 0], "3,0": [10, 5] };
+  // The exponentials of the scores in the still drawing; position 3 has the score 0.
+  const START = { "token 0": 1, "token 1": 4, "position 1": 3, "position 2": 3 };
   const CONTEXTS = { first: [[0, 0], [1, 1]], second: [[0, 1], [1, 0]] }; // by label: 0, then 1
   const SVG = "http://www.w3.org/2000/svg";
+
+  // The exponential of a score is that of the token times that of the position.
+  function products(parts) {
+    const found = {};
+    for (const place of Object.keys(VALUE)) {
+      const [position, token] = place.split(",");
+      found[place] = parts[`token ${token}`] * (parts[`position ${position}`] ?? 1);
+    }
+    return found;
+  }
 
   const places = ([a, b]) => [`1,${a}`, `2,${b}`, "3,0"];
   const denominator = (scores, context) => places(context).reduce((sum, place) => sum + scores[place], 0);
@@ -49,7 +60,7 @@
     }
     const common = crossing(scores, CONTEXTS.first);
     const [x, y] = onPaper(common);
-    drawn.push(dot(common, "ink", 9), element("text", { x: x + 14, y: y - 10, "font-size": 14 }, "a point of both"));
+    drawn.push(dot(common, "ink", 9), element("text", { x: x - 14, y: y + 22, "text-anchor": "end", "font-size": 14 }, "a point of both"));
     group.replaceChildren(...drawn);
     const [even, odd] = Object.values(CONTEXTS).map(pair => pair.map(context => denominator(scores, context).toFixed(2)));
     sums.textContent = `The denominators: ${even.join(" + ")} = ${odd.join(" + ")}. The segments cross.`;
@@ -64,26 +75,24 @@
       if (x(one) > 300 && !one.classList.contains("faint")) one.remove();
     const group = svg.appendChild(element("g", {}));
 
-    const scores = { ...START, "3,0": 1 };
+    const parts = { ...START };
     const controls = document.createElement("div");
     const sums = document.createElement("p");
     controls.className = "controls";
     sums.setAttribute("aria-live", "polite");
-    for (const place of Object.keys(START)) {
-      const [position, token] = place.split(",");
+    for (const part of Object.keys(START)) {
       const row = document.createElement("label");
       const slider = document.createElement("input");
-      Object.assign(slider, { type: "range", min: -4, max: 4, step: "any", value: Math.log(START[place]) });
-      slider.dataset.place = place;
+      Object.assign(slider, { type: "range", min: -4, max: 4, step: "any", value: Math.log(START[part]) });
       slider.addEventListener("input", () => {
-        scores[place] = Math.exp(Number(slider.value));
-        redraw(group, sums, scores);
+        parts[part] = Math.exp(Number(slider.value));
+        redraw(group, sums, products(parts));
       });
-      row.append(`score of token ${token} at position ${position} `, slider);
+      row.append(`score of ${part} `, slider);
       controls.append(row);
     }
     figure.append(controls, sums);
-    redraw(group, sums, scores);
+    redraw(group, sums, products(parts));
   }
 
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);

@@ -13,8 +13,15 @@ import figure_program
 from byheart.report import drawing as draw
 
 EVEN, ODD = ((0, 0), (1, 1)), ((0, 1), (1, 0))
-SCORE = {(1, 0): 3, (1, 1): 1, (2, 0): 1, (2, 1): 4, (3, 0): 1}  # of a position with a token: its exponential
-VALUE = {(1, 0): (0, 1), (1, 1): (11, 8), (2, 0): (1, 9), (2, 1): (9, 0), (3, 0): (3, 4)}  # what it writes
+# A score has a part of the token and one of the position, and so has a vector. Of scores these are the exponentials.
+TOKEN_SCORE, POSITION_SCORE = {0: 1, 1: 4}, {1: 3, 2: 3, 3: 1}
+TOKEN_VECTOR, POSITION_VECTOR = {0: (0, 0), 1: (9, 0)}, {1: (1, 9), 2: (2, 0), 3: (10, 5)}
+PLACES = ((1, 0), (1, 1), (2, 0), (2, 1), (3, 0))
+SCORE = {(position, token): POSITION_SCORE[position] * TOKEN_SCORE[token] for position, token in PLACES}
+VALUE = {
+    (position, token): tuple(a + b for a, b in zip(POSITION_VECTOR[position], TOKEN_VECTOR[token], strict=True))
+    for position, token in PLACES
+}
 
 
 def denominator(context: tuple[int, int]) -> int:
@@ -55,7 +62,7 @@ def drawing() -> str:
                 parts.append(draw.dot(x, y, f"on-{name}", 7))
                 parts.append(draw.words(x, y + (26 if y > 145 else -16), f"{text} → {label}"))
     x, y = plane(meeting(EVEN))
-    parts += [draw.dot(x, y, "ink", 9), draw.words(x + 14, y - 10, "a point of both", anchor="start")]
+    parts += [draw.dot(x, y, "ink", 9), draw.words(x - 14, y + 22, "a point of both", anchor="end")]
     title = (
         "Left, the contexts 000, 110, 010, 100 as the corners of a square; a blue diagonal joins the two with label 0, "
         "an orange one the two with label 1. Right, what one head writes for them: the blue and the orange segment "
