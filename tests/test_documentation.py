@@ -390,6 +390,7 @@ def test_no_proof_of_the_core_path_uses_a_later_chapter(contents: ModuleType) ->
         if entry.page == "conventions.md":  # definitions, and no proof
             continue
         assert len(uses) == 1, f"{entry.page} does not say once, in a line that begins with *Uses*, what its proofs use"
+        assert "*The idea" in text, f"{entry.page} does not begin its proofs with their idea"
         proofs = re.findall(r"^## (?:Derivation|Proof)$.*?(?=^## )", text, re.MULTILINE | re.DOTALL)
         for link in re.findall(r"\]\(([\w./]+\.md)", "\n".join([*uses, *proofs])):
             page = (DOCS / entry.page).parent.joinpath(link).resolve().relative_to(DOCS).as_posix()

@@ -271,15 +271,7 @@ def _heads_alone(answer: str) -> str:
 _numbers_of("6.3", ["the number of heads"], "12", lambda: [Fraction(-(-(50 - 8) // 4))])
 
 
-def _labels_of_rounded_circle(bits: int) -> int:
-    """Return for how many labels the bound (4) of chapter 7 holds, for significands of so many bits."""
-    delta, labels = 2.0 ** (-bits - 0.5), 3
-    while 2 * math.sin(math.pi / (labels + 1)) > delta + math.sqrt(5 * delta**2 + 4 * delta):
-        labels += 1
-    return labels
-
-
-_numbers_of("7.1", ["the number of labels"], "100", lambda: [Fraction(_labels_of_rounded_circle(11))])
+_numbers_of("7.1", ["the length lambda"], "1000", lambda: [math.log(1 + 2 / 1e-3) / _margin(100)])
 _numbers_of("7.2", ["the divergence"], "0.25 nats", lambda: [math.log(2) / 2])
 _numbers_of("7.3", ["the number of tokens"], "1000", lambda: [Fraction(math.isqrt(2**24) + 1)])
 _numbers_of(

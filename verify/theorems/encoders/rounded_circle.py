@@ -1,6 +1,6 @@
 r"""Whether every label on a circle still wins after its vectors have been rounded: decided exactly.
 
-Page: docs/claims/lookup_in_two_dimensions.md
+Page: docs/claims/rounded_circle.md
 """
 
 import bisect
