@@ -25,9 +25,9 @@ NAMES, WIDTH = 150, 680  # where the titles begin, and the width of the drawing
 COLOURS = {
     "false": ("second", "a printed claim is false"),
     "hypothesis": ("fourth", "a printed claim needs a hypothesis"),
-    "holds": ("third", "the printed claims hold"),
+    "holds": ("third", "the printed claims that are judged hold"),
 }
-OTHER = ("ink", "no printed claim of its own")
+OTHER = ("ink", "no printed claim that is judged")
 
 
 def core_path() -> list[Entry]:
