@@ -247,7 +247,7 @@ def test_least_squares_miss_by_the_counterexamples() -> None:
 
 
 def test_the_sharpness_that_saturation_needs_is_that_of_the_bound() -> None:
-    """Theorem Z2: (4) is an equality at (2); (3) for two tokens; Lemma 2. Page: docs/claims/saturated_heads.md"""
+    """Theorem Z2: (2) is an equality at (1); Lemmas 4 and 2 of its chapter. Page: docs/claims/steep_heads.md"""
     M, n, T, C, mu, s, g, G, x, rho = sympy.symbols("M n T C mu s g G x rho", positive=True)
     kappa = (G + sympy.log(2 * M * (n - 1) * sympy.sqrt(T) * C / (mu * s))) / g
     assert zero(C * M * sympy.sqrt(T) * 2 * (n - 1) * sympy.exp(-(kappa * g - G)) - mu * s)

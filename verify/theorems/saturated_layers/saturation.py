@@ -1,6 +1,6 @@
 r"""Judges saturated heads: attention next to one token, what is left of it elsewhere, and what that costs in rank.
 
-Page: docs/claims/saturated_heads.md
+Pages: docs/claims/saturated_heads.md, docs/claims/steep_heads.md
 """
 
 from dataclasses import dataclass
