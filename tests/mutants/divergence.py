@@ -81,13 +81,15 @@ MUTANTS = [
         "digits[..., -1] -= digits[..., -1] >>", "digits[..., -1] -= 0 * digits[..., -1] >>", "no integer is negative"
     ),
     digits(
-        "(1.0 + 2.0**-50) + np.array(cut", "(1.0 + 2.0**-50) + 0.0 * np.array(cut", "what is rounded down is left out"
+        "(1.0 + 2.0**-50) + (np.array(shifts) < 0)",
+        "(1.0 + 2.0**-50) + 0.0 * (np.array(shifts) < 0)",
+        "what is rounded down is left out",
     ),
     digits("multiply(self.radius, sizes) *", "0.0 * multiply(self.radius, sizes) *", "the radii are left out"),
     digits("(self.coarse + unit)", "(self.exponent + unit)", "long radii are counted in short units"),
     digits("spread[~self.radius.any(axis=1)] =", "spread[:] =", "every product is exact"),
     digits("rest = rest - np.ldexp(slices[-1], -scale)", "rest = rest * 0.0", "a matrix has one slice"),
-    digits("(sign << (8 * size))", "(0 * sign << (8 * size))", "negative sums are positive"),
+    digits("digits[:, :, count] = carry", "digits[:, :, count] = 0 * carry", "negative sums are positive"),
     # The quadratic bound.
     kullback_leibler("(0.125 * _SLACK)", "(0.1249 * _SLACK)", "less than an eighth"),
     kullback_leibler(

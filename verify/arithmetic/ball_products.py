@@ -20,7 +20,8 @@ from verify.arithmetic.rounding import TINY, Floats, gamma
 
 _DIGIT = 24  # bits of a digit of a middle; three bytes
 _EXACT = 53  # below 2 to this all integers are numbers of float64
-_LARGEST = 2.0**900  # of middles that are written in units; balls beyond are multiplied one by one
+_HIGHEST = 900  # bits of middles that are written in units, at most; balls beyond are multiplied one by one
+_LOWEST = -1000  # of the largest middle, at least, that decides about the unit
 _COLUMNS = 4096  # of a wide matrix that are worked on together
 _GUARD = 24  # bits more than those of the context, for entries that are smaller than the largest
 _LONGEST = 512  # bits of a radius in its units, at most
@@ -50,25 +51,25 @@ class Digits:
     def of(cls, rows: arb_mat) -> "Digits | None":
         """Return the balls of a matrix in the precision of the context; none where one is unbounded or very large."""
         shape, entries = (rows.nrows(), rows.ncols()), rows.entries()
-        largest = np.abs([float(x.mid()) for x in entries]).max(initial=2.0**-1000)
-        if not (largest < _LARGEST and all(x.is_finite() for x in entries)):
+        try:
+            middles = [x.mid().man_exp() for x in entries]
+        except ValueError:  # a middle that is infinite, or not a number
             return None
-        exponent = math.frexp(largest)[1] - ctx.prec - _GUARD
-        entries = (rows * arb(2) ** -exponent).entries()
-        middles = [x.mid() for x in entries]
-        below = [x.floor() for x in middles]
-        whole = [_integer(x) for x in below]
-        # A radius of very many units is counted in longer ones, so that no float64 overflows.
-        mantissa, power = max(x.rad() for x in entries).man_exp()
-        longer = max(0, int(mantissa).bit_length() + int(power) - _LONGEST)
-        scale = arb(2) ** -longer
-        radius = np.array([float(x.rad()) if not longer else float((scale * x.rad()).upper()) for x in entries])
-        unsure = np.array([not x.is_exact() for x in entries])
-        radius[unsure] = np.maximum(radius[unsure], _LEAST_RADIUS)
-        # A middle is less than one unit above its integer.
-        cut = [x != y for x, y in zip(middles, below, strict=True)]
-        radius = radius * (1.0 + 2.0**-50) + np.array(cut, dtype=np.float64)
-        size = 3 * (1 + max(n.bit_length() for n in whole) // _DIGIT)
+        mantissas, powers = [int(mantissa) for mantissa, _ in middles], [int(power) for _, power in middles]
+        lengths = [mantissa.bit_length() for mantissa in mantissas]
+        sizes = [length + power for length, power in zip(lengths, powers, strict=True) if length]
+        largest = max(sizes, default=_LOWEST)
+        if largest > _HIGHEST:
+            return None
+        exponent = max(largest, _LOWEST) - ctx.prec - _GUARD
+        radius, longer = _radii_in_units(rows, exponent)
+        if not np.isfinite(radius).all():
+            return None
+        # A middle that is no integer, as its mantissa is odd, is less than one unit above the integer below.
+        shifts = [power - exponent if length else 0 for power, length in zip(powers, lengths, strict=True)]
+        radius = radius * (1.0 + 2.0**-50) + (np.array(shifts) < 0)
+        whole = [n << by if by >= 0 else n >> -by for n, by in zip(mantissas, shifts, strict=True)]
+        size = 3 * (1 + max(max(n.bit_length() for n in whole), 1) // _DIGIT)
         data = b"".join([n.to_bytes(size, "little", signed=True) for n in whole])
         parts = np.frombuffer(data, dtype=np.uint8).reshape(*shape, size // 3, 3).astype(np.int64)
         digits = parts[..., 0] | parts[..., 1] << 8 | parts[..., 2] << 16
@@ -78,13 +79,10 @@ class Digits:
 
     def times(self, matrix: Floats) -> arb_mat:
         """Return the product with an exact matrix `[inner, columns]` of finite numbers (Lemma B8)."""
-        parts = [
-            self._times(matrix[:, start : start + _COLUMNS]).transpose()
-            for start in range(0, matrix.shape[1], _COLUMNS)
-        ]
+        parts = [self._times(matrix[:, start : start + _COLUMNS]) for start in range(0, matrix.shape[1], _COLUMNS)]
         if len(parts) == 1:
-            return parts[0].transpose()
-        entries = [entry for part in parts for entry in part.entries()]
+            return parts[0]
+        entries = [entry for part in parts for entry in part.transpose().entries()]
         return arb_mat(matrix.shape[1], len(self.radius), entries).transpose()
 
     def _times(self, matrix: Floats) -> arb_mat:
@@ -106,14 +104,26 @@ class Digits:
         spread = multiply(self.radius, sizes) * (1.0 + 2.0 * gamma(inner + 8)) + inner * TINY
         # Zeros that are exact stay so.
         spread[~self.radius.any(axis=1)] = spread[:, ~matrix.any(axis=0)] = 0.0
-        around = arb_mat(rows, columns, [arb(0, x) for x in spread.ravel().tolist()])
-        return middle + around * arb(2) ** (self.coarse + unit)
+        around = arb_mat(rows, columns, spread.ravel().tolist()) * (arb(0, 1) * arb(2) ** (self.coarse + unit))
+        return middle + around
 
 
-def _integer(x: arb) -> int:
-    """Return an integer that is given as an exact ball."""
-    n, power = x.man_exp()
-    return int(n) << int(power)
+def _radii_in_units(rows: arb_mat, exponent: int) -> tuple[Floats, int]:
+    r"""Return the radii of the balls, flat, in units of $2^{e + l}$, and $l$; infinite where a ball is unbounded."""
+    entries = (rows * arb(2) ** -exponent).entries()
+    radius, longer = np.array([float(x.rad()) for x in entries]), 0
+    if radius.max(initial=0.0) >= 2.0**_LONGEST:
+        # A radius of very many units is counted in longer ones, so that no float64 overflows.
+        radii = [x.rad() for x in entries]
+        if not all(x.is_finite() for x in radii):
+            return np.full(len(radii), np.inf), 0
+        mantissa, power = max(radii).man_exp()
+        longer = max(0, int(mantissa).bit_length() + int(power) - _LONGEST)
+        scale = arb(2) ** -longer
+        radius = np.array([float((scale * x).upper()) for x in radii])
+    for place in np.flatnonzero(radius < _LEAST_RADIUS).tolist():
+        radius[place] = 0.0 if entries[place].is_exact() else _LEAST_RADIUS
+    return radius, longer
 
 
 def worth_digits(rows: int, inner: int, columns: int) -> bool:
@@ -151,15 +161,12 @@ def _add(total: Int64Array, product: Int64Array, digit: int, shift: int) -> None
 def _integers(total: Int64Array) -> list[int]:
     """Return the integers whose digits, not yet carried, these are, `[D, rows, columns]` laid flat."""
     count, rows, columns = total.shape
-    places, carry = np.empty((rows, columns, count, 3), dtype=np.uint8), np.zeros((rows, columns), dtype=np.int64)
+    digits, carry = np.empty((rows, columns, count + 1), dtype="<i4"), np.zeros((rows, columns), dtype=np.int64)
     for place in range(count):
         sums = total[place] + carry
-        for byte in range(3):
-            places[:, :, place, byte] = (sums >> (8 * byte)) & 255
+        digits[:, :, place] = sums & (2**_DIGIT - 1)
         carry = sums >> _DIGIT
-    size = 3 * count
-    signs = carry.ravel().tolist()
-    data = memoryview(places.reshape(-1, size).tobytes())
-    return [
-        int.from_bytes(data[size * i : size * (i + 1)], "little") + (sign << (8 * size)) for i, sign in enumerate(signs)
-    ]
+    digits[:, :, count] = carry  # the sign: `total` has more digits than its integers are long
+    places = np.ascontiguousarray(digits.view(np.uint8).reshape(rows * columns, count + 1, 4)[:, :, :3])
+    size, data = 3 * (count + 1), memoryview(places.reshape(-1))
+    return [int.from_bytes(data[start : start + size], "little", signed=True) for start in range(0, len(data), size)]
