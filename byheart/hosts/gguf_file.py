@@ -13,8 +13,10 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import pairwise
 from math import prod
 from pathlib import Path
+from struct import calcsize, unpack
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,10 +29,13 @@ SUFFIX = ".gguf"
 
 _MAGIC, _VERSIONS = b"GGUF", (2, 3)
 _TEXT, _LIST, _FLAG = 8, 9, 7
-_SCALARS = {0: "<u1", 1: "<i1", 2: "<u2", 3: "<i2", 4: "<u4", 5: "<i4", 6: "<f4", _FLAG: "<u1", 10: "<u8", 11: "<i8",
-            12: "<f8"}  # fmt: skip
+_SCALARS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", _FLAG: "<B", 10: "<Q", 11: "<q",
+            12: "<d"}  # fmt: skip
 _USUAL_ALIGNMENT = 32
 _MOST_DIMENSIONS = 4
+_REAL = ("epsilon", "freq_base")  # how fields end that are no integers
+_MOST_NAMED = 8  # fields in a message
+_MOST_SHOWN = 80  # characters of a name or value in a message
 _TYPES = {0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 6: "Q5_0", 7: "Q5_1", 8: "Q8_0", 12: "Q4_K", 13: "Q5_K", 14: "Q6_K",
           30: "BF16"}  # fmt: skip
 """The types of tensors that are read, by their numbers."""
@@ -72,7 +77,7 @@ class GGUFFile:
         """
         require_regular_file(path)
         data = np.memmap(path, dtype=np.uint8, mode="r") if path.stat().st_size else np.zeros(0, dtype=np.uint8)
-        header = _Header(path, data)
+        header = _Header(path, data.data)
         if header.bytes(4) != _MAGIC:
             raise FileFormatError(f"{path} is not a file of GGUF: it does not begin with {_MAGIC.decode()}")
         if (version := header.scalar(4)) not in _VERSIONS:
@@ -82,17 +87,20 @@ class GGUFFile:
         for _ in range(header.checked_count(counts[1], least=13, what="fields")):
             name = header.text()
             if name in fields:
-                raise FileFormatError(f"{path} has the field {name!r} twice")
+                raise FileFormatError(f"{path} has the field {_shown(name)} twice")
             fields[name] = header.value(header.scalar(4), name)
         said = [header.tensor() for _ in range(header.checked_count(counts[0], least=24, what="tensors"))]
         alignment = fields.get("general.alignment", _USUAL_ALIGNMENT)
         if type(alignment) is not int or not 0 < alignment <= 2**20:
-            raise FileFormatError(f"{path} has general.alignment = {alignment!r}, expected a number of bytes")
+            raise FileFormatError(f"{path} has general.alignment = {_value(alignment)}, expected a number of bytes")
         start, stored = -(-header.place // alignment) * alignment, dict[str, _Stored]()
         for name, shape, kind, offset in said:
             if name in stored:
-                raise FileFormatError(f"{path} has the tensor {name!r} twice")
+                raise FileFormatError(f"{path} has the tensor {_shown(name)} twice")
+            if offset % alignment:
+                raise FileFormatError(f"{path}: {_shown(name)} begins at byte {offset}, no multiple of {alignment}")
             stored[name] = _placed(path, name, shape, kind, start + offset, len(data))
+        _require_apart(path, stored)
         return cls(path, fields, stored)
 
     def configuration(self) -> dict[str, Any]:
@@ -103,18 +111,22 @@ class GGUFFile:
         """
         kind, reader = self._architecture()
         if self.fields.get(_SPLITS, 1) not in (0, 1):
-            raise InputError(self.path, f"is one of {self.fields[_SPLITS]} parts", "one file (gguf-split --merge)")
+            raise InputError(
+                self.path, f"is one of {_value(self.fields[_SPLITS])} parts", "one file (gguf-split --merge)"
+            )
         own = {
             name.removeprefix(f"{kind}."): value for name, value in self.fields.items() if name.startswith(f"{kind}.")
         }
         others = [name for name in self.fields if not name.startswith((f"{kind}.", *_NO_EFFECT))]
         unknown = sorted([*others, *(f"{kind}.{name}" for name in own if name not in reader.fields)])
         if unknown:
-            said = ", ".join(f"{name} = {self.fields[name]!r}"[:80] for name in unknown)
+            said = ", ".join(f"{_shown(name)} = {_value(self.fields[name])}" for name in unknown[:_MOST_NAMED])
+            said += f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
             raise InputError(f"{self.path}: {said}", "is not known here and may change the logits", "none")
         config = {"model_type": reader.model_type, **reader.usual}
         for name, value in own.items():
             if (called := reader.fields[name]) is not None:
+                self._require_size(f"{kind}.{name}", value, whole=not name.endswith(_REAL))
                 config[called] = value
         config["vocab_size"] = self._shape("token_embd.weight")[0]
         config["tie_word_embeddings"] = "output.weight" not in self.stored
@@ -124,18 +136,26 @@ class GGUFFile:
             config["attention_bias"] = "blk.0.attn_q.bias" in self.stored
         return config
 
+    def size(self, name: str) -> int:
+        """Return a field that is an integer of at least 1."""
+        self._require_size(name, found := self.fields.get(name), whole=True)
+        return int(found or 0)
+
+    def _require_size(self, name: str, value: Any, *, whole: bool) -> None:
+        if type(value) not in ((int,) if whole else (int, float)) or not 0 < value < float("inf"):
+            expected = "an integer of at least 1" if whole else "a finite number above 0"
+            raise InputError(f"{self.path}: {name}", f"is {_value(value)}", expected)
+
     def _add_rotary(self, kind: str, config: dict[str, Any], own: Mapping[str, Any]) -> None:
         """Add the fields of rotary positions and of heads, as far as one says something of another."""
-        heads = config.get("num_attention_heads")
-        if type(heads) is not int or heads < 1:
-            raise InputError(f"{self.path}: {kind}.attention.head_count", f"is {heads!r}", "an integer of at least 1")
+        heads = self.size(f"{kind}.attention.head_count")
         width = own.get("attention.key_length", self._shape("blk.0.attn_q.weight")[0] // heads)
         said = {name: own.get(name, width) for name in ("attention.value_length", "rope.dimension_count")}
         for name, value in said.items():
             if value != width:
-                raise InputError(f"{self.path}: {kind}.{name}", f"is {value!r}", f"{width}, the width of a head")
+                raise InputError(f"{self.path}: {kind}.{name}", f"is {_value(value)}", f"{width}, the width of a head")
         if (scaling := own.get("rope.scaling.type", "none")) != "none":
-            raise InputError(f"{self.path}: {kind}.rope.scaling.type", f"is {scaling!r}", "none")
+            raise InputError(f"{self.path}: {kind}.rope.scaling.type", f"is {_value(scaling)}", "none")
         config["head_dim"] = width
 
     def tensors(self) -> dict[str, Float64Array]:
@@ -153,16 +173,21 @@ class GGUFFile:
         for name, tensor in self.stored.items():
             called = reader.called(name)
             if called is None:
-                raise InputError(f"{self.path}: the tensor {name}", "belongs to no block", f"one of {kind}")
+                raise InputError(f"{self.path}: the tensor {_shown(name)}", "belongs to no block", f"one of {kind}")
             rows = np.array(data[tensor.start : tensor.stop]).reshape(*tensor.shape[:-1], -1)
-            numbers = quants.dequantize(rows, constants.GGMLQuantizationType[tensor.type])
-            found[called] = reader.laid_out(self.fields, name, numbers.reshape(tensor.shape).astype(np.float64))
+            with np.errstate(all="ignore"):
+                numbers = quants.dequantize(rows, constants.GGMLQuantizationType[tensor.type])
+            if not np.isfinite(numbers).all():
+                raise FileFormatError(
+                    f"{self.path}: {_shown(name)} ({tensor.type}) has numbers that are not finite, as a scale may be"
+                )
+            found[called] = reader.laid_out(self, name, numbers.reshape(tensor.shape).astype(np.float64))
         return found
 
     def _architecture(self) -> tuple[str, "_Reader"]:
         kind = self.fields.get(_ARCHITECTURE)
         if not isinstance(kind, str) or kind not in _READERS:
-            raise InputError(f"{self.path}: {_ARCHITECTURE}", f"is {kind!r}", f"one of {', '.join(_READERS)}")
+            raise InputError(f"{self.path}: {_ARCHITECTURE}", f"is {_value(kind)}", f"one of {', '.join(_READERS)}")
         return kind, _READERS[kind]
 
     def _shape(self, name: str) -> tuple[int, ...]:
@@ -171,17 +196,27 @@ class GGUFFile:
         return self.stored[name].shape
 
 
+def _shown(name: str) -> str:
+    """Return a name of a file as a message has it: of somebody else's, it may have any characters, and any length."""
+    return name if name.isprintable() and len(name) <= _MOST_SHOWN else repr(name)[:_MOST_SHOWN]
+
+
+def _value(found: Any) -> str:
+    """Return what a field holds as a message has it."""
+    return repr(found[:_MOST_SHOWN] if isinstance(found, str | list) else found)[:_MOST_SHOWN]
+
+
 class _Header:
     """The bytes of a header, taken one after the other."""
 
-    def __init__(self, path: Path, data: np.ndarray[Any, Any]) -> None:
+    def __init__(self, path: Path, data: memoryview) -> None:
         self.path, self.place, self._data = path, 0, data
 
-    def bytes(self, count: int) -> bytes:
+    def bytes(self, count: int) -> memoryview:
         if count > len(self._data) - self.place:
             raise FileFormatError(f"{self.path} is truncated: it ends within its header")
         self.place += count
-        return self._data[self.place - count : self.place].tobytes()
+        return self._data[self.place - count : self.place]
 
     def checked_count(self, count: Any, *, least: int, what: str) -> int:
         """Return a number of things, if the bytes that are left can hold so many of at least `least` bytes each."""
@@ -190,13 +225,13 @@ class _Header:
         return int(count)
 
     def scalar(self, kind: int) -> Any:
-        dtype = np.dtype(_SCALARS[kind])
-        found = np.frombuffer(self.bytes(dtype.itemsize), dtype)[0].item()
+        dtype = _SCALARS[kind]
+        [found] = unpack(dtype, self.bytes(calcsize(dtype)))
         return bool(found) if kind == _FLAG else found
 
     def text(self) -> str:
-        length = self.checked_count(self.scalar(10), least=1, what="bytes in a text")
-        return self.bytes(length).decode("utf-8", errors="surrogateescape")
+        length = self.checked_count(int.from_bytes(self.bytes(8), "little"), least=1, what="bytes in a text")
+        return str(self.bytes(length), "utf-8", errors="surrogateescape")
 
     def value(self, kind: int, name: str) -> Any:
         if kind == _TEXT:
@@ -204,22 +239,22 @@ class _Header:
         if kind in _SCALARS:
             return self.scalar(kind)
         if kind != _LIST:
-            raise FileFormatError(f"{self.path}: the field {name!r} has the type {kind}, which there is not")
+            raise FileFormatError(f"{self.path}: the field {_shown(name)} has the type {kind}, which there is not")
         each, count = self.scalar(4), self.scalar(10)
         if each == _TEXT:
-            return [self.text() for _ in range(self.checked_count(count, least=8, what=f"texts in {name}"))]
+            return [self.text() for _ in range(self.checked_count(count, least=8, what=f"texts in {_shown(name)}"))]
         if each not in _SCALARS:
-            raise FileFormatError(f"{self.path}: the list {name!r} has the type {each}, which is not read")
-        dtype = np.dtype(_SCALARS[each])
-        count = self.checked_count(count, least=dtype.itemsize, what=f"numbers in {name}")
-        return np.frombuffer(self.bytes(count * dtype.itemsize), dtype).tolist()
+            raise FileFormatError(f"{self.path}: the list {_shown(name)} has the type {each}, which is not read")
+        size, dtype = calcsize(_SCALARS[each]), _SCALARS[each][1]
+        count = self.checked_count(count, least=size, what=f"numbers in {_shown(name)}")
+        return list(unpack(f"<{count}{dtype}", self.bytes(count * size)))
 
     def tensor(self) -> tuple[str, tuple[int, ...], int, int]:
         """Name, shape, type and place of a tensor."""
         name, dimensions = self.text(), self.scalar(4)
         if not 1 <= dimensions <= _MOST_DIMENSIONS:
             raise FileFormatError(
-                f"{self.path}: {name!r} has {dimensions} dimensions, expected 1 to {_MOST_DIMENSIONS}"
+                f"{self.path}: {_shown(name)} has {dimensions} dimensions, expected 1 to {_MOST_DIMENSIONS}"
             )
         sizes = [self.scalar(10) for _ in range(dimensions)]
         return name, tuple(reversed(sizes)), self.scalar(4), self.scalar(10)
@@ -229,14 +264,24 @@ def _placed(path: Path, name: str, shape: tuple[int, ...], kind: int, start: int
     """Where the bytes of a tensor are, if the file has them."""
     if kind not in _TYPES:
         known = ", ".join(_TYPES.values())
-        raise FileFormatError(f"{path}: {name} has the type of number {kind}, which is not read; read are {known}")
+        raise FileFormatError(
+            f"{path}: {_shown(name)} has the type of number {kind}, which is not read; read are {known}"
+        )
     block, width = _block_of(path, _TYPES[kind])
     if shape[-1] % block or 0 in shape:
-        raise FileFormatError(f"{path}: {name} has rows of {shape[-1]} numbers, expected a multiple of {block}")
+        raise FileFormatError(f"{path}: {_shown(name)} has rows of {shape[-1]} numbers, expected a multiple of {block}")
     stop = start + prod(shape) // block * width
     if stop > size:
-        raise FileFormatError(f"{path} is truncated: {name} ends at byte {stop} of {size}")
+        raise FileFormatError(f"{path} is truncated: {_shown(name)} ends at byte {stop} of {size}")
     return _Stored(shape, _TYPES[kind], start, stop)
+
+
+def _require_apart(path: Path, stored: Mapping[str, _Stored]) -> None:
+    """Refuse tensors that have bytes in common: programs that read them one after the other have other numbers."""
+    placed = sorted(stored.items(), key=lambda named: named[1].start)
+    for (name, tensor), (other, behind) in pairwise(placed):
+        if behind.start < tensor.stop:
+            raise FileFormatError(f"{path}: {_shown(name)} and {_shown(other)} have bytes in common")
 
 
 def _block_of(path: Path, kind: str) -> tuple[int, int]:
@@ -281,7 +326,7 @@ class _Reader:
         part, _, kind = name.rpartition(".")
         return f"{self.whole[part]}.{kind}" if part in self.whole and kind in ("weight", "bias") else None
 
-    def laid_out(self, fields: Mapping[str, Any], name: str, numbers: Float64Array) -> Float64Array:
+    def laid_out(self, file: GGUFFile, name: str, numbers: Float64Array) -> Float64Array:
         """Return a tensor as `transformers` lays it out."""
         part = name.split(".")[-2]
         if self.model_type == "gpt2":
@@ -289,10 +334,13 @@ class _Reader:
         if self.model_type != "llama" or part not in ("attn_q", "attn_k"):
             return numbers
         # llama.cpp turns neighbours, `transformers` entry i of the first half with entry i of the second.
-        heads = fields.get("llama.attention.head_count")
-        heads = fields.get("llama.attention.head_count_kv", heads) if part == "attn_k" else heads
-        if type(heads) is not int or heads < 1 or len(numbers) % (2 * heads):
-            raise InputError(f"{name}: {len(numbers)} rows", f"are those of {heads!r} heads", "an even number each")
+        called = "llama.attention.head_count"
+        called = f"{called}_kv" if part == "attn_k" and f"{called}_kv" in file.fields else called
+        heads = file.size(called)
+        if len(numbers) % (2 * heads):
+            raise InputError(
+                f"{file.path}: {_shown(name)}", f"has {len(numbers)} rows for {heads} heads", "an even number each"
+            )
         pairs = numbers.reshape(heads, len(numbers) // heads // 2, 2, *numbers.shape[1:])
         return np.ascontiguousarray(pairs.swapaxes(1, 2)).reshape(numbers.shape)
 
@@ -402,7 +450,7 @@ def tokenizer_json(file: GGUFFile) -> str:
     """
     kind, cut = file.fields.get(_TOKENIZER), file.fields.get(_CUT, "gpt-2")
     if kind != "gpt2" or cut not in _CUTS:
-        said = "has no tokenizer" if kind is None else f"has the tokenizer {kind!r} with {_CUT} = {cut!r}"
+        said = "has no tokenizer" if kind is None else f"has the tokenizer {_value(kind)} with {_CUT} = {_value(cut)}"
         expected = f"gpt2 with one of {', '.join(_CUTS)}, or --tokenizer FILE, or --cells tokens"
         raise InputError(file.path, said, expected)
     tokens, merges, kinds = (_list_of(file, name) for name in ("tokens", "merges", "token_type"))
@@ -420,7 +468,7 @@ def tokenizer_json(file: GGUFFile) -> str:
     ]  # fmt: skip
     begins = file.fields.get("tokenizer.ggml.bos_token_id") if file.fields.get("tokenizer.ggml.add_bos_token") else None
     if begins is not None and not (type(begins) is int and begins < len(tokens)):
-        raise FileFormatError(f"{file.path} has tokenizer.ggml.bos_token_id = {begins!r}, which is not a token")
+        raise FileFormatError(f"{file.path} has tokenizer.ggml.bos_token_id = {_value(begins)}, which is not a token")
     return json.dumps({
         "version": "1.0",
         "truncation": None,

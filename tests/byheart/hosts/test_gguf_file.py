@@ -382,3 +382,104 @@ def test_files_that_are_cut_off_or_changed_are_read_or_refused(whole, tmp_path_f
         tokenizer_json(GGUFFile.read(path))
     except ByheartError as error:
         assert len(str(error)) > 20 and len(str(error).splitlines()) == 1
+
+
+def assembled(fields, tensors, data):
+    """A file of these fields, of these tensors `(name, shape, type, offset)`, and of their bytes."""
+    parts = [field(name, kind, content) for name, kind, content in fields]
+    for name, shape, kind, offset in tensors:
+        sizes = struct.pack(f"<{len(shape)}Q", *reversed(shape))
+        parts.append(
+            struct.pack("<Q", len(name))
+            + name
+            + struct.pack("<I", len(shape))
+            + sizes
+            + struct.pack("<IQ", kind, offset)
+        )
+    head = header(*parts, tensors=len(tensors), count=len(fields))
+    return head + bytes(-len(head) % 32) + data
+
+
+U32, F32, TEXT = 4, 6, 8
+SMALL = {  # a layer of 32 dimensions with one head
+    b"context_length": (U32, 8), b"embedding_length": (U32, 32), b"block_count": (U32, 1),
+    b"feed_forward_length": (U32, 32), b"attention.head_count": (U32, 1),
+    b"attention.layer_norm_rms_epsilon": (F32, 1e-5), b"rope.freq_base": (F32, 1e4),
+}  # fmt: skip
+PARTS = [b"attn_q", b"attn_k", b"attn_v", b"attn_output", b"ffn_gate", b"ffn_up", b"ffn_down"]
+SHAPES = {b"token_embd.weight": (4, 32), b"output_norm.weight": (32,), b"blk.0.attn_norm.weight": (32,),
+          b"blk.0.ffn_norm.weight": (32,), **{b"blk.0." + part + b".weight": (32, 32) for part in PARTS}}  # fmt: skip
+
+
+def small_file(path, *, fields=(), without=(), tensors=(), entry=None):
+    """A file of the smallest model, with other fields, tensors placed elsewhere, or one number that is another."""
+    said = [(b"general.architecture", TEXT, struct.pack("<Q", 5) + b"llama")]
+    for name, (kind, value) in {**SMALL, **dict(fields)}.items():
+        if name not in without:
+            content = value if isinstance(value, bytes) else struct.pack("<I" if kind == U32 else "<f", value)
+            said.append((b"llama." + name, kind, content))
+    placed, data = [], b""
+    for name, shape in SHAPES.items():
+        placed.append((name, shape, 0, len(data)))
+        numbers = np.random.default_rng(len(placed)).standard_normal(shape).astype("<f4")
+        if entry is not None and name == entry[0]:
+            numbers.flat[3] = entry[1]
+        data += numbers.tobytes()
+    for place, change in dict(tensors).items():
+        name, shape, kind, offset = placed[place]
+        placed[place] = tuple({"name": name, "shape": shape, "kind": kind, "offset": offset, **change}.values())
+    path.write_bytes(assembled(said, placed, data))
+    return path
+
+
+def long_list(count):
+    return struct.pack("<IQ", U32, count) + bytes(4 * count)
+
+
+@pytest.mark.parametrize(
+    "forged, said",
+    [
+        ({}, ""),
+        ({"fields": [(b"context_length", (U32, 0))]}, "llama.context_length is 0, expected an integer of at least 1"),
+        ({"fields": [(b"context_length", (F32, 8.0))]}, "llama.context_length is 8.0, expected an integer"),
+        ({"fields": [(b"block_count", (TEXT, struct.pack("<Q", 1) + b"1"))]}, "llama.block_count is '1', expected"),
+        ({"fields": [(b"attention.head_count", (9, long_list(10**5)))]}, "llama.attention.head_count is [0, 0, 0"),
+        ({"fields": [(b"attention.layer_norm_rms_epsilon", (F32, np.nan))]}, "epsilon is nan, expected a finite"),
+        ({"fields": [(b"attention.layer_norm_rms_epsilon", (F32, -1.0))]}, "epsilon is -1.0, expected a finite"),
+        ({"fields": [(b"rope.freq_base", (F32, np.inf))]}, "llama.rope.freq_base is inf, expected a finite number"),
+        ({"fields": [(b"line\n\x00" * 100, (U32, 1))]}, r"'llama.line\n\x00line"),
+        ({"fields": [(b"\xff\xfe", (U32, 1))]}, r"'llama.\udcff\udcfe' = 1"),
+        ({"fields": [(b"unknown%d" % i, (U32, i)) for i in range(30)]}, "and 22 more"),
+        ({"without": [b"block_count"]}, "num_hidden_layers"),
+        ({"tensors": {0: {"offset": 8}}}, "token_embd.weight begins at byte 8, no multiple of 32"),
+        ({"tensors": {1: {"offset": 0}}}, "token_embd.weight and output_norm.weight have bytes in common"),
+        ({"tensors": {5: {"offset": 2**63}}}, "blk.0.attn_k.weight ends at byte"),
+        ({"tensors": {5: {"shape": (2**31, 32)}}}, "blk.0.attn_k.weight ends at byte"),
+        ({"tensors": {5: {"shape": (32, 32, 0)}}}, "blk.0.attn_k.weight has rows of 0"),
+        ({"tensors": {5: {"kind": 4}}}, "blk.0.attn_k.weight has the type of number 4"),
+        ({"tensors": {5: {"shape": (16, 32)}}}, "k_proj"),
+        ({"tensors": {5: {"name": b"blk.0.attn_q.weight"}}}, "the tensor blk.0.attn_q.weight twice"),
+        ({"tensors": {5: {"name": b"blk.1.attn_k.weight"}}}, "k_proj"),
+        ({"tensors": {5: {"name": b"\n" * 1000}}}, r"the tensor '\n\n"),
+        ({"entry": (b"blk.0.ffn_up.weight", np.nan)}, "blk.0.ffn_up.weight (F32) has numbers that are not finite"),
+        ({"entry": (b"output_norm.weight", -np.inf)}, "output_norm.weight (F32) has numbers that are not finite"),
+    ],
+)  # fmt: skip
+def test_forged_files_are_refused_in_one_sentence_that_names_what_is_wrong(forged, said, tmp_path):
+    path = small_file(tmp_path / "forged.gguf", **forged)
+    if not said:
+        assert read_model(path).parameters
+        return
+    with pytest.raises(ByheartError) as caught:
+        read_model(path)
+    sentence = str(caught.value)
+    assert said in sentence and len(sentence.splitlines()) == 1 and sentence.isprintable()
+    assert len(sentence.removeprefix(str(path))) < 1200
+    assert "forged.gguf" in sentence or "llama" in sentence
+
+
+def test_a_scale_that_is_not_a_number_is_named_by_its_tensor(tmp_path):
+    blocks = gguf.quants.quantize(np.ones((4, 32), dtype=np.float32), gguf.GGMLQuantizationType.Q4_0)
+    blocks[0, :2] = np.frombuffer(np.float16(np.nan).tobytes(), np.uint8)
+    with pytest.raises(FileFormatError, match=r"token_embd\.weight \(Q4_0\) has numbers that are not finite"):
+        one_tensor(tmp_path / "nan.gguf", "Q4_0", blocks)
