@@ -148,17 +148,40 @@ def write_atomically(path: Path, data: bytes) -> None:
         ...     (Path(folder) / "a.txt").read_bytes()
         b'whole'
     """
+    with replaced_atomically(path) as temporary:
+        temporary.write_bytes(data)
+
+
+@contextmanager
+def replaced_atomically(path: Path) -> Iterator[Path]:
+    """Yield a temporary file in the folder of `path`; what the block writes into it is at `path` once the block ends.
+
+    When the block raises, the file is removed and `path` is as it was.
+
+    Args:
+        path: Where the file shall be; its folder must exist.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with replaced_atomically(Path(folder) / "a.txt") as temporary:
+        ...         temporary.write_bytes(b"whole")
+        ...     (Path(folder) / "a.txt").read_bytes()
+        5
+        b'whole'
+    """
     path = Path(path)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    os.close(descriptor)
+    temporary = Path(name)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
+        yield temporary
+        with temporary.open("rb+") as file:
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

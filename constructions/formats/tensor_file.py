@@ -15,7 +15,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from constructions.errors import FileFormatError, InputError
-from constructions.formats.files import canonical_json, require_regular_file, write_atomically
+from constructions.formats.files import canonical_json, replaced_atomically, require_regular_file
 
 _LARGEST_HEADER = 2**26  # bytes
 _METADATA_KEY = "byheart"
@@ -41,13 +41,21 @@ def tensor_bytes(tensors: Mapping[str, NDArray], *, metadata: object) -> bytes:
         tensors: The arrays by name.
         metadata: What the file says about itself, plain JSON data.
     """
-    whole = {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
-    return safetensors.numpy.save(whole, metadata={_METADATA_KEY: canonical_json(metadata)})
+    return safetensors.numpy.save(_in_rows(tensors), metadata={_METADATA_KEY: canonical_json(metadata)})
 
 
 def save_tensors(path: Path, tensors: Mapping[str, NDArray], *, metadata: object) -> None:
-    """Write `tensor_bytes` to `path`, atomically."""
-    write_atomically(Path(path), tensor_bytes(tensors, metadata=metadata))
+    """Write `tensor_bytes` to `path`, atomically, and without another copy of large arrays in memory."""
+    said = {_METADATA_KEY: canonical_json(metadata)}
+    with replaced_atomically(Path(path)) as temporary:
+        try:
+            safetensors.numpy.save_file(_in_rows(tensors), temporary, metadata=said)
+        except safetensors.SafetensorError as error:  # a full disk, say
+            raise OSError(f"{path} cannot be written: {error}") from error
+
+
+def _in_rows(tensors: Mapping[str, NDArray]) -> dict[str, NDArray]:
+    return {name: np.asarray(tensor, order="C") for name, tensor in tensors.items()}
 
 
 def load_tensors(path: Path, *, dtypes: Collection[str] = ("F64",)) -> tuple[Any, dict[str, NDArray]]:

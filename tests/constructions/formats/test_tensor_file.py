@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import safetensors
 import safetensors.numpy
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 
 from constructions.errors import FileFormatError
 from constructions.formats.files import canonical_json
-from constructions.formats.tensor_file import arrays_sha256, load_tensors, save_tensors
+from constructions.formats.tensor_file import arrays_sha256, load_tensors, save_tensors, tensor_bytes
 
 METADATA = {"version": 1}
 
@@ -38,6 +39,20 @@ def test_equal_tensors_give_equal_bytes(path, tmp_path):
     again = tmp_path / "b.safetensors"
     save_tensors(again, load(path), metadata=METADATA)
     assert again.read_bytes() == path.read_bytes()
+
+
+def test_a_file_has_the_bytes_that_are_told_without_one_and_a_write_that_fails_leaves_nothing(tmp_path, monkeypatch):
+    tensors = {"A": np.asfortranarray(np.arange(6.0).reshape(2, 3)), "b": np.ones(0)}
+    save_tensors(tmp_path / "a.safetensors", tensors, metadata=METADATA)
+    assert (tmp_path / "a.safetensors").read_bytes() == tensor_bytes(tensors, metadata=METADATA)
+
+    def full(*_, **__):
+        raise safetensors.SafetensorError("no space left on device")
+
+    monkeypatch.setattr("safetensors.numpy.save_file", full)
+    with pytest.raises(OSError, match="no space left"):
+        save_tensors(tmp_path / "b.safetensors", tensors, metadata=METADATA)
+    assert [each.name for each in tmp_path.iterdir()] == ["a.safetensors"]
 
 
 @pytest.mark.parametrize("metadata", [None, {"byheart": '{"version": 1}'}, {"byheart": "{}", "more": ""}, {"pt": "1"}])
