@@ -168,5 +168,5 @@ def _integers(total: Int64Array) -> list[int]:
         carry = sums >> _DIGIT
     digits[:, :, count] = carry  # the sign: `total` has more digits than its integers are long
     places = np.ascontiguousarray(digits.view(np.uint8).reshape(rows * columns, count + 1, 4)[:, :, :3])
-    size, data = 3 * (count + 1), memoryview(places.reshape(-1))
+    size, data = 3 * (count + 1), places.reshape(-1).data
     return [int.from_bytes(data[start : start + size], "little", signed=True) for start in range(0, len(data), size)]

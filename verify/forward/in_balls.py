@@ -236,10 +236,12 @@ def _softmax(scores: list[arb]) -> list[arb]:
 
 def _sigmoid(u: arb) -> arb:
     """Return the first share of the softmax of u and 0."""
-    if u.mid() > 0:
-        return _known(1 / (1 + (-u).exp()), _SHARE)
-    power = u.exp()
-    return _known(power / (1 + power), _SHARE)
+    if float(u) > 0.0:  # of the middle; either quotient holds the share
+        share = 1 / (1 + (-u).exp())
+    else:
+        power = u.exp()
+        share = power / (1 + power)
+    return share if share.rel_accuracy_bits() > _SURELY_KNOWN else _known(share, _SHARE)
 
 
 def _gelu(u: arb) -> arb:
