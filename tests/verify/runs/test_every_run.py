@@ -222,3 +222,56 @@ def test_a_score_far_below_counts_where_a_rounding_takes_the_lead_of_all_others(
         assert int(Replica.from_model(model)(torch.tensor(contexts)).argmax()) == 1
     assert every_run(model, contexts, number_format=FLOAT32).place.tolist() == [-1]
     assert every_run(model, contexts, number_format=FLOAT64).place.tolist() == [0]
+
+
+def hostile(seed: int) -> tuple[Model, np.ndarray]:
+    """A model of extreme sizes, and contexts: scores equal or far apart, rows nearly constant, heads of width 1."""
+    rng = np.random.default_rng(seed)
+    width, length, outputs = int(rng.choice([2, 3, 8, 24])), int(rng.integers(1, 6)), int(rng.integers(2, 7))
+    kind: Any = rng.choice(["layer", "rms"])
+
+    def tensor(*shape: int) -> np.ndarray:
+        return rng.normal(0.0, 10.0 ** rng.choice([0.0, rng.uniform(-2.0, 2.0)]) / np.sqrt(shape[-2]), shape)
+
+    def norm() -> Normalization:
+        gains = np.where(rng.random(width) < 0.1, 0.0, rng.normal(1.0, 0.3, width)) * 10.0 ** rng.uniform(-1.0, 1.0)
+        shifts = rng.normal(0.0, 0.3, width) if kind == "layer" else None
+        return Normalization(kind, w=gains, b=shifts, epsilon=float(10.0 ** rng.uniform(-12.0, -3.0)))
+
+    blocks: list[Any] = []
+    for _ in range(int(rng.integers(1, 4))):
+        heads, each, neurons = int(rng.choice([1, 2, 8])), int(rng.choice([1, 2, 4])), int(rng.choice([1, 4, 20]))
+        queries = tensor(heads, width, each) * rng.choice([0.0, 1.0, 10.0, 100.0])
+        maps = queries, tensor(heads, width, each), tensor(heads, width, each), tensor(heads, each, width)
+        keys = rng.normal(0.0, 0.3, (heads, each))
+        blocks.append(Attention(*maps, b_K=keys, norm=norm(), attends="causal", score_root=each))
+        gate = tensor(width, neurons) if rng.random() < 0.4 else None
+        activation: Any = rng.choice(["relu", "gelu", "gelu-tanh", "silu"])
+        sizes = tensor(width, neurons), tensor(neurons, width)
+        blocks.append(
+            FeedForward(*sizes, W_gate=gate, norm=norm(), activation=activation, skip=bool(rng.random() < 0.8))
+        )
+    rows = rng.normal(size=(6, width))
+    if rng.random() < 0.3:
+        rows = 10.0 + rows * 10.0 ** rng.uniform(-6.0, 0.0)  # a normalization sees a variance near 0
+    positions = rng.normal(size=(length, width)) * 10.0 ** rng.uniform(-4.0, 0.0)
+    model = Model(blocks=(*blocks, norm()), W_U=2.0 * tensor(width, outputs), W_E=rows, W_pos=positions)
+    return model, rng.integers(6, size=(12, length))
+
+
+@pytest.mark.parametrize("unit", [2.0**-24, 2.0**-20, 2.0**-16, 2.0**-13])
+def test_models_of_extreme_sizes_have_no_run_that_says_otherwise(unit: float) -> None:
+    number_format, judged = FloatFormat("coarse", unit, 2.0**-126, 2.0**127), 0
+    for seed in range(12):
+        model, contexts = hostile(seed)
+        with np.errstate(all="ignore"):
+            found = every_run(model, contexts, number_format=number_format)
+        proved = np.flatnonzero(found.place >= 0)
+        top, judged = found.place[proved], judged + len(proved)
+        for other in range(model.d_vocab_out):
+            some = proved[top != other]
+            if len(some):
+                best, each = found.place[some], np.arange(len(some))
+                _, worst = worst_run(model, contexts[some], best, np.full(len(some), other), unit, EXP_ULPS)
+                assert (worst[each, best] - worst[:, other] >= found.lead[some] * (1.0 - 2.0**-30)).all(), (seed, other)
+    assert judged > 30, "the test has no teeth"

@@ -409,7 +409,7 @@ class InRowBalls:
         return y, radii
 
     def cap_rounding(self, c: float) -> float:
-        """How far c tanh(x / c) may be evaluated off, absolutely (Lemma T11)."""
+        """How far c tanh(x / c) may be evaluated off, absolutely (Lemma T11 (b): 2 E + 12 units are enough)."""
         return growth(self.numbers.unit, 2.0 * self.numbers.exponential + 16.0) * c
 
     # -----------------------------------------------------------------------------------------------------------------
@@ -877,5 +877,6 @@ def _distances(mixed: Floats, values: Floats, sizes: Floats) -> Floats:
         inner = np.einsum("...in,...jn->...ij", mixed, values)
     else:
         inner = np.matmul(mixed, np.swapaxes(values, -1, -2))
+    # Lemma T3, distances: half of what is added is enough.
     cancelled = np.maximum(squares - 2.0 * inner, 0.0) + 8.0 * growth(2.0**-53, values.shape[-1] + 32) * squares
     return np.sqrt(cancelled) * (1.0 + 2.0**-40) + FLOOR

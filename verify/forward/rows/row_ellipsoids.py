@@ -28,7 +28,7 @@ from verify.forward.rows.row_balls import HeadBalls, InRowBalls, RowBalls, Sum, 
 
 # Lemma R15 (c): the secant over x +- 2^-25 is within (2^-25 + u') sup |g''| of the slope (mean value theorem).
 _STEP = 2.0**-25
-_FINE = 2.0**-40  # above what float64 rounds in a few operations, relatively to their norms
+_FINE = 2.0**-40  # above what float64 rounds in up to 2^12 operations, relatively to their norms: 2^12 2^-53 < 2^-40
 _PAIRS = 2**22  # entries of the generators of logits that are worked on together
 
 
@@ -268,6 +268,8 @@ class InRowEllipsoids:
         # A square that underflows loses less than 2^-1060, and the squared root is at least epsilon (Lemma T2).
         fine = _fine(width) + width * 2.0**-1060 / norm.epsilon
         fine_off = fine * rows.whole()  # of the generators
+        # Lemma R15 (b), of float64's own roundings: 1, 1, 4 and 1 times `fine` are what they add up to at most, in the
+        # root, along the row, in the generators behind the derivative, and in the row; 4, 4, 32 and 4 times are taken.
         least = root * (1.0 - 4.0 * fine)
         turn = raised((whole + centring) / (reach * least))
         known = np.isfinite(root) & (turn < 0.25) & (fine < 2.0**-30) & (relative < 0.125)
@@ -478,6 +480,7 @@ class InRowEllipsoids:
         hidden = np.where(below < LOWEST_SCORE, np.where(doubt < 400.0, 2.0**-280, np.inf), 0.0)
         flushed = np.where(allowed, self.elsewhere.floor + hidden, 0.0).sum(axis=-1)
         rounding = (growth(unit, 2 * length + 2 * rescaled + 8) + _fine(length)) * largest
+        # Numerators that are off by `flushed` in all move the average by at most 8 times that (Lemma R15 (d)).
         beyond = beyond + 16.0 * flushed * largest
         spread = np.where(linear_holds, np.where(shares > 0.0, along * apart, 0.0).sum(axis=-1) + beyond, np.inf)
         hull = np.where(allowed, apart + whole, 0.0).max(axis=-1)
