@@ -268,7 +268,8 @@ def _balls_of_parts(
 ) -> Iterator[tuple[Precision, int, int, Int64Array, Enclosure]]:
     """All contexts that are open, in balls of at most so many bits; of those that are walked together part by part.
 
-    Where a group has balls far below the radius that is wanted, the next one has fewer bits.
+    Where a group has balls far below the radius that is wanted, the next one has fewer bits; but one short context,
+    which comes first, tells nothing of long ones.
     """
     for together in _together(model, parts, is_open):
         numbers = sorted({number for number, _ in together})
@@ -284,7 +285,8 @@ def _balls_of_parts(
             for number in sorted({number for number, _ in some}):
                 places = [i for i, (other, _) in enumerate(some) if other == number]
                 yield "balls", bits, number, np.array([some[i][1] for i in places]), part[places]
-        bits = max(min(bits, bits - unused + _SPARE_BITS), min(bits, _FEWEST_BALL_BITS))
+        if len(every) > 1:
+            bits = max(min(bits, bits - unused + _SPARE_BITS), min(bits, _FEWEST_BALL_BITS))
 
 
 def _bits_unused(balls: arb_mat, radius: float) -> int:
@@ -301,8 +303,9 @@ def _together(
 ) -> Iterator[list[tuple[int, int]]]:
     """Yield the contexts that are open, by part and row, in groups that are walked together.
 
-    Prefixes are shared within a group, so that contexts that begin alike stand together, and groups grow; contexts of
-    one token, whose balls are known better than others (`verify.forward.in_balls.bits_worth`), are a group of theirs.
+    Prefixes are shared within a group, so that contexts that begin alike stand together, and groups grow; the first is
+    one of the shortest, for the first answer; contexts of one token, whose balls are known better than others
+    (`verify.forward.in_balls.bits_worth`), are a group of theirs.
     """
     every = [(number, row) for number, each in enumerate(is_open) for row in np.flatnonzero(each).tolist()]
     if not shares_prefixes(model):
@@ -315,7 +318,11 @@ def _together(
     most = max(1, _BALL_ENTRIES // max(row_width(block, 1) for block in model.blocks))
     for some in ([p for p in every if len(tokens[p]) > 1], [p for p in every if len(tokens[p]) == 1]):
         some.sort(key=lambda place: tokens[place])
-        start, size = 0, 1
+        if some:
+            shortest = min(some, key=lambda place: len(tokens[place]))
+            some.remove(shortest)
+            yield [shortest]
+        start, size = 0, 4
         while start < len(some):
             rows, end = 0, start
             while end < min(len(some), start + size) and (end == start or rows + len(tokens[some[end]]) <= most):

@@ -335,3 +335,4 @@ def test_balls_of_several_lengths_name_part_and_context_and_share_what_they_begi
                 assert gap.overlaps(middle + arb(0, 1.01 * reach)) and reach < 2.0**-40
     assert sorted(seen) == [(i, row) for i, part in enumerate(parts) for row in range(len(part)) if row != 1]
     assert not any(each.any() for each in is_open)
+    assert seen[0][0] == 1, "the first answer waits for a longer context than one of the shortest"
