@@ -3,6 +3,9 @@
 Page: docs/hosts.md
 """
 
+import pickle
+import re
+import warnings
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -37,13 +40,23 @@ def unpickled(path: Path, key: str | None = None) -> dict[str, Any]:
     except ImportError:
         raise InputError(path, "needs torch to be read; `pip install 'byheart[torch]'` brings it") from None
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of torch, about how the file is pickled
+            found = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        named = re.search(r"GLOBAL ([\w.]+)", str(error))
+        what = f", {named[1]}" if named else ""
+        raise FileFormatError(
+            f"{path} holds more than numbers and containers{what}, and nothing in it is run: load it in the program "
+            "that it is of, and save the state_dict() of the module"
+        ) from error
     except Exception as error:  # torch has no common class for what it raises on damaged files
-        raise FileFormatError(f"{path} is not a readable state dictionary: {said_by(error)}") from error
+        said = said_by(error).split(". ")[0]
+        raise FileFormatError(f"{path} is not a readable state dictionary: {said}") from error
     if key is not None:
-        if not isinstance(found, dict) or not _is_state(found.get(key)):
+        if (box := _opened(found, key)) is None:
             raise InputError("key", f"= {key!r} holds no tensors by name; {path} holds {_contents(found)}")
-        return dict(found[key])
+        return dict(box)
     if not _is_state(found):
         raise FileFormatError(
             f"{path} holds {_contents(found)}, expected a dictionary of tensors, as state_dict() gives"
@@ -103,13 +116,33 @@ def _is_state(found: Any) -> bool:
     return isinstance(found, dict) and bool(found) and all(hasattr(tensor, "detach") for tensor in found.values())
 
 
+def _opened(found: Any, key: str) -> dict[str, Any] | None:
+    """Return the tensors under a key, or under keys of boxes in boxes with dots between; none if there are none."""
+    if not isinstance(found, dict):
+        return None
+    if _is_state(found.get(key)):
+        return found[key]
+    first, _, rest = key.partition(".")
+    return _opened(found.get(first), rest) if rest else None
+
+
+def _boxes(found: dict[Any, Any], depth: int = 3) -> list[str]:
+    """Return the keys under which `_opened` finds tensors, of boxes in boxes."""
+    keys: list[str] = []
+    for key, value in found.items():
+        if isinstance(key, str) and _is_state(value):
+            keys.append(key)
+        elif isinstance(key, str) and isinstance(value, dict) and depth > 1:
+            keys += [f"{key}.{inner}" for inner in _boxes(value, depth - 1)]
+    return keys
+
+
 def _contents(found: Any) -> str:
     """Return what a file holds instead of tensors by name, and where in it those are."""
     if not isinstance(found, dict):
         return type(found).__name__
     keys = ", ".join(map(repr, list(found)[:6])) + (", ..." if len(found) > 6 else "")
-    boxes = [key for key, value in found.items() if _is_state(value)]
-    if not boxes:
+    if not (boxes := _boxes(found)):
         strange = next((key for key, value in found.items() if not hasattr(value, "detach")), None)
         rest = "" if strange is None else f", of which {strange!r} is {type(found[strange]).__name__}"
         return f"a dictionary with the keys {keys or 'of nothing'}{rest}"

@@ -378,7 +378,7 @@ def _module(source: Any, config: Any) -> tuple[Any, str] | str | None:
         module = _from_folder(library.AutoModelForCausalLM, path, options)
         return module, f"{type(module).__name__} of transformers {_version('transformers')}"
     if options.get("model_type") in FAMILIES:
-        return "tensors and a configuration are no module, and no folder that one is loaded from"
+        return _of_tensors(source, options)
     if options.get("model_type") == "gpt2":
         return _gpt2(source, path if path is not None and path.is_dir() and config is None else None, options)
     if is_of_transformer_lens(options):
@@ -409,20 +409,31 @@ def _from_folder(loader: Any, folder: Path, options: Mapping[str, Any]) -> Any:
     return module
 
 
-def _of_tensors(path: Path, options: Mapping[str, Any]) -> tuple[Any, str] | str:
-    """Return the module of a configuration, with the tensors of a file that has no module of its own."""
+def _of_tensors(source: Any, options: Mapping[str, Any]) -> tuple[Any, str] | str:
+    """Return the module of a configuration, with tensors of a file, or by name, that have no module of their own.
+
+    Raises:
+        HandshakeError: It cannot be made, or has other tensors.
+    """
     if options.get("model_type") == "gpt2":
-        return _gpt2(path, None, options)
+        return _gpt2(source, None, options)
     if missing := _missing("transformers"):
         return missing
     library = importlib.import_module("transformers")
-    module = library.AutoModelForCausalLM.from_config(library.AutoConfig.for_model(**options))
-    tied = bool(options.get("tie_word_embeddings"))
+    try:
+        with quiet_loading():
+            module = library.AutoModelForCausalLM.from_config(library.AutoConfig.for_model(**options))
+    except Exception as error:  # whatever a library raises on a configuration of somebody else
+        raise HandshakeError(
+            f"transformers {_version('transformers')} cannot make a module of the configuration: {said_by(error)}"
+        ) from error
+    tied = bool(getattr(module.config, "tie_word_embeddings", False))
     # The tensors themselves, not copies: a language model is large.
-    _loaded(module, _tensors(path), but=("lm_head.weight",) if tied else (), assign=True)
+    _loaded(module, _tensors(source), but=("lm_head.weight",) if tied else (), assign=True)
     if tied:
         module.tie_weights()
-    return module, f"{type(module).__name__} of transformers {_version('transformers')} with the tensors of the file"
+    of = "the tensors of the file" if isinstance(source, Path | str) else "these tensors"
+    return module, f"{type(module).__name__} of transformers {_version('transformers')} with {of}"
 
 
 def _gpt2(source: Any, folder: Path | None, options: Mapping[str, Any]) -> tuple[Any, str] | str:

@@ -231,6 +231,8 @@ def _of_shards(index: Path) -> dict[str, Any]:
     tensors: dict[str, Any] = {}
     for file in sorted(set(files.values())):
         part = index.with_name(file)
+        if not part.is_file():
+            raise FileFormatError(f"{index} names {file}, which is not there")
         if part.suffix in PICKLED:
             found = {name: tensor for name, tensor in unpickled(part).items() if not _is_buffer(name)}
         else:

@@ -337,8 +337,10 @@ def test_every_family_agrees_and_a_weight_that_is_changed_behind_does_not(kind):
     model = model_of(host.tensors, host.config)
     read = contexts(model.d_vocab, min(6, model.n_ctx), 1)
     before = {name: x.clone() for name, x in host.module.named_buffers()}
-    assert "agrees with" in str(ask_host(host.module, None, model, read))
+    assert ask_host(host.module, None, model, read).tells(1e-9)
     assert all(x.equal(before[name]) for name, x in host.module.named_buffers())
+    by_name = ask_host(host.tensors, host.config, model, read)
+    assert by_name.tells(1e-9) and by_name.agrees.endswith("with these tensors")
     next(host.module.parameters()).data *= 1.0 + 2.0**-7
     with pytest.raises(HandshakeError, match="computes something else"):
         ask_host(host.module, None, model, read)
