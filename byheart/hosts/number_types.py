@@ -11,7 +11,7 @@ import numpy as np
 import safetensors
 
 from constructions.errors import FileFormatError, InputError, require_one_of
-from constructions.formats.files import require_regular_file, write_atomically
+from constructions.formats.files import replaced_atomically, require_regular_file
 from constructions.model.precision import narrowest
 from constructions.numeric.arrays import Float64Array
 
@@ -27,6 +27,7 @@ METADATA = "byheart"
 _NATIVE = {"float64": np.float64, "float32": np.float32, "float16": np.float16}
 _NAMES = {"float64": "F64", "float32": "F32", "bfloat16": "BF16", "float16": "F16"}
 _NAMES |= {"int8": "I8", "uint8": "U8", "int16": "I16", "uint16": "U16"}
+_SIZES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2}
 _READ = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 _INTEGERS = {"I8": "<i1", "U8": "<u1", "I16": "<i2", "U16": "<u2"}
 _BFLOAT16_BITS, _BFLOAT16_LEAST_EXPONENT = 8, -133  # significant bits, and the exponent of the least positive number
@@ -103,16 +104,19 @@ def write_tensors(path: Path, tensors: Mapping[str, Float64Array], *, dtype: str
         ...     read_tensors(Path(folder) / "a")[0]["A"].tolist()
         [[1.0, 0.0], [0.0, 1.0]]
     """
+    types = {name: narrowest(tensor) if dtype == NARROWEST else dtype for name, tensor in tensors.items()}
     header: dict[str, object] = {"__metadata__": dict(metadata)}
-    parts, end = [], 0
-    for name, tensor in tensors.items():
-        own = narrowest(tensor) if dtype == NARROWEST else dtype
-        parts.append(stored_bytes(tensor, own))
-        start, end = end, end + len(parts[-1])
-        header[name] = {"dtype": _NAMES[own], "shape": list(tensor.shape), "data_offsets": [start, end]}
+    end = 0
+    for name, own in types.items():
+        start, end = end, end + _SIZES[own] * tensors[name].size
+        header[name] = {"dtype": _NAMES[own], "shape": list(tensors[name].shape), "data_offsets": [start, end]}
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)  # so that the numbers are aligned
-    write_atomically(Path(path), b"".join([len(text).to_bytes(8, "little"), text, *parts]))
+    with replaced_atomically(Path(path)) as temporary, temporary.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little"))
+        file.write(text)
+        for name, own in types.items():
+            file.write(stored_bytes(tensors[name], own))  # one after the other: a language model is large
 
 
 def read_tensors(

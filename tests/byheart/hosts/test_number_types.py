@@ -1,5 +1,7 @@
 """Rounding to the types of files: once, to nearest, and refused beyond the range."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import safetensors.numpy
@@ -89,3 +91,13 @@ def test_a_truncated_file_is_refused(tmp_path):
     (tmp_path / "a").write_bytes((tmp_path / "a").read_bytes()[:-1])
     with pytest.raises(FileFormatError, match="is not a readable file of safetensors"):
         read_tensors(tmp_path / "a")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_a_file_is_written_one_tensor_after_the_other(dtype, tmp_path):
+    tensors = {f"A{i}": np.full((64, 1024), float(i)) for i in range(32)}
+    tracemalloc.start()
+    write_tensors(tmp_path / "a", tensors, dtype=dtype, metadata={})
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 4 * tensors["A0"].nbytes < (tmp_path / "a").stat().st_size
