@@ -240,7 +240,7 @@ def decoded_by_host(folder: Path, proof: Path) -> str:
     """
     config, model = host_config(folder), read_model(folder)
     asked = EditRequest.read(proof / CONTEXTS_FILE, d_vocab=model.d_vocab, d_vocab_out=model.d_vocab_out)
-    lengths = {len(row) for row in (*asked.contexts[:1], *asked.kept[:1])} | {asked.domain or 1}
+    lengths = {len(row) for row in (*asked.contexts, *asked.kept)} | {asked.domain or 1}
     read = {token for row in (*asked.contexts, *asked.kept) for token in row}
     decoded = Decoded([(length, (0,)) for length in lengths], read if asked.domain is None else range(model.d_vocab))
     said = require_greedy(folder, config, decoded, plain_argmax=True), code_not_run(folder, config)

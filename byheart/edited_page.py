@@ -40,8 +40,8 @@ from verify.edits.certificate import (
     EditCertificate,
     EditRequest,
 )
+from verify.edits.contexts import decide_answers, token_lists
 from verify.edits.judge import preactivations
-from verify.forward.ladder import decide_argmax
 from verify.provers.edit import Edit
 
 PAGE_FILE = "edit.html"
@@ -92,7 +92,7 @@ class Noted:
             for place, number in enumerate(chosen.tolist())
         ]
         shown = edit.contexts[:_SHOWN], edit.contexts[chosen], done.changed[:_SHOWN]
-        rows: list[list[int]] = [row for part in shown for row in part.tolist()]
+        rows = [row for part in shown for row in token_lists(part)]
         said: list[int] = [*done.before.tolist(), *edit.answers[:_SHOWN].tolist()]
         return cls(
             tokens={str(token): tokens[token] for token in sorted({token for row in rows for token in row})},
@@ -159,7 +159,7 @@ class Proved:
     @cached_property
     def before(self) -> Int64Array:
         """What the original answers to the contexts of the table; -1 where that is not decided."""
-        return decide_argmax(self.original, self.edit.contexts[:_SHOWN]).place
+        return decide_answers(self.original, self.edit.contexts[:_SHOWN])
 
     @cached_property
     def changed(self) -> Int64Array:
@@ -167,7 +167,7 @@ class Proved:
         kept = self.edit.kept
         if not self.certificate.values["changed"]:
             return kept[:0]
-        old, new = (decide_argmax(model, kept).place for model in (self.original, self.edited))
+        old, new = (decide_answers(model, kept) for model in (self.original, self.edited))
         return kept[(old >= 0) & (new >= 0) & (old != new)]
 
 
@@ -240,7 +240,7 @@ def edit_page(done: Proved, noted: Noted) -> str:
             "arithmetic, with the weights as they were given before and as they are stored after.</p>"
         )
     if len(changed := done.changed):
-        some = "; ".join(_name(row, noted) for row in changed[:_SHOWN].tolist())
+        some = "; ".join(_name(row, noted) for row in token_lists(changed[:_SHOWN]))
         same += f"<p>Kept contexts with another answer, {len(changed)} in all: {escaped(some)}"
         same += f" and {len(changed) - _SHOWN} more.</p>" if len(changed) > _SHOWN else ".</p>"
     if "outside" in values:
@@ -270,7 +270,7 @@ def _asked(done: Proved, noted: Noted) -> str:
         f"<tr><td>{escaped(_name(row, noted))}</td><td>{_called(old, noted, 'not decided')}</td>"
         f"<td>{_called(new, noted, 'the uniform distribution')}</td></tr>"
         for row, old, new in zip(
-            edit.contexts[:_SHOWN].tolist(), done.before.tolist(), edit.answers[:_SHOWN].tolist(), strict=True
+            token_lists(edit.contexts[:_SHOWN]), done.before.tolist(), edit.answers[:_SHOWN].tolist(), strict=True
         )
     ]
     rest = len(edit.contexts) - len(rows)
@@ -310,8 +310,10 @@ def cap_distances(
         return np.sqrt(np.clip(2.0 * root**2 - 2.0 * root * (reads - shifts) / lengths, 0.0, None))
 
     kept = edit.kept[:: max(1, len(edit.kept) // _OTHERS)]
-    parts = [part.midpoint[:, drawn] for _, part in preactivations(edited, len(edit.answers), kept, layer=layer)]
-    others = distance(np.concatenate(parts)).T if len(kept) else np.zeros((len(drawn), 0))
+    reads = np.zeros((len(kept), len(drawn)))
+    for places, part in preactivations(edited, len(edit.answers), kept, layer=layer):
+        reads[places] = part.midpoint[:, drawn]
+    others = distance(reads).T
     return distance(TRIGGER), distance(-CAP), distance(-TRIGGER), others
 
 
@@ -320,10 +322,11 @@ def _map(edit: Edit, noted: Noted) -> str:
     height = lane * len(noted.caps)
     axes = Axes(left, top, width, height, (0.0, noted.farthest), (0.0, 1.0))
     places = ticks(*_round_places(noted.farthest))
+    names = token_lists(edit.contexts)
     parts = axes.scales(places, {}, "distance of a row from the middle of the cap", "", 13)
     for place, cap in enumerate(noted.caps):
         y = top + lane * (place + 0.5)
-        name = _name(edit.contexts[cap["context"]].tolist(), noted)
+        name = _name(names[cap["context"]], noted)
         parts.append(words(left - 10, y + 5, name[:24], anchor="end", size=13))
         across = [axes.at(x, 0.0)[0] for x in cap["others"]]
         parts += [line((x, y - 5), (x, y + 5), "line") for x in across]

@@ -15,6 +15,7 @@ from constructions.errors import InputError
 from constructions.numeric.arrays import Int64Array
 from constructions.progress import Progress, silent
 from verify.edits.certificate import FLAT
+from verify.edits.contexts import by_length
 
 HOW = (("float32", "eager"), ("float32", "sdpa"), ("bfloat16", "eager"), ("bfloat16", "sdpa"))
 _TOGETHER = 4096  # contexts of a batch
@@ -93,10 +94,12 @@ def _answers(folder: Path, contexts: Int64Array, dtype: str, attention: str) -> 
     loaded = transformers.AutoModelForCausalLM.from_pretrained(
         folder, dtype=getattr(torch, dtype), attn_implementation=attention, local_files_only=True
     ).eval()
-    places = []
+    found = np.zeros(len(contexts), dtype=np.int64)
     with torch.no_grad():
-        for start in range(0, len(contexts), _TOGETHER):
-            logits = loaded(torch.as_tensor(contexts[start : start + _TOGETHER]), use_cache=False).logits[:, -1].float()
-            two = logits.topk(2, dim=1)
-            places.append(torch.where(two.values[:, 0] > two.values[:, 1], two.indices[:, 0], -1).numpy())
-    return np.concatenate(places) if places else np.zeros(0, dtype=np.int64)
+        for places, rows in by_length(contexts):
+            for start in range(0, len(rows), _TOGETHER):
+                some = torch.as_tensor(rows[start : start + _TOGETHER])
+                two = loaded(some, use_cache=False).logits[:, -1].float().topk(2, dim=1)
+                place = torch.where(two.values[:, 0] > two.values[:, 1], two.indices[:, 0], -1)
+                found[places[start : start + _TOGETHER]] = place.numpy()
+    return found

@@ -35,7 +35,6 @@ from constructions.errors import HypothesisError, InputError, require_at_least
 from constructions.formats.files import new_folder, refuse_existing
 from constructions.model.appended_neurons import Appended, editable, with_neurons
 from constructions.model.blocks import Normalization
-from constructions.model.construction import require_fit
 from constructions.model.model import Model
 from constructions.model.precision import SIGNIFICAND
 from constructions.numeric.arrays import Float64Array, Int64Array
@@ -44,8 +43,8 @@ from constructions.tasks.any_task import AnyTask
 from constructions.tasks.rule import rule_task
 from constructions.tasks.task import Task
 from verify.edits.certificate import FLAT, EditCertificate
-from verify.forward.ladder import decide_argmax, leads, rising_precision
-from verify.forward.logits import logit_chunks
+from verify.edits.contexts import about, decide_answers, in_one_array, lengths_of, rising, token_lists
+from verify.forward.ladder import leads
 from verify.provers.edit import (
     LARGEST_DOMAIN,
     Edit,
@@ -95,7 +94,7 @@ class Edited:
 
     def changed(self) -> list[str]:
         """Return the kept contexts that are proved to have another answer than in the original, in words."""
-        rows = self.edit.kept[self.proof.kept.changed].tolist()
+        rows = token_lists(self.edit.kept[self.proof.kept.changed])
         return [" ".join(self.tokens[token] for token in row) for row in rows]
 
 
@@ -141,7 +140,7 @@ def edit(
         delimiter: What separates the cells of the tables, as for `byheart.certify`.
         header: Whether their first rows hold names, likewise.
         weights: Whether their last columns hold weights, likewise.
-        tokenizer: What cuts texts, likewise. Prompts have to be cut into as many tokens each, answers into one.
+        tokenizer: What cuts texts, likewise. Answers have to be cut into one token.
         between: What is put between a prompt and its answer, likewise.
         cells: What the cells of the tables are, likewise.
         layer: As for `edit_model`.
@@ -190,7 +189,7 @@ def edit(
     model = source if isinstance(source, Model) else read_editable(Path(source), config, key)
     tables = _tables(given, model, folder, how) if sizes is None else tables
     if keep_rule is not None:
-        tables["keep"] = _Table(_inputs(keep_rule, keep_length, model))
+        tables["keep"] = _Facts.of("keep_rule", _inputs(keep_rule, keep_length, model))
     new, old, same = (_fitting(name, tables.get(name), model) for name in ("facts", "delete", "keep"))
     contexts, answers = _edits(model, new, old, RUNNER_UP if to is None else to)
     named = old if new is None else new
@@ -204,10 +203,12 @@ def edit(
         raise InputError(
             "what is to be kept", "is empty: each of these contexts is edited", "a context that is not edited"
         )
-    read = set(range(model.d_vocab)) if keep_domain is not None else {*np.unique(contexts), *np.unique(kept)}
+    named_tokens = {*np.unique(contexts).tolist(), *np.unique(kept).tolist()} - {-1}
+    read = named_tokens if keep_domain is None else set(range(model.d_vocab))
     decoding = ""
     if folder is not None and host is not None:
-        asked = DecodedFacts([(len(row), (0,)) for row in (contexts[0], *kept[:1])], {int(token) for token in read})
+        lengths = {*lengths_of(contexts).tolist(), *lengths_of(kept).tolist()}
+        asked = DecodedFacts([(length, (0,)) for length in sorted(lengths)], read)
         said = [require_greedy(folder, host, asked, plain_argmax=plain_argmax), code_not_run(folder, host)]
         said += dict.fromkeys(table.aside for table in tables.values())
         decoding = "; ".join(filter(None, said))
@@ -222,7 +223,7 @@ def edit(
         everywhere=host is not None and has_one_width(host),
         progress=progress,
     )
-    done = replace(done, tokens=tuple(named.vocabulary))
+    done = replace(done, tokens=tuple(named.task.vocabulary))
     if decoding:
         done = replace(done, certificate=done.certificate.decoded(decoding))
     if every_run is not None:
@@ -237,7 +238,7 @@ def edit(
             save_edit(written / PROOF_FOLDER, done.model, done.edit, done.certificate, original=before)
             rounded_to = done.dtype if done.is_rounded else None
             proved = Proved(done.original, done.model, done.edit, done.certificate, rounded_to)
-            noted = Noted.of(proved, done.spaces, tokens=done.tokens, answers=named.answers)
+            noted = Noted.of(proved, done.spaces, tokens=done.tokens, answers=named.task.answers)
             write_edit_page(written, proved, noted)
     return done
 
@@ -263,70 +264,76 @@ def _sizes_said(host: Mapping[str, Any] | None) -> _Vocabularies | None:
     return _Vocabularies(size, size) if isinstance(size, int) and size > 0 else None
 
 
-class _Table(NamedTuple):
-    """Facts, and what the first line has to say of how they were read."""
+class _Facts(NamedTuple):
+    """Contexts and the answer of each, in the order in which they were given.
 
-    task: Task
+    Args:
+        contexts: Tokens, `[T, S]`, of several lengths as `verify.edits.contexts` has them.
+        labels: The answers, `[T]`.
+        task: Where they come from.
+        aside: What the first line has to say of how they were read.
+    """
+
+    contexts: Int64Array
+    labels: Int64Array
+    task: AnyTask
     aside: str = ""
+
+    @classmethod
+    def of(cls, name: str, task: AnyTask, aside: str = "") -> "_Facts":
+        """Return those of a task; refuses contexts with more than one answer, and answers of several tokens."""
+        if not task.parts:
+            raise InputError(name, "brings vectors", "contexts of tokens")
+        rows, labels = list[list[int]]([[]] * task.n_contexts), np.zeros(task.n_contexts, dtype=np.int64)
+        for fact in range(task.n_contexts):
+            if len(tokens := task.answer(fact)) > 1:
+                answer, pieces = task.in_words(fact)[1], [task.answers[token] for token in tokens]
+                raise InputError(name, f"has the answer {answer!r}, which is cut into {pieces}", "answers of one token")
+        for part in task.parts:
+            for place in np.flatnonzero(part.task.counts.totals()[part.places] != 1)[:1].tolist():
+                context = _words(task, part.task.contexts[part.places[place]].tolist())
+                raise InputError(name, f"has the context {context} more than once", "each once, no weights")
+            for fact, place in zip(part.facts.tolist(), part.places.tolist(), strict=True):
+                rows[fact], labels[fact] = part.task.contexts[place].tolist(), part.task.labels[place]
+        return cls(in_one_array(rows), labels, task, aside)
+
+    def fact(self, place: int) -> str:
+        """Return a context and its answer, in words."""
+        return f"{self.context(place)} with the answer {self.task.answers[self.labels[place]]!r}"
+
+    def context(self, place: int) -> list[str]:
+        """Return the names of the tokens of a context."""
+        return _words(self.task, token_lists(self.contexts[place : place + 1])[0])
+
+
+def _words(task: AnyTask, context: Sequence[int]) -> list[str]:
+    return [task.vocabulary[token] for token in context]
 
 
 def _tables(
     given: Mapping[str, Path | str | AnyTask | None], sizes: Vocabularies, folder: Path | None, how: Reading
-) -> dict[str, _Table]:
+) -> dict[str, _Facts]:
     """Return the facts that are given, each context with one answer of one token."""
     return {name: _labelled(name, each, sizes, folder, how) for name, each in given.items() if each is not None}
 
 
-def _labelled(name: str, given: Path | str | AnyTask, sizes: Vocabularies, folder: Path | None, how: Reading) -> _Table:
+def _labelled(name: str, given: Path | str | AnyTask, sizes: Vocabularies, folder: Path | None, how: Reading) -> _Facts:
     said = aside = ""
     if isinstance(given, Path | str):
         given, said, aside = _read(name, Path(given), sizes, folder, how)
     if "left out" in said:
         raise InputError(name, f"is read so: {said}", "one answer for each context")
-    task = given.facts
-    if task is None:
-        task = _of_one_length(name, given)
-    for place in np.flatnonzero(task.counts.totals()[: task.n_contexts] != 1)[:1].tolist():
-        raise InputError(
-            name,
-            f"has the context {_words(task, task.contexts[place].tolist())} more than once",
-            "each once, no weights",
-        )
-    return _Table(task, aside)
+    return _Facts.of(name, given, aside)
 
 
-def _of_one_length(name: str, task: AnyTask) -> Task:
-    """Return prompts as contexts of one length with an answer of one token; refuses others, and names one."""
-    if not task.parts:
-        raise InputError(name, "brings vectors", "contexts of tokens, all of one length")
-    if len(task.parts) == 1:
-        return task.parts[0].task
-    lengths = {int(fact): part.task.n_ctx for part in reversed(task.parts) for fact in part.facts}  # of prompts alone
-    ((usual, times),) = Counter(lengths.values()).most_common(1)
-    for fact, length in sorted(lengths.items()):
-        prompt, answer, _ = task.in_words(fact)
-        if length != usual:
-            raise InputError(
-                name,
-                f"has the prompt {prompt[0]!r} of {length} tokens, beside {times} of {usual}",
-                "prompts of one length: an edit of each length by itself",
-            )
-        tokens = task.answer(fact)
-        if len(tokens) > 1:
-            pieces = [task.answers[token] for token in tokens]
-            raise InputError(name, f"has the answer {answer!r}, which is cut into {pieces}", "answers of one token")
-    raise AssertionError("contexts of several lengths come from prompts or from answers of several tokens")
-
-
-def _fitting(name: str, table: _Table | None, model: Model) -> Task | None:
+def _fitting(name: str, table: _Facts | None, model: Model) -> _Facts | None:
     """Return the facts of a table, or an `InputError` where the model cannot read them."""
-    if table is None:
-        return None
-    try:
-        require_fit(model, table.task)
-    except InputError as error:
-        raise InputError(name, error.value, error.expected) from None
-    return table.task
+    if table is not None:
+        try:
+            table.task.require_fit(model)
+        except InputError as error:
+            raise InputError(name, error.value, error.expected) from None
+    return table
 
 
 def _read(name: str, path: Path, sizes: Vocabularies, folder: Path | None, how: Reading) -> tuple[AnyTask, str, str]:
@@ -339,77 +346,72 @@ def _read(name: str, path: Path, sizes: Vocabularies, folder: Path | None, how: 
     return task, said, aside
 
 
-def _edits(model: Model, facts: Task | None, delete: Task | None, to: str) -> tuple[Int64Array, Int64Array]:
+def _edits(model: Model, facts: _Facts | None, delete: _Facts | None, to: str) -> tuple[Int64Array, Int64Array]:
     """Return the contexts that are edited, and what each shall be answered by; refuses one that is in both tables."""
-    parts = [] if facts is None else [(facts.contexts, facts.labels)]
+    rows, answers = list[list[int]](), list[Int64Array]()
+    if facts is not None:
+        rows += token_lists(facts.contexts)
+        answers.append(facts.labels)
     if delete is not None:
-        parts.append((delete.contexts, _instead(model, delete, to)))
-    if len({contexts.shape[1] for contexts, _ in parts}) > 1:
-        raise InputError("facts and delete", "have contexts of different lengths", "one length")
-    if facts is not None and delete is not None:
-        new = {tuple(row) for row in facts.contexts.tolist()}
-        if both := [row for row in delete.contexts.tolist() if tuple(row) in new]:
-            raise InputError(
-                "facts and delete", f"both have the context {_words(delete, both[0])}", "it in one of them"
-            )
-    return np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts])
+        new = set(map(tuple, rows))
+        for place, row in enumerate(token_lists(delete.contexts)):
+            if tuple(row) in new:
+                raise InputError(
+                    "facts and delete", f"both have the context {delete.context(place)}", "it in one of them"
+                )
+        rows += token_lists(delete.contexts)
+        answers.append(_instead(model, delete, to))
+    return in_one_array(rows), np.concatenate(answers)
 
 
-def _instead(model: Model, delete: Task, to: str) -> Int64Array:
+def _instead(model: Model, delete: _Facts, to: str) -> Int64Array:
     """Return what the deleted contexts are answered by; refuses one that the model does not answer so, or would
     again.
     """
-    first, second = np.empty((2, delete.n_contexts), dtype=np.int64)
-    is_open = np.ones(delete.n_contexts, dtype=bool)
-    for _, _, rows, logits in rising_precision(model, delete.contexts, is_open):
+    first, second = np.empty((2, len(delete.contexts)), dtype=np.int64)
+    is_open = np.ones(len(delete.contexts), dtype=bool)
+    for _, rows, logits in rising(model, delete.contexts, is_open):
         order = np.argsort(-logits.midpoint, axis=1, kind="stable")
         first[rows], second[rows] = order[:, 0], order[:, min(1, order.shape[1] - 1)]
         is_open[rows[leads(logits)[1] > 0.0]] = False
+    names = delete.task.answers
     for place in np.flatnonzero((first != delete.labels) | is_open)[:1].tolist():
-        given = "two answers that it ranks alike" if is_open[place] else repr(delete.answers[first[place]])
-        raise InputError("delete", f"has {_fact(delete, place)}, which the model answers by {given}")
+        given = "two answers that it ranks alike" if is_open[place] else repr(names[first[place]])
+        raise InputError("delete", f"has {delete.fact(place)}, which the model answers by {given}")
     if to == UNIFORM:
-        return np.full(delete.n_contexts, FLAT)
-    if to != RUNNER_UP and to not in delete.answers:
+        return np.full(len(delete.contexts), FLAT)
+    if to != RUNNER_UP and to not in names:
         raise InputError("to", f"is {to!r}", f"{RUNNER_UP!r}, {UNIFORM!r} or an answer of the model")
-    instead = second if to == RUNNER_UP else np.full(delete.n_contexts, delete.answers.index(to))
+    instead = second if to == RUNNER_UP else np.full(len(delete.contexts), names.index(to))
     for place in np.flatnonzero(instead == delete.labels)[:1].tolist():
         raise InputError(
-            "to", f"is {to!r}, but delete has {_fact(delete, place)}", "an answer that is not among those to delete"
+            "to", f"is {to!r}, but delete has {delete.fact(place)}", "an answer that is not among those to delete"
         )
     return instead
 
 
-def _kept(model: Model, keep: Task, contexts: Int64Array, answers: Int64Array, *, of_rule: bool) -> Int64Array:
+def _kept(model: Model, keep: _Facts, contexts: Int64Array, answers: Int64Array, *, of_rule: bool) -> Int64Array:
     """Return the kept contexts that are not edited; refuses one that is, or that the model answers otherwise.
 
     A rule may have edited contexts among its inputs, if the edit gives them the answer of the rule.
     """
     name = "keep_rule" if of_rule else "keep"
-    asked = {tuple(row): int(answer) for row, answer in zip(contexts.tolist(), answers.tolist(), strict=True)}
-    is_edited = np.array([tuple(row) in asked for row in keep.contexts.tolist()])
+    asked = dict(zip(map(tuple, token_lists(contexts)), answers.tolist(), strict=True))
+    rows = list(map(tuple, token_lists(keep.contexts)))
+    is_edited = np.array([row in asked for row in rows])
     for place in np.flatnonzero(is_edited).tolist():
-        if asked[tuple(keep.contexts[place].tolist())] != keep.labels[place]:
-            raise InputError(name, f"has {_fact(keep, place)}, which an edit is to change")
+        if asked[rows[place]] != keep.labels[place]:
+            raise InputError(name, f"has {keep.fact(place)}, which an edit is to change")
         if not of_rule:
-            raise InputError("keep", f"has {_fact(keep, place)}, which is edited to that answer", "it in one of them")
-    wrong = np.flatnonzero((decide_argmax(model, keep.contexts).place != keep.labels) & ~is_edited)
+            raise InputError("keep", f"has {keep.fact(place)}, which is edited to that answer", "it in one of them")
+    wrong = np.flatnonzero((decide_answers(model, keep.contexts) != keep.labels) & ~is_edited)
     if len(wrong):
         raise InputError(
             name,
-            f"has {_fact(keep, int(wrong[0]))}, which the model is not proved to give "
+            f"has {keep.fact(int(wrong[0]))}, which the model is not proved to give "
             f"({counted(len(wrong), 'context')} in all)",
         )
     return keep.contexts[~is_edited]
-
-
-def _fact(task: Task, place: int) -> str:
-    """Return a context and its answer, in words."""
-    return f"{_words(task, task.contexts[place].tolist())} with the answer {task.answers[task.labels[place]]!r}"
-
-
-def _words(task: Task, context: Sequence[int]) -> list[str]:
-    return [task.vocabulary[token] for token in context]
 
 
 def edit_model(
@@ -428,10 +430,10 @@ def edit_model(
 
     Args:
         model: A model of neurons behind a normalization, which ends with a normalization.
-        contexts: What is edited, tokens `[edits, S]`.
+        contexts: What is edited, tokens `[edits, S]`; of several lengths as `verify.edits.contexts` has them.
         answers: What each shall be answered by, `[edits]`; `verify.edits.certificate.FLAT` for the uniform
             distribution.
-        kept: The contexts whose answers shall stay, `[K, S']`.
+        kept: The contexts whose answers shall stay, `[K, S']`, likewise.
         domain: Their length, where they are all contexts of one length but the edited ones.
         layer: Which feed-forward block gets the neurons, counted from 0; the last one by default. In an earlier one
             they fire at the edited context as a prefix of longer ones too, whose answers may change.
@@ -452,7 +454,7 @@ def edit_model(
     require_distinct(edit)
     if len(contexts) == 0:
         raise InputError("contexts", "is empty", "at least one context to edit")
-    if ((decide_argmax(model, contexts).place == answers) & (answers != FLAT)).all():
+    if ((decide_answers(model, contexts) == answers) & (answers != FLAT)).all():
         given = (
             "the answer that is asked for" if len(answers) == 1 else f"all {len(answers)} answers that are asked for"
         )
@@ -467,13 +469,13 @@ def edit_model(
     plain = Normalization(site.norm.kind, w=np.ones(len(site.norm.w)), epsilon=site.norm.epsilon)
     before = replace(stored, blocks=(*site.reads, plain), W_U=np.eye(len(site.norm.w)), b_U=None)
     others = [kept] if site.is_last else _other_prefixes(contexts, kept)
-    rows = np.concatenate([_values(before, part) for part in (contexts, *others)])
+    rows = np.concatenate([about(before, part) for part in (contexts, *others)])
     progress("half-spaces", None, f"{len(contexts)} edits beside {len(rows) - len(contexts)} other rows")
     coarsest = 8.0 * 2.0 ** -SIGNIFICAND[dtype]
     named = partial(_named, (contexts, *others))
     spaces = half_spaces(rows, site.norm, np.arange(len(contexts)), least_gap=coarsest, named=named)
     behind = replace(stored, blocks=stored.blocks[: site.place + 1], W_U=np.eye(site.neurons.d_out), b_U=None)
-    streams, strength = _values(behind, contexts), np.full(len(contexts), _STRENGTH)
+    streams, strength = about(behind, contexts), np.full(len(contexts), _STRENGTH)
 
     def with_writes() -> Model:
         writes = _writes(stored, site.final, streams, answers, strength)
@@ -483,7 +485,7 @@ def edit_model(
 
     edited = with_writes()
     for _ in range(0 if site.is_last else _TRIES):
-        wrong = decide_argmax(edited, contexts).place != answers
+        wrong = decide_answers(edited, contexts) != answers
         if not wrong.any():
             break
         strength[wrong] *= _STRENGTH  # what later blocks add to the stream is bounded
@@ -500,36 +502,27 @@ def _named(parts: Sequence[Int64Array], place: int) -> str:
     """Return the tokens of a row of several arrays below each other."""
     for part in parts:
         if place < len(part):
-            return str(part[place].tolist())
+            return str(token_lists(part[place : place + 1])[0])
         place -= len(part)
     raise IndexError(place)
 
 
 def _other_prefixes(contexts: Int64Array, kept: Int64Array) -> list[Int64Array]:
-    """Return the prefixes of all contexts but the edited contexts themselves, by length; refuses kept ones that
-    go on.
+    """Return the prefixes of all contexts but the edited contexts themselves, by length; refuses contexts that go on
+    where an edited one ends.
     """
-    n_ctx = contexts.shape[1]
-    if kept.shape[1] > n_ctx:
-        edited = {tuple(row) for row in contexts.tolist()}
-        both = next((row for row in kept.tolist() if tuple(row[:n_ctx]) in edited), None)
-        if both is not None:
-            raise HypothesisError(
-                "an edit",
-                "no kept context to begin with an edited one, in a layer before the last",
-                f"the kept context {both} does: the new neuron fires in it",
-            )
-    parts = []
-    for size in range(1, max(n_ctx, kept.shape[1]) + 1):
-        both = [part[:, :size] for part in (contexts if size < n_ctx else contexts[:0], kept) if size <= part.shape[1]]
-        parts.append(np.unique(np.concatenate(both), axis=0))
-    return parts
-
-
-def _values(model: Model, contexts: Int64Array) -> Float64Array:
-    """About what a model computes: the middles of enclosures."""
-    parts = [part.midpoint for _, part in logit_chunks(model, contexts)] if len(contexts) else []
-    return np.concatenate(parts) if parts else np.zeros((0, model.d_vocab_out))
+    edited, prefixes = set(map(tuple, token_lists(contexts))), dict[int, set[tuple[int, ...]]]()
+    for kind, rows in (("edited", token_lists(contexts)), ("kept", token_lists(kept))):
+        for row in rows:
+            for size in range(1, len(row) + (kind == "kept")):
+                if (prefix := tuple(row[:size])) in edited:
+                    raise HypothesisError(
+                        "an edit",
+                        f"no {kind} context to begin with an edited one, in a layer before the last",
+                        f"the {kind} context {row} does: the new neuron fires in it",
+                    )
+                prefixes.setdefault(size, set()).add(prefix)
+    return [np.array(sorted(prefixes[size]), dtype=np.int64) for size in sorted(prefixes)]
 
 
 def _writes(

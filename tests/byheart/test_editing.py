@@ -1,12 +1,14 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from byheart.cli.main import main
 from byheart.editing import edit
+from byheart.hosts.facts.numbered_facts import Reading, facts_of_rows
 from byheart.hosts.number_types import rounded_to
 from byheart.hosts.reading import read_model
 from constructions.errors import HypothesisError, InputError
@@ -51,8 +53,6 @@ def test_what_cannot_be_edited_is_refused(tmp_path: Path) -> None:
             edit(source, facts([[0, 0]], [1]), **given)
     with pytest.raises(InputError, match="not a folder of a host"):
         edit(read_model(source), facts([[0, 0]], [1]), out=tmp_path / "out")
-    with pytest.raises(InputError, match="different lengths"):
-        edit(source, facts([[0, 0]], [1]), delete=facts([[0]], [answer(read_model(source), [0])]))
     with pytest.raises(InputError, match="delete has contexts of 99 tokens"):
         edit(source, facts([[0, 0]], [1]), delete=facts([[0] * 99], [1]))
     other = gpt2(tmp_path / "o", seed=1, model_type="bert")
@@ -213,3 +213,57 @@ def test_no_folder_that_is_read_is_replaced(tmp_path: Path, capsys: pytest.Captu
         assert main([*words, "--overwrite"]) == 2
         assert "which is read and would be lost" in capsys.readouterr().err
         assert table.is_file() and (out / "edit.html").is_file()
+
+
+@pytest.mark.parametrize("layer", [None, 0])
+def test_contexts_of_several_lengths_are_edited_and_kept(
+    layer: int | None, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    source = gpt2(tmp_path / "m")
+    given = read_model(source)
+    rows = [[1, 2], [3], [4, 5, 6], [2, 2, 2]] if layer is None else [[1, 2], [3], [4, 5, 6]]
+    wanted = [(answer(given, row) + 1) % TOKENS for row in rows]
+    kept = [[4, 5], [6], [2, 2], [0, 1, 2], [6, 6, 6]] + ([[1, 2, 3], [3, 3]] if layer is None else [])
+    new, keep, gone = tmp_path / "new.json", tmp_path / "keep.json", tmp_path / "gone.json"
+    new.write_text(json.dumps([[row, [said]] for row, said in zip(rows, wanted, strict=True)]))
+    keep.write_text(json.dumps([[row, [answer(given, row)]] for row in kept]))
+    gone.write_text(json.dumps([[[0, 0, 0], [answer(given, [0, 0, 0])]], [[5], [answer(given, [5])]]]))
+    words = ["edit", str(source), "--facts", str(new), "--delete", str(gone), "--keep", str(keep)]
+    more = [] if layer is None else ["--layer", str(layer)]
+    assert main([*words, *more, "--out", str(tmp_path / "out"), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["held"], said["same"], said["changed"]) == (len(rows) + 2, len(kept), 0)
+    after = read_model(tmp_path / "out")
+    assert [answer(after, row) for row in rows] == wanted
+    assert all(answer(after, row) == answer(given, row) for row in kept)
+    moves = [
+        np.abs(np.subtract(*(enclose_logits(m, np.array([row]), precision=300).midpoint for m in (given, after)))).max()
+        for row in kept
+    ]
+    assert max(moves) <= said["moved"]
+    for checker in ([], ["--fast"]):
+        assert main(["check", str(tmp_path / "out"), *checker, "--quiet"]) == 0
+    capsys.readouterr()
+
+
+def test_a_context_that_goes_on_where_an_edited_one_ends_is_refused_in_an_earlier_layer(tmp_path: Path) -> None:
+    source = gpt2(tmp_path / "m")
+    given = read_model(source)
+
+    def told(rows: list[list[int]], more: int) -> list[tuple[list[int], list[int]]]:
+        return [(row, [(answer(given, row) + more) % TOKENS]) for row in rows]
+
+    def read(rows: list[tuple[list[int], list[int]]]) -> Any:
+        return facts_of_rows(rows, given, None, Reading())[0]
+
+    with pytest.raises(HypothesisError, match=r"the kept context \[1, 2\] does"):
+        edit(source, read(told([[1]], 1)), keep=read(told([[1, 2]], 0)), layer=0)
+    with pytest.raises(HypothesisError, match=r"the edited context \[1, 2\] does"):
+        edit(source, read(told([[1], [1, 2]], 1)), layer=0)
+
+
+def test_answers_of_several_tokens_are_named(tmp_path: Path) -> None:
+    source = gpt2(tmp_path / "m")
+    given = read_model(source)
+    with pytest.raises(InputError, match="expected answers of one token"):
+        edit(source, facts_of_rows([([1], [2, 3])], given, None, Reading())[0])

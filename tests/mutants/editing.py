@@ -5,6 +5,7 @@ from tests.mutants import of
 leak = of("verify/edits/leak.py", "tests/verify/edits/test_leak.py")
 moved_logits = of("verify/edits/moved_logits.py", "tests/verify/edits/test_moved_logits.py")
 judge = of("verify/edits/judge.py", "tests/verify/edits/test_judge.py")
+contexts = of("verify/edits/contexts.py", "tests/verify/edits/test_contexts.py")
 moved_logits_by_judge = of("verify/edits/moved_logits.py", "tests/verify/edits/test_judge.py")
 proof = of("verify/provers/edit.py", "tests/verify/provers/test_edit.py")
 proof_by_edit_check = of("verify/provers/edit.py", "tests/falsify/test_forged_edits.py")
@@ -41,10 +42,13 @@ MUTANTS = [
     judge("blocks=(*site.reads, site.norm)", "blocks=site.reads", "neurons read behind a norm"),
     judge("2.0 * d + 2.0 * np.sqrt(d)", "2.0 * d + 4.0 * np.sqrt(d)", "a cap reaches farther"),
     proof(
-        "decide_argmax(edited, edit.contexts[~flat]).place == edit.answers[~flat]",
-        "decide_argmax(edited, edit.contexts[~flat]).place >= 0",
+        "decide_answers(edited, edit.contexts[~flat]) == edit.answers[~flat]",
+        "decide_answers(edited, edit.contexts[~flat]) >= 0",
         "any answer will do",
     ),
+    contexts("proved = lead > 0.0", "proved = lead > -np.inf", "an answer that is not decided is one"),
+    contexts("still[:] = is_open[own]", "pass", "what is decided is asked for again"),
+    contexts("places[part][rows], logits", "rows, logits", "places are those among the contexts of one length"),
     proof("    require_distinct(edit)\n    proof", "    proof", "a context is both edited and kept"),
     proof("    if len(inside):", "    if False:", "a new neuron fires at a kept context"),
     proof_by_edit_check(

@@ -110,8 +110,8 @@ class EditRequest:
 
 def _rows(path: Path, value: Any, below: int) -> list[list[int]]:
     rows = [_integers(path, row, 0, below) for row in expect(path.name, value, list)]
-    if len({len(row) for row in rows}) > 1 or (rows and not rows[0]):
-        raise FileFormatError(f"{path} has contexts of different lengths, or of none")
+    if not all(rows):
+        raise FileFormatError(f"{path} has a context of no tokens")
     return rows
 
 

@@ -15,10 +15,11 @@ from constructions.numeric.arrays import BoolArray, Int64Array
 from constructions.progress import Progress, silent
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import UNIT, Floats
+from verify.edits.contexts import by_length, decide_answers, lengths_of, rising
 from verify.edits.leak import leak
 from verify.edits.moved_logits import moved_behind, moved_logits
 from verify.forward.in_double_double import InDoubleDouble
-from verify.forward.ladder import bits_of_balls, decide_argmax, leads, rising_precision
+from verify.forward.ladder import bits_of_balls, leads
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.forward.map_norms import SLACK, Norms, row_norms
 
@@ -66,7 +67,7 @@ def judge_kept(
         original: The model before.
         edited: A model one of whose feed-forward blocks ends with the new neurons.
         edits: How many they are.
-        contexts: Tokens, `[T, S]`.
+        contexts: Tokens, `[T, S]`, of several lengths as `verify.edits.contexts` has them.
         layer: Which feed-forward block; the last one by default.
         everywhere: Whether the other blocks have as many neurons of zeros.
         progress: Called with the stage and the finished share of it.
@@ -87,7 +88,7 @@ def judge_kept(
     open_ones, changed = np.flatnonzero(~same), np.zeros(len(contexts), dtype=bool)
     if len(open_ones):
         progress("kept contexts", None, f"{len(open_ones)} in both models")
-        before, after = (decide_argmax(model, contexts[open_ones]).place for model in (original, edited))
+        before, after = (decide_answers(model, contexts[open_ones]) for model in (original, edited))
         known = (before >= 0) & (after >= 0)
         answer[open_ones] = before
         same[open_ones], changed[open_ones] = known & (before == after), known & (before != after)
@@ -102,12 +103,13 @@ def _apart(original: Model, edited: Model, contexts: Int64Array) -> Floats:
     """
     below, above = np.zeros(len(contexts)), np.full(len(contexts), np.inf)
 
-    def enclose(places: Int64Array, precision: int | None) -> None:
-        for start in range(0, len(places), _TOGETHER):
-            rows = places[start : start + _TOGETHER]
-            before, after = (enclose_logits(model, contexts[rows], precision=precision) for model in (original, edited))
-            least, most = _between(before, after)
-            below[rows], above[rows] = np.maximum(below[rows], least), np.minimum(above[rows], most)
+    def enclose(chosen: Int64Array, precision: int | None) -> None:
+        for places, some in by_length(contexts[chosen]):
+            for start in range(0, len(places), _TOGETHER):
+                rows, part = chosen[places[start : start + _TOGETHER]], some[start : start + _TOGETHER]
+                before, after = (enclose_logits(model, part, precision=precision) for model in (original, edited))
+                least, most = _between(before, after)
+                below[rows], above[rows] = np.maximum(below[rows], least), np.minimum(above[rows], most)
 
     enclose(np.arange(len(contexts)), None)
     enclose(np.flatnonzero(~(above <= (1.0 + 2.0**-10) * below.max(initial=0.0))), _BITS)
@@ -145,7 +147,7 @@ def bounded_by_leak(
         original: The model without the new neurons (`without_neurons`).
         edited: A model one of whose feed-forward blocks ends with the new neurons.
         edits: How many they are.
-        contexts: Tokens, `[T, S]`.
+        contexts: As for `judge_kept`.
         layer: Which feed-forward block; the last one by default.
         progress: Called with the stage and the finished share of it.
 
@@ -168,10 +170,12 @@ def bounded_by_leak(
     for numbers in (None,) if site.is_last else (None, InDoubleDouble()):
         if not site.is_last:
             left = np.flatnonzero(is_open)
-            bound = moved_behind(original, site.place, contexts[left], apart[left], numbers=numbers, norms=norms)
-            moved[left] = np.minimum(moved[left], bound)
+            for places, rows in by_length(contexts[left]):
+                own, apart_there = left[places], apart[left[places], : rows.shape[1]]
+                bound = moved_behind(original, site.place, rows, apart_there, numbers=numbers, norms=norms)
+                moved[own] = np.minimum(moved[own], bound)
         tried = is_open & np.isfinite(moved)
-        for precision, _, chosen, logits in rising_precision(original, contexts, tried, norms=norms):
+        for precision, chosen, logits in rising(original, contexts, tried, norms=norms):
             place, lead = leads(logits)
             known = lead > 0.0
             answer[chosen[known]] = place[known]
@@ -184,12 +188,13 @@ def bounded_by_leak(
 
 
 def _rows_apart(edited: Model, edits: int, contexts: Int64Array, layer: int | None, progress: Progress) -> Floats:
-    """How far the rows behind an earlier block are apart at most, `[T, S]`."""
-    apart = np.empty(contexts.shape)
+    """How far the rows behind an earlier block are apart at most, `[T, S]`; 0 behind the end of a context."""
+    apart, lengths = np.zeros(contexts.shape), lengths_of(contexts)
     for length in range(1, contexts.shape[1] + 1):
-        prefixes, which = np.unique(contexts[:, :length], axis=0, return_inverse=True)
+        there = lengths >= length
+        prefixes, which = np.unique(contexts[there, :length], axis=0, return_inverse=True)
         distance = _distances(edited, edits, prefixes, layer, progress)
-        apart[:, length - 1] = distance[which.reshape(-1)]
+        apart[there, length - 1] = distance[which.reshape(-1)]
     return apart
 
 
@@ -197,11 +202,11 @@ def _distances(edited: Model, edits: int, contexts: Int64Array, layer: int | Non
     """How far the last rows behind the block are apart at most, `[T]`."""
     size, block = len(contexts), editable(edited, layer).neurons
     writes = row_norms(appended(edited, edits, layer).writes)
-    distance = np.empty(size)
-    for start, inside in preactivations(edited, edits, contexts, layer=layer):
-        rows = slice(start, start + len(inside))
-        distance[rows] = _leaked(block.activation, inside.upper(), writes)
-        progress("new neurons", rows.stop / size, f"{rows.stop} of {size} contexts")
+    distance, done = np.empty(size), 0
+    for places, inside in preactivations(edited, edits, contexts, layer=layer):
+        distance[places] = _leaked(block.activation, inside.upper(), writes)
+        done += len(places)
+        progress("new neurons", done / size, f"{done} of {size} contexts")
     return np.where(np.isnan(distance), np.inf, distance)
 
 
@@ -226,7 +231,7 @@ def _written(off: Floats, writes: Floats) -> Floats:
 
 def preactivations(
     edited: Model, edits: int, contexts: Int64Array, *, layer: int | None = None
-) -> Iterator[tuple[int, Enclosure]]:
+) -> Iterator[tuple[Int64Array, Enclosure]]:
     r"""Enclose what the last `edits` neurons read at the last position, a few contexts at a time.
 
     They are the logits of the model that ends behind the normalization of these neurons and reads out with their
@@ -236,22 +241,23 @@ def preactivations(
     Args:
         edited: As for `judge_kept`.
         edits: How many neurons.
-        contexts: Tokens, `[T, S]`.
+        contexts: As for `judge_kept`.
         layer: As for `judge_kept`.
 
     Returns:
-        Iterator of the first context and the enclosures, `[rows, edits]`.
+        Iterator of the places of some contexts and the enclosures, `[places, edits]`.
     """
     reader = reading_model(edited, edits, layer)
-    for start, inside in logit_chunks(reader, contexts):
-        wide = np.flatnonzero(~(inside.radius.max(axis=1) <= _WIDE))
-        if len(wide):
-            bits = max(_BITS, bits_of_balls(reader, contexts[start + wide[:1]], _WIDE))
-            exact = enclose_logits(reader, contexts[start + wide], precision=bits)
-            middle, radius = inside.midpoint.copy(), inside.radius.copy()
-            middle[wide], radius[wide] = exact.midpoint, exact.radius
-            inside = Enclosure(middle, radius)
-        yield start, inside
+    for places, rows in by_length(contexts):
+        for start, inside in logit_chunks(reader, rows):
+            wide = np.flatnonzero(~(inside.radius.max(axis=1) <= _WIDE))
+            if len(wide):
+                bits = max(_BITS, bits_of_balls(reader, rows[start + wide[:1]], _WIDE))
+                exact = enclose_logits(reader, rows[start + wide], precision=bits)
+                middle, radius = inside.midpoint.copy(), inside.radius.copy()
+                middle[wide], radius[wide] = exact.midpoint, exact.radius
+                inside = Enclosure(middle, radius)
+            yield places[start : start + len(inside)], inside
 
 
 def reading_model(model: Model, neurons: int, layer: int | None = None) -> Model:

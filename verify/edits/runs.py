@@ -9,6 +9,7 @@ from constructions.model.model import Model
 from constructions.numeric.arrays import BoolArray, Int64Array
 from constructions.progress import Progress, silent
 from verify.edits.certificate import FLAT, EditRuns
+from verify.edits.contexts import by_length
 from verify.edits.judge import KeptContexts
 from verify.runs.every_run import every_run
 from verify.runs.formats import EXP_ULPS, FORMATS
@@ -44,11 +45,15 @@ def answered_in_every_run(
     """
     contexts, answers = edited
     asked, same = np.where(answers == FLAT, -2, answers), np.where(kept.same, kept.answer, -2)
-    new, old = (
-        every_run(model, rows, number_format=FORMATS[dtype], exp_ulps=exp_ulps, progress=progress).place == wanted
-        for rows, wanted in ((contexts, asked), (others, same))
-    )
-    return new, old
+
+    def given(rows: Int64Array) -> Int64Array:
+        answers = np.full(len(rows), -1)
+        for places, part in by_length(rows):
+            proved = every_run(model, part, number_format=FORMATS[dtype], exp_ulps=exp_ulps, progress=progress)
+            answers[places] = proved.place
+        return answers
+
+    return given(contexts) == asked, given(others) == same
 
 
 def state_edit_runs(new: BoolArray, old: BoolArray, *, dtype: str, exp_ulps: float = EXP_ULPS) -> EditRuns | None:

@@ -99,7 +99,7 @@ class Edit:
         """How many these are."""
         if self.domain is None:
             return len(self.kept)
-        return vocabulary**self.domain - (len(self.contexts) if len(self.contexts[0]) == self.domain else 0)
+        return vocabulary**self.domain - sum(len(context) == self.domain for context in self.contexts)
 
 
 def check_edit(folder: Path, tell: Callable[[str], None]) -> list[str]:
@@ -136,7 +136,7 @@ def prove_edit(folder: Path, tell: Callable[[str], None]) -> Edit:
     for name, model in (("edited", edited), ("original", original)):
         if model.sha256 != edit.hashes[name]:
             raise NotProvedError(f"{FILE}: it is about another {name} model than the one of this folder")
-    lengths = [len(edit.contexts[0]), *map(len, edit.kept[:1]), edit.domain or 0]
+    lengths = [*map(len, edit.contexts), *map(len, edit.kept), edit.domain or 0]
     if max(lengths) > edited.positions:
         raise BadInputError(CONTEXTS_FILE, "contexts", f"are of {max(lengths)} tokens, more than the model reads")
     _Proof(edit, original, edited, site, is_rounded, tell).check()
@@ -233,13 +233,11 @@ def _with_contexts(edit: Edit, data: Any, model: Model) -> Edit:
 
 
 def _contexts(name: str, rows: Any, vocabulary: int) -> list[Context]:
-    """Contexts of one length, none of them empty."""
+    """Contexts, none of them empty."""
     if not isinstance(rows, list) or not all(isinstance(row, list) and row for row in rows):
         raise BadInputError(CONTEXTS_FILE, name, "are no lists of tokens")
     if not all(type(token) is int and 0 <= token < vocabulary for row in rows for token in row):
         raise BadInputError(CONTEXTS_FILE, name, "have a token that the model does not know")
-    if len({len(row) for row in rows}) > 1:
-        raise BadInputError(CONTEXTS_FILE, name, "are of several lengths")
     return [tuple(row) for row in rows]
 
 

@@ -30,9 +30,9 @@ from verify.edits.certificate import (
     EditRequest,
     EditRuns,
 )
+from verify.edits.contexts import by_length, decide_answers, in_one_array, token_lists
 from verify.edits.judge import KeptContexts, caps, judge_kept
 from verify.edits.runs import answered_in_every_run, state_edit_runs
-from verify.forward.ladder import decide_argmax
 from verify.forward.logits import enclose_logits
 from verify.runs.formats import EXP_ULPS
 from verify.verdict import Verdict
@@ -46,9 +46,10 @@ class Edit:
     """The requested edit: contexts, new answers, and what is kept.
 
     Args:
-        contexts: The contexts that are edited, tokens, `[edits, S]`, in the order of the new neurons.
+        contexts: The contexts that are edited, tokens, `[edits, S]`, in the order of the new neurons; of several
+            lengths as `verify.edits.contexts` has them.
         answers: What each shall be answered by, `[edits]`; `FLAT` for the uniform distribution.
-        kept: The contexts whose answers shall stay, `[K, S']`; none of them is edited.
+        kept: The contexts whose answers shall stay, `[K, S']`, likewise; none of them is edited.
         domain: Where all contexts of a length are kept but the edited ones, that length; then `kept` is them.
     """
 
@@ -59,17 +60,16 @@ class Edit:
 
     def asked(self) -> EditRequest:
         """Return the same as plain lists."""
-        kept = self.kept.tolist() if self.domain is None else []
-        return EditRequest(self.contexts.tolist(), self.answers.tolist(), kept, self.domain)
+        kept = token_lists(self.kept) if self.domain is None else []
+        return EditRequest(token_lists(self.contexts), self.answers.tolist(), kept, self.domain)
 
     @classmethod
     def of(cls, asked: EditRequest, d_vocab: int) -> "Edit":
         """Return the arrays of plain lists."""
-        contexts = np.array(asked.contexts, dtype=np.int64)
+        contexts = in_one_array(asked.contexts)
         if asked.domain is not None:
             return cls(contexts, np.array(asked.answers), whole_domain(d_vocab, asked.domain, contexts), asked.domain)
-        kept = np.array(asked.kept, dtype=np.int64).reshape(len(asked.kept), -1 if asked.kept else contexts.shape[1])
-        return cls(contexts, np.array(asked.answers), kept)
+        return cls(contexts, np.array(asked.answers), in_one_array(asked.kept))
 
 
 def whole_domain(d_vocab: int, length: int, but: Int64Array) -> Int64Array:
@@ -85,8 +85,9 @@ def whole_domain(d_vocab: int, length: int, but: Int64Array) -> Int64Array:
     if not 1 <= length <= LONGEST_DOMAIN or d_vocab**length > LARGEST_DOMAIN:
         raise InputError("keep_domain", f"= {length}: {d_vocab}^{length} contexts", f"from 1 to {LARGEST_DOMAIN}")
     left = np.ones(d_vocab**length, dtype=bool)
-    if but.shape[1] == length:
-        left[np.ravel_multi_index(tuple(but.T), (d_vocab,) * length)] = False
+    for _, rows in by_length(but):
+        if rows.shape[1] == length:
+            left[np.ravel_multi_index(tuple(rows.T), (d_vocab,) * length)] = False
     return np.stack(np.unravel_index(np.flatnonzero(left), (d_vocab,) * length), axis=1).astype(np.int64)
 
 
@@ -141,13 +142,13 @@ def prove_edit(
     flat = edit.answers == FLAT
     (memorized, before), spread = np.zeros((2, len(flat)), dtype=bool), 0.0
     if not flat.all():
-        memorized[~flat] = decide_argmax(edited, edit.contexts[~flat]).place == edit.answers[~flat]
-        before[~flat] = decide_argmax(original, edit.contexts[~flat]).place == edit.answers[~flat]
-    if flat.any():
-        logits = enclose_logits(edited, edit.contexts[flat])
+        memorized[~flat] = decide_answers(edited, edit.contexts[~flat]) == edit.answers[~flat]
+        before[~flat] = decide_answers(original, edit.contexts[~flat]) == edit.answers[~flat]
+    for _, rows in by_length(edit.contexts[flat]):
+        logits = enclose_logits(edited, rows)
         with np.errstate(all="ignore"):
             ranges = np.nextafter(logits.upper().max(axis=1) - logits.lower().min(axis=1), np.inf)
-        spread = float(np.where(np.isnan(ranges), np.inf, ranges).max())
+        spread = max(spread, float(np.where(np.isnan(ranges), np.inf, ranges).max()))
     kept = judge_kept(original, edited, len(flat), edit.kept, layer=layer, everywhere=everywhere, progress=progress)
     outside = caps(edited, len(flat), layer=layer, threshold=CAP)
     values: dict[str, Number] = {
@@ -201,10 +202,11 @@ def certify_edit(
     proof = prove_edit(original, edited, edit, layer=layer, everywhere=everywhere, progress=progress)
     inside = np.flatnonzero(~np.isfinite(proof.kept.moved))
     if len(inside):
+        first = token_lists(edit.kept[inside[:1]])[0]
         raise HypothesisError(
             "an edit",
             "every kept context to lie outside of the caps of the new neurons, and its logits to be known",
-            f"a new neuron may fire at {edit.kept[inside[0]].tolist()} ({counted(len(inside), 'kept context')} in all)",
+            f"a new neuron may fire at {first} ({counted(len(inside), 'kept context')} in all)",
         )
     values = dict(proof.values)
     for name in [name for name in ("spread", "moved", "outside") if name in values]:
@@ -335,10 +337,9 @@ def require_distinct(edit: Edit) -> None:
         if edit.domain is None or name == "edited":
             _, first, times = np.unique(rows, axis=0, return_index=True, return_counts=True)
             if (times > 1).any():
-                twice = rows[first[times.argmax()]].tolist()
+                twice = token_lists(rows[first[times.argmax()]][None])[0]
                 raise InputError(f"context {twice}", f"is {name} {times.max()} times", "once")
-    if edit.kept.shape[1:] == edit.contexts.shape[1:]:
-        edited = {tuple(row) for row in edit.contexts.tolist()}
-        both = next((row for row in edit.kept.tolist() if tuple(row) in edited), None) if edit.domain is None else None
-        if both is not None:
+    if edit.domain is None:
+        edited = set(map(tuple, token_lists(edit.contexts)))
+        if both := next((row for row in token_lists(edit.kept) if tuple(row) in edited), None):
             raise InputError(f"context {both}", "is both edited and kept", "one of them")

@@ -21,7 +21,7 @@ def test_contexts_that_are_no_contexts_are_refused(tmp_path: Path) -> None:
     good = {"contexts": [[0, 1]], "answers": [1], "kept": [[1, 1]], "domain": None}
     for change in (
         {"contexts": [[0, 9]]}, {"contexts": [[True, 1]]}, {"contexts": []}, {"answers": [7]}, {"answers": [-2]},
-        {"answers": [1, 1]}, {"kept": [[0, 1]]}, {"kept": [[1, 1], [1, 1]]}, {"kept": [[1], [1, 1]]}, {"domain": 2},
+        {"answers": [1, 1]}, {"kept": [[0, 1]]}, {"kept": [[1, 1], [1, 1]]}, {"kept": [[], [1, 1]]}, {"domain": 2},
         {"domain": 0, "kept": []}, {"domain": 10**9, "kept": []}, {"more": 1},
     ):  # fmt: skip
         path = tmp_path / "contexts.json"

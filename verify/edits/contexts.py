@@ -1,0 +1,100 @@
+"""Contexts of several lengths in one array, and what a model computes of them, all lengths in one precision.
+
+A shorter context has -1 behind its end, as in the walk (`verify.forward.walk.Prefixes`).
+
+Page: docs/claims/editing.md
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from constructions.model.model import Model
+from constructions.numeric.arrays import BoolArray, Float64Array, Int64Array
+from verify.arithmetic.enclosure import Enclosure
+from verify.forward.ladder import Precision, leads, rising_of_parts
+from verify.forward.logits import logit_chunks
+from verify.forward.map_norms import Norms
+
+_BEHIND = -1
+
+
+def in_one_array(rows: Sequence[Sequence[int]]) -> Int64Array:
+    """Return contexts as one array, `[T, S]`.
+
+    Example:
+        >>> in_one_array([[3], [1, 2]]).tolist()
+        [[3, -1], [1, 2]]
+    """
+    contexts = np.full((len(rows), max(map(len, rows), default=1)), _BEHIND, dtype=np.int64)
+    for context, row in zip(contexts, rows, strict=True):
+        context[: len(row)] = row
+    return contexts
+
+
+def lengths_of(contexts: Int64Array) -> Int64Array:
+    """How many tokens each context has, `[T]`."""
+    return (contexts != _BEHIND).sum(axis=1)
+
+
+def token_lists(contexts: Int64Array) -> list[list[int]]:
+    """Return the tokens of each context.
+
+    Example:
+        >>> token_lists(np.array([[3, -1], [1, 2]]))
+        [[3], [1, 2]]
+    """
+    return [row[:length] for row, length in zip(contexts.tolist(), lengths_of(contexts).tolist(), strict=True)]
+
+
+def by_length(contexts: Int64Array) -> list[tuple[Int64Array, Int64Array]]:
+    """Return the places of the contexts of each length, `[T']`, and these contexts, `[T', S']`, shorter ones first."""
+    lengths = lengths_of(contexts)
+    parts = []
+    for length in np.unique(lengths).tolist():
+        places = np.flatnonzero(lengths == length)
+        parts.append((places, contexts[places, :length]))
+    return parts
+
+
+def rising(
+    model: Model, contexts: Int64Array, is_open: BoolArray, *, norms: Norms | None = None
+) -> Iterator[tuple[Precision, Int64Array, Enclosure]]:
+    """Enclose the logits of the contexts that are open, in one precision after the other.
+
+    Args:
+        model: The weights.
+        contexts: As `in_one_array` has them.
+        is_open: Which are to be enclosed, `[T]`; the caller closes those that it has decided.
+        norms: As for `verify.forward.ladder.rising_precision`.
+
+    Returns:
+        Iterator of the precision, the contexts, and the enclosure of their logits.
+    """
+    parts = by_length(contexts)
+    places = [own for own, _ in parts]
+    left = [is_open] if len(parts) == 1 else [is_open[own] for own in places]
+    for precision, _, part, rows, logits in rising_of_parts(model, [each for _, each in parts], left, norms=norms):
+        yield precision, places[part][rows], logits
+        for own, still in zip(places, left, strict=True):
+            if still is not is_open:
+                still[:] = is_open[own]
+
+
+def decide_answers(model: Model, contexts: Int64Array, *, norms: Norms | None = None) -> Int64Array:
+    """Return the place of the largest logit of each context in exact arithmetic, `[T]`; -1 where it is not decided."""
+    answer, is_open = np.full(len(contexts), -1), np.ones(len(contexts), dtype=bool)
+    for _, rows, logits in rising(model, contexts, is_open, norms=norms):
+        best, lead = leads(logits)
+        proved = lead > 0.0
+        answer[rows[proved]], is_open[rows[proved]] = best[proved], False
+    return answer
+
+
+def about(model: Model, contexts: Int64Array) -> Float64Array:
+    """About what a model computes, `[T, outputs]`: the middles of enclosures in float64."""
+    found = np.zeros((len(contexts), model.d_vocab_out))
+    for places, rows in by_length(contexts):
+        for start, part in logit_chunks(model, rows):
+            found[places[start : start + len(part)]] = part.midpoint
+    return found
