@@ -406,7 +406,9 @@ def norm_fields(block: Block) -> Iterator[tuple[str, Normalization]]:
 
 
 def frozen(name: str, value: object, dimensions: int) -> Tensor:
-    """Return a read-only copy of a tensor, C-contiguous: float64 and finite, or rationals; nothing is rounded.
+    """Return a read-only tensor, C-contiguous: float64 and finite, or rationals; nothing is rounded.
+
+    It is the array itself where that is such and nobody can write to it: models share what they have in common.
 
     Args:
         name: Of the tensor, for the message.

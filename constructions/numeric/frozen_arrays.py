@@ -1,5 +1,6 @@
 """Copies of arrays that a record keeps and nobody can write to."""
 
+from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def frozen_copy(array: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
 
 
 def is_frozen(array: NDArray[Any]) -> bool:
-    """Whether nobody can write to an array, nor to one that it is a part of.
+    """Whether nobody can write to an array, nor to one or a file that it is a part of.
 
     Example:
         >>> is_frozen(frozen_copy(np.ones(2))[1:]), is_frozen(np.ones(2))
@@ -30,14 +31,14 @@ def is_frozen(array: NDArray[Any]) -> bool:
     """
     part: Any = array
     while part is not None:
-        if isinstance(part, np.ndarray) and part.flags.writeable:
+        if (isinstance(part, np.ndarray) and part.flags.writeable) or isinstance(part, mmap):
             return False
         part = getattr(part, "base", None)
     return True
 
 
 def frozen_float64(name: str, array: NDArray[Any]) -> Float64Array:
-    """Return the same of an array of finite float64 numbers.
+    """Return the same of an array of finite float64 numbers; the array itself where nobody can write to it.
 
     Args:
         name: Of the argument, for the message.
@@ -57,4 +58,4 @@ def frozen_float64(name: str, array: NDArray[Any]) -> Float64Array:
     if not np.isfinite(array).all():
         position = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise InputError(name, f"has the entry {array[position]} at {position}", "finite numbers")
-    return frozen_copy(array, np.float64)
+    return array if array.flags.c_contiguous and is_frozen(array) else frozen_copy(array, np.float64)

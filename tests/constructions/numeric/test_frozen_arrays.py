@@ -30,3 +30,15 @@ def test_what_is_no_array_of_finite_float64_is_refused(array, message):
 def test_finite_float64_is_kept_as_it_is():
     array = np.array([-0.0, 5e-324, np.finfo(np.float64).max])
     assert frozen_float64("W_U", array).tobytes() == array.tobytes()
+
+
+def test_what_nobody_can_write_to_is_shared_and_anything_else_is_copied(tmp_path):
+    frozen = frozen_copy(np.arange(6.0).reshape(2, 3))
+    assert frozen_float64("W_U", frozen) is frozen and np.shares_memory(frozen_float64("W_U", frozen[1:]), frozen)
+    seen = np.arange(6.0)
+    view = seen[:3]
+    view.setflags(write=False)
+    np.save(tmp_path / "a.npy", seen)
+    for array in (seen, view, frozen.T, np.load(tmp_path / "a.npy", mmap_mode="r")):
+        kept = frozen_float64("W_U", array)
+        assert not np.shares_memory(kept, array) and np.array_equal(kept, array) and not kept.flags.writeable
