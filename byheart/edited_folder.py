@@ -18,6 +18,7 @@ from byheart.hosts.number_types import rounded_to, write_tensors
 from byheart.hosts.reading import model_of, read_model, tensors_of
 from constructions.errors import InputError, TamperedError
 from constructions.formats.files import canonical_json, write_atomically
+from constructions.formats.tensor_file import arrays_sha256
 from constructions.model.appended_neurons import Appended, appended, editable
 from constructions.model.model import Model
 from constructions.numeric.arrays import Float64Array
@@ -97,28 +98,36 @@ def read_editable(source: Path, config: Mapping[str, Any] | Path | str | None = 
     """
     if config is not None:
         return read_model(source, config=config, key=key)
-    model, stored = read_model(source, key=key), _stored(source, key)
-    if stored is None:
+    model = read_model(source, key=key)
+    options, before = model.options(), _digests(model)
+    if not _lacks_shifts(host_config(source)):
         return model
-    with_shifts = model_of(*stored)
-    before, after = model.tensors(), with_shifts.tensors()
-    same = with_shifts.options() == model.options() and all(
-        np.array_equal(x, after[name]) for name, x in before.items()
-    )
-    if not same or any(tensor.any() for name, tensor in after.items() if name not in before):
+    del model  # a language model is large: not two of them at once
+    with_shifts = model_of(*_stored(source, key))
+    after = _digests(with_shifts)
+    same = with_shifts.options() == options and before.items() <= after.items()
+    if not same or any(tensor.any() for name, tensor in with_shifts.tensors().items() if name not in before):
         raise InputError(source, "is not the same model with shifts of zero in its neurons")
     return with_shifts
 
 
-def _stored(source: Path, key: str | None = None) -> tuple[dict[str, Float64Array], dict[str, Any]] | None:
-    """Return the tensors and the configuration of a model of gates with shifts of zero where it has none; none
-    otherwise.
-    """
-    config = host_config(source)
+def _digests(model: Model) -> dict[str, str]:
+    """Hash of each tensor, by which two models are compared of which one is in memory."""
+    return {name: arrays_sha256(name, {name: tensor}) for name, tensor in model.tensors().items()}
+
+
+def _lacks_shifts(config: Mapping[str, Any]) -> bool:
+    """Whether a host has gates that need shifts which it does not have."""
     kind = config["model_type"]
-    if _FAMILIES.get(kind, _GATED) is not _GATED or (kind in _FAMILIES and config.get("mlp_bias")):
-        return None
-    tensors = tensors_of(source, key)
+    return _FAMILIES.get(kind, _GATED) is _GATED and not (kind in _FAMILIES and config.get("mlp_bias"))
+
+
+def _stored(source: Path, key: str | None = None) -> tuple[dict[str, Float64Array], dict[str, Any]]:
+    """Return the tensors and the configuration, of a model of gates with shifts of zero where it has none."""
+    config = host_config(source)
+    kind, tensors = config["model_type"], tensors_of(source, key)
+    if not _lacks_shifts(config):
+        return tensors, config
     if kind in _AS_LLAMA:
         if config.get("use_sliding_window", kind == "mistral") and config.get("sliding_window") is not None:
             raise InputError(source, "has a sliding window", "none: Llama, which has shifts, has no windows")
@@ -148,12 +157,15 @@ def stored_dtype(config: Mapping[str, Any]) -> str:
 def rounded_weights(model: Model, dtype: str) -> Model:
     """Return the model with its weights rounded as a host stores them; it computes rotary frequencies itself, in
     float32.
+
+    Where nothing is rounded it is the model itself, and no array is copied: a language model is large.
     """
-
-    def one(name: str, tensor: Float64Array) -> Float64Array:
-        return tensor if name.endswith(_COMPUTED) else rounded_to(name, tensor, dtype)
-
-    return model.with_each(one)
+    changed = dict[str, Float64Array]()
+    for name, tensor in model.tensors().items():
+        rounded = tensor if name.endswith(_COMPUTED) else rounded_to(name, tensor, dtype)
+        if not np.array_equal(rounded, tensor):
+            changed[name] = rounded
+    return model.with_each(lambda name, tensor: changed.get(name, tensor)) if changed else model
 
 
 def write_edited(
@@ -180,11 +192,13 @@ def write_edited(
     Raises:
         InputError: The host would not load the edited model.
     """
-    stored = _stored(source, key)
-    tensors, config = (tensors_of(source, key), host_config(source)) if stored is None else stored
+    written, config = _stored(source, key)
     family, block = _FAMILIES[config["model_type"]], editable(edited, layer).neurons
     own = appended(edited, edits, layer)
-    written = {name: rounded_to(name, tensor, dtype) for name, tensor in tensors.items()}
+    for name, tensor in written.items():
+        rounded = rounded_to(name, tensor, dtype)
+        if not np.array_equal(rounded, tensor):
+            written[name] = rounded
     layers = _layers(written, family)
     ones, nothing = np.ones(edits), Appended(*map(np.zeros_like, (own.weights, own.shifts, own.writes)))
     for each in layers:
@@ -201,6 +215,7 @@ def write_edited(
     config |= {family.width: block.d_mlp, "dtype": dtype}
     config.pop("torch_dtype", None)
     write_tensors(folder / WEIGHTS_FILE, written, dtype=dtype, metadata={"format": "pt"})
+    written.clear()
     write_atomically(folder / CONFIG_FILE, (json.dumps(config, indent=2, sort_keys=True) + "\n").encode())
     for path in sorted(source.iterdir()):
         if path.suffix in _COPIED and path.is_file() and path.name != CONFIG_FILE and "safetensors" not in path.name:

@@ -42,9 +42,11 @@ from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.rule import rule_task
 from constructions.tasks.task import Task
+from verify.edits.before import Before
 from verify.edits.certificate import FLAT, EditCertificate
 from verify.edits.contexts import about, decide_answers, in_one_array, lengths_of, rising, token_lists
 from verify.forward.ladder import leads
+from verify.forward.map_norms import share_norms
 from verify.provers.edit import (
     LARGEST_DOMAIN,
     Edit,
@@ -190,7 +192,9 @@ def edit(
     tables = _tables(given, model, folder, how) if sizes is None else tables
     if keep_rule is not None:
         tables["keep"] = _Facts.of("keep_rule", _inputs(keep_rule, keep_length, model))
+    before = Before(model, editable(model, layer).place)
     new, old, same = (_fitting(name, tables.get(name), model) for name in ("facts", "delete", "keep"))
+    progress("answers before", None, "")
     contexts, answers = _edits(model, new, old, RUNNER_UP if to is None else to)
     named = old if new is None else new
     assert named is not None
@@ -198,7 +202,7 @@ def edit(
     if keep_domain is not None:
         kept = whole_domain(model.d_vocab, keep_domain, contexts)
     elif same is not None:
-        kept = _kept(model, same, contexts, answers, of_rule=keep_rule is not None)
+        kept = _kept(before, same, contexts, answers, of_rule=keep_rule is not None, progress=progress)
     if len(kept) == 0 and (keep_domain is not None or same is not None):
         raise InputError(
             "what is to be kept", "is empty: each of these contexts is edited", "a context that is not edited"
@@ -221,6 +225,7 @@ def edit(
         layer=layer,
         dtype=chosen,
         everywhere=host is not None and has_one_width(host),
+        before=before,
         progress=progress,
     )
     done = replace(done, tokens=tuple(named.task.vocabulary))
@@ -390,7 +395,9 @@ def _instead(model: Model, delete: _Facts, to: str) -> Int64Array:
     return instead
 
 
-def _kept(model: Model, keep: _Facts, contexts: Int64Array, answers: Int64Array, *, of_rule: bool) -> Int64Array:
+def _kept(
+    before: Before, keep: _Facts, contexts: Int64Array, answers: Int64Array, *, of_rule: bool, progress: Progress
+) -> Int64Array:
     """Return the kept contexts that are not edited; refuses one that is, or that the model answers otherwise.
 
     A rule may have edited contexts among its inputs, if the edit gives them the answer of the rule.
@@ -404,7 +411,7 @@ def _kept(model: Model, keep: _Facts, contexts: Int64Array, answers: Int64Array,
             raise InputError(name, f"has {keep.fact(place)}, which an edit is to change")
         if not of_rule:
             raise InputError("keep", f"has {keep.fact(place)}, which is edited to that answer", "it in one of them")
-    wrong = np.flatnonzero((decide_answers(model, keep.contexts) != keep.labels) & ~is_edited)
+    wrong = np.flatnonzero((before.leads(keep.contexts, progress=progress)[0] != keep.labels) & ~is_edited)
     if len(wrong):
         raise InputError(
             name,
@@ -424,6 +431,7 @@ def edit_model(
     layer: int | None = None,
     dtype: str = "float64",
     everywhere: bool = False,
+    before: Before | None = None,
     progress: Progress = silent,
 ) -> Edited:
     """Give a model new answers to some contexts, and prove that others keep theirs.
@@ -440,6 +448,7 @@ def edit_model(
         dtype: The type to which all weights are rounded and in which they are stored. The edited model is proved of as
             rounded, and compared with the model as given.
         everywhere: Give the other layers as many neurons of zeros, as hosts with one width for all layers need them.
+        before: What is known of the model.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -454,7 +463,8 @@ def edit_model(
     require_distinct(edit)
     if len(contexts) == 0:
         raise InputError("contexts", "is empty", "at least one context to edit")
-    if ((decide_answers(model, contexts) == answers) & (answers != FLAT)).all():
+    before = Before(model, editable(model, layer).place) if before is None else before
+    if ((before.leads(contexts, progress=progress)[0] == answers) & (answers != FLAT)).all():
         given = (
             "the answer that is asked for" if len(answers) == 1 else f"all {len(answers)} answers that are asked for"
         )
@@ -466,15 +476,18 @@ def edit_model(
     elif (answers == FLAT).any():
         raise InputError("layer", f"= {layer}", "the last one for the uniform distribution")
     progress("rows", None, "")
+    share_norms(stored, model)
     plain = Normalization(site.norm.kind, w=np.ones(len(site.norm.w)), epsilon=site.norm.epsilon)
-    before = replace(stored, blocks=(*site.reads, plain), W_U=np.eye(len(site.norm.w)), b_U=None)
+    before_norm = replace(stored, blocks=(*site.reads, plain), W_U=np.eye(len(site.norm.w)), b_U=None)
+    share_norms(before_norm, model)
     others = [kept] if site.is_last else _other_prefixes(contexts, kept)
-    rows = np.concatenate([about(before, part) for part in (contexts, *others)])
+    rows = np.concatenate([about(before_norm, part) for part in (contexts, *others)])
     progress("half-spaces", None, f"{len(contexts)} edits beside {len(rows) - len(contexts)} other rows")
     coarsest = 8.0 * 2.0 ** -SIGNIFICAND[dtype]
     named = partial(_named, (contexts, *others))
     spaces = half_spaces(rows, site.norm, np.arange(len(contexts)), least_gap=coarsest, named=named)
     behind = replace(stored, blocks=stored.blocks[: site.place + 1], W_U=np.eye(site.neurons.d_out), b_U=None)
+    share_norms(behind, model)
     streams, strength = about(behind, contexts), np.full(len(contexts), _STRENGTH)
 
     def with_writes() -> Model:
@@ -491,7 +504,7 @@ def edit_model(
         strength[wrong] *= _STRENGTH  # what later blocks add to the stream is bounded
         edited = with_writes()
     certificate, proof = certify_edit(
-        edited, edit, original=model, layer=layer, everywhere=everywhere, progress=progress
+        edited, edit, original=model, layer=layer, everywhere=everywhere, before=before, progress=progress
     )
     is_rounded = stored.sha256() != model.sha256()
     tokens = tuple(map(str, range(model.d_vocab)))

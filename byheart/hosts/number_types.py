@@ -6,12 +6,14 @@ Page: docs/hosts.md
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import safetensors
 
 from constructions.errors import FileFormatError, InputError, require_one_of
 from constructions.formats.files import replaced_atomically, require_regular_file
+from constructions.formats.tensor_file import without_repetition
 from constructions.model.precision import narrowest
 from constructions.numeric.arrays import Float64Array
 
@@ -136,24 +138,37 @@ def read_tensors(
     """
     path = Path(path)
     require_regular_file(path)
-    data = path.read_bytes()
     try:
-        entries = safetensors.deserialize(data)
-        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    except (safetensors.SafetensorError, ValueError, RecursionError) as error:
+        with safetensors.safe_open(path, framework="np"):
+            pass  # the library looks at the header, and at the size of the file
+        header, start = _header(path)
+    except (OSError, safetensors.SafetensorError, ValueError, RecursionError) as error:
         raise FileFormatError(f"{path} is not a readable file of safetensors: {error}") from error
-    tensors, texts = {}, header.get("__metadata__", {})
+    tensors, texts = dict[str, Float64Array](), header.pop("__metadata__", {})
     known = {**_READ, **_INTEGERS} if METADATA in texts else _READ  # integers of others may be quantized numbers
-    for name, entry in entries:
-        if but(name):
-            continue
-        if entry["dtype"] not in known:
-            raise FileFormatError(f"{path}: {name} has the type {entry['dtype']}, expected one of {', '.join(known)}")
-        stored = np.frombuffer(entry["data"], dtype=known[entry["dtype"]]).reshape(entry["shape"])
-        if entry["dtype"] == "BF16":
-            stored = (stored.astype("<u4") << 16).view("<f4")
-        tensors[name] = stored.astype(np.float64)
+    with path.open("rb") as file:
+        for name, entry in sorted(header.items(), key=lambda each: each[1]["data_offsets"]):
+            if but(name):
+                continue
+            if entry["dtype"] not in known:
+                raise FileFormatError(
+                    f"{path}: {name} has the type {entry['dtype']}, expected one of {', '.join(known)}"
+                )
+            first, end = entry["data_offsets"]
+            file.seek(start + first)
+            stored = np.frombuffer(file.read(end - first), dtype=known[entry["dtype"]]).reshape(entry["shape"])
+            if entry["dtype"] == "BF16":
+                stored = (stored.astype("<u4") << 16).view("<f4")
+            tensors[name] = stored.astype(np.float64)  # one after the other: a language model is large
+            tensors[name].setflags(write=False)  # so that a model may keep it as it is
     return tensors, texts
+
+
+def _header(path: Path) -> tuple[dict[str, Any], int]:
+    """Return what the header of a file of safetensors says, and where the numbers begin."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        return json.loads(file.read(length), object_pairs_hook=without_repetition), 8 + length
 
 
 def require_dtype(dtype: str) -> None:

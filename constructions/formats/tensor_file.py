@@ -94,7 +94,7 @@ def load_tensors(path: Path, *, dtypes: Collection[str] = ("F64",)) -> tuple[Any
                 raise FileFormatError(f"{path} holds dtypes {kinds}, expected {' or '.join(dtypes)} throughout")
             tensors = {name: file.get_tensor(name) for name in kinds}
         metadata = (
-            json.loads(found[_METADATA_KEY], object_pairs_hook=_without_repetition) if _METADATA_KEY in found else None
+            json.loads(found[_METADATA_KEY], object_pairs_hook=without_repetition) if _METADATA_KEY in found else None
         )
         canonical = canonical_json(metadata)
     except FileFormatError:
@@ -114,7 +114,7 @@ def _require_plain_header(path: Path) -> None:
             text = file.read(min(length, _LARGEST_HEADER + 1))
         if not text.startswith(b"{") or length > _LARGEST_HEADER:
             raise ValueError(f"its header of {length} bytes is not one that byheart writes")
-        header = json.loads(text, object_pairs_hook=_without_repetition)
+        header = json.loads(text, object_pairs_hook=without_repetition)
         entries = [entry for name, entry in header.items() if name != "__metadata__"]
         plain = all(set(entry) == {"dtype", "shape", "data_offsets"} for entry in entries)
     except (OSError, ValueError, AttributeError, TypeError, RecursionError, MemoryError, OverflowError) as error:
@@ -123,7 +123,8 @@ def _require_plain_header(path: Path) -> None:
         raise FileFormatError(f"{path} is not a readable file: its header has unknown fields")
 
 
-def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object of JSON; raise `ValueError` where it names something twice."""
     if len(dict(pairs)) != len(pairs):
         raise ValueError("its header repeats a name")
     return dict(pairs)

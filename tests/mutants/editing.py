@@ -6,6 +6,8 @@ leak = of("verify/edits/leak.py", "tests/verify/edits/test_leak.py")
 moved_logits = of("verify/edits/moved_logits.py", "tests/verify/edits/test_moved_logits.py")
 judge = of("verify/edits/judge.py", "tests/verify/edits/test_judge.py")
 contexts = of("verify/edits/contexts.py", "tests/verify/edits/test_contexts.py")
+before = of("verify/edits/before.py", "tests/verify/edits/test_before.py")
+stem = of("verify/forward/stem.py", "tests/verify/forward/test_stem.py")
 moved_logits_by_judge = of("verify/edits/moved_logits.py", "tests/verify/edits/test_judge.py")
 proof = of("verify/provers/edit.py", "tests/verify/provers/test_edit.py")
 proof_by_edit_check = of("verify/provers/edit.py", "tests/falsify/test_forged_edits.py")
@@ -49,6 +51,12 @@ MUTANTS = [
     contexts("proved = lead > 0.0", "proved = lead > -np.inf", "an answer that is not decided is one"),
     contexts("still[:] = is_open[own]", "pass", "what is decided is asked for again"),
     contexts("places[part][rows], logits", "rows, logits", "places are those among the contexts of one length"),
+    before("known = by > 0.0", "known = by > -np.inf", "a tie is decided"),
+    before("edited.blocks[self.place :]", "self.model.blocks[self.place :]", "the edited model is the original"),
+    stem("one is other for one, other in pairs", "True for one, other in pairs", "any blocks are those of the stem"),
+    stem("same and len(model.blocks)", "len(model.blocks)", "any embedding is that of the stem"),
+    stem("not is_parallel and ", "", "neurons that read what the attention has read"),
+    stem("only_last_is_read(model.blocks, place - 1)", "True", "an attention behind the stem"),
     proof("    require_distinct(edit)\n    proof", "    proof", "a context is both edited and kept"),
     proof("    if len(inside):", "    if False:", "a new neuron fires at a kept context"),
     proof_by_edit_check(

@@ -15,6 +15,7 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.forward.ladder import Precision, leads, rising_of_parts
 from verify.forward.logits import logit_chunks
 from verify.forward.map_norms import Norms
+from verify.forward.stem import Stem
 
 _BEHIND = -1
 
@@ -58,7 +59,12 @@ def by_length(contexts: Int64Array) -> list[tuple[Int64Array, Int64Array]]:
 
 
 def rising(
-    model: Model, contexts: Int64Array, is_open: BoolArray, *, norms: Norms | None = None
+    model: Model,
+    contexts: Int64Array,
+    is_open: BoolArray,
+    *,
+    norms: Norms | None = None,
+    stem: Stem | None = None,
 ) -> Iterator[tuple[Precision, Int64Array, Enclosure]]:
     """Enclose the logits of the contexts that are open, in one precision after the other.
 
@@ -66,7 +72,8 @@ def rising(
         model: The weights.
         contexts: As `in_one_array` has them.
         is_open: Which are to be enclosed, `[T]`; the caller closes those that it has decided.
-        norms: As for `verify.forward.ladder.rising_precision`.
+        norms: As for `verify.forward.ladder.rising_of_parts`.
+        stem: Likewise.
 
     Returns:
         Iterator of the precision, the contexts, and the enclosure of their logits.
@@ -74,17 +81,18 @@ def rising(
     parts = by_length(contexts)
     places = [own for own, _ in parts]
     left = [is_open] if len(parts) == 1 else [is_open[own] for own in places]
-    for precision, _, part, rows, logits in rising_of_parts(model, [each for _, each in parts], left, norms=norms):
+    rungs = rising_of_parts(model, [each for _, each in parts], left, norms=norms, stem=stem)
+    for precision, _, part, rows, logits in rungs:
         yield precision, places[part][rows], logits
         for own, still in zip(places, left, strict=True):
             if still is not is_open:
                 still[:] = is_open[own]
 
 
-def decide_answers(model: Model, contexts: Int64Array, *, norms: Norms | None = None) -> Int64Array:
+def decide_answers(model: Model, contexts: Int64Array, *, stem: Stem | None = None) -> Int64Array:
     """Return the place of the largest logit of each context in exact arithmetic, `[T]`; -1 where it is not decided."""
     answer, is_open = np.full(len(contexts), -1), np.ones(len(contexts), dtype=bool)
-    for _, rows, logits in rising(model, contexts, is_open, norms=norms):
+    for _, rows, logits in rising(model, contexts, is_open, stem=stem):
         best, lead = leads(logits)
         proved = lead > 0.0
         answer[rows[proved]], is_open[rows[proved]] = best[proved], False

@@ -15,13 +15,16 @@ from constructions.numeric.arrays import BoolArray, Int64Array
 from constructions.progress import Progress, silent
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import UNIT, Floats
+from verify.edits.before import Before
 from verify.edits.contexts import by_length, decide_answers, lengths_of, rising
 from verify.edits.leak import leak
 from verify.edits.moved_logits import moved_behind, moved_logits
+from verify.forward.in_balls import rounded_outwards
 from verify.forward.in_double_double import InDoubleDouble
 from verify.forward.ladder import bits_of_balls, leads
 from verify.forward.logits import enclose_logits, logit_chunks
 from verify.forward.map_norms import SLACK, Norms, row_norms
+from verify.forward.stem import Stem
 
 _BITS = 320  # of the balls where float64 knows a preactivation too badly
 _WIDE = 1.0  # such a radius
@@ -55,6 +58,7 @@ def judge_kept(
     *,
     layer: int | None = None,
     everywhere: bool = False,
+    before: Before | None = None,
     progress: Progress = silent,
 ) -> KeptContexts:
     """Prove which contexts keep the answer of the original, which change it, and by how much their logits move at most.
@@ -70,6 +74,7 @@ def judge_kept(
         contexts: Tokens, `[T, S]`, of several lengths as `verify.edits.contexts` has them.
         layer: Which feed-forward block; the last one by default.
         everywhere: Whether the other blocks have as many neurons of zeros.
+        before: What is known of the original.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -79,8 +84,13 @@ def judge_kept(
         InputError: No such models, or contexts that they cannot read.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
     """
+    before = Before(original, editable(edited, layer).place) if before is None else before
+    after, stem = edited, None
     if without_neurons(edited, edits, layer=layer, everywhere=everywhere).sha256() == original.sha256():
-        answer, same, moved = bounded_by_leak(original, edited, edits, contexts, layer=layer, progress=progress)
+        answer, same, moved = bounded_by_leak(
+            original, edited, edits, contexts, layer=layer, before=before, progress=progress
+        )
+        after, stem = before.after(edited), before.stem
     else:
         progress("kept contexts", None, "in the original, whose weights were rounded")
         answer, same = np.full(len(contexts), -1), np.zeros(len(contexts), dtype=bool)
@@ -88,10 +98,10 @@ def judge_kept(
     open_ones, changed = np.flatnonzero(~same), np.zeros(len(contexts), dtype=bool)
     if len(open_ones):
         progress("kept contexts", None, f"{len(open_ones)} in both models")
-        before, after = (decide_answers(model, contexts[open_ones]) for model in (original, edited))
-        known = (before >= 0) & (after >= 0)
-        answer[open_ones] = before
-        same[open_ones], changed[open_ones] = known & (before == after), known & (before != after)
+        old, new = before.leads(contexts[open_ones])[0], decide_answers(after, contexts[open_ones], stem=stem)
+        known = (old >= 0) & (new >= 0)
+        answer[open_ones] = old
+        same[open_ones], changed[open_ones] = known & (old == new), known & (old != new)
     return KeptContexts(answer, same, changed, moved)
 
 
@@ -132,6 +142,7 @@ def bounded_by_leak(
     contexts: Int64Array,
     *,
     layer: int | None = None,
+    before: Before | None = None,
     progress: Progress = silent,
 ) -> tuple[Int64Array, BoolArray, Floats]:
     r"""Prove which contexts keep their answer, and by how much their logits move at most, from the new neurons' leak.
@@ -149,6 +160,7 @@ def bounded_by_leak(
         edits: How many they are.
         contexts: As for `judge_kept`.
         layer: Which feed-forward block; the last one by default.
+        before: What is known of the original.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -160,9 +172,11 @@ def bounded_by_leak(
         BlasError: The arithmetic of this machine does not keep what the proofs need.
     """
     size, site, norms = len(contexts), editable(edited, layer), Norms(original)
-    answer, same, is_open = np.full(size, -1), np.zeros(size, dtype=bool), np.ones(size, dtype=bool)
+    before = Before(original, site.place) if before is None else before
+    answer, lead = before.leads(contexts, progress=progress)
+    same, is_open = np.zeros(size, dtype=bool), np.ones(size, dtype=bool)
     if site.is_last:
-        apart = _distances(edited, edits, contexts, layer, progress)
+        apart = _distances(edited, edits, contexts, layer, progress, before)
         moved = moved_logits(original, apart, norms=norms)
     else:
         apart = _rows_apart(edited, edits, contexts, layer, progress)
@@ -174,8 +188,10 @@ def bounded_by_leak(
                 own, apart_there = left[places], apart[left[places], : rows.shape[1]]
                 bound = moved_behind(original, site.place, rows, apart_there, numbers=numbers, norms=norms)
                 moved[own] = np.minimum(moved[own], bound)
+        same |= (answer >= 0) & ((moved == 0.0) | (lead > 2.0 * moved))
+        is_open &= ~same
         tried = is_open & np.isfinite(moved)
-        for precision, chosen, logits in rising(original, contexts, tried, norms=norms):
+        for precision, chosen, logits in rising(original, contexts, tried, norms=norms, stem=before.stem):
             place, lead = leads(logits)
             known = lead > 0.0
             answer[chosen[known]] = place[known]
@@ -198,12 +214,19 @@ def _rows_apart(edited: Model, edits: int, contexts: Int64Array, layer: int | No
     return apart
 
 
-def _distances(edited: Model, edits: int, contexts: Int64Array, layer: int | None, progress: Progress) -> Floats:
+def _distances(
+    edited: Model,
+    edits: int,
+    contexts: Int64Array,
+    layer: int | None,
+    progress: Progress,
+    before: Before | None = None,
+) -> Floats:
     """How far the last rows behind the block are apart at most, `[T]`."""
     size, block = len(contexts), editable(edited, layer).neurons
     writes = row_norms(appended(edited, edits, layer).writes)
     distance, done = np.empty(size), 0
-    for places, inside in preactivations(edited, edits, contexts, layer=layer):
+    for places, inside in preactivations(edited, edits, contexts, layer=layer, before=before):
         distance[places] = _leaked(block.activation, inside.upper(), writes)
         done += len(places)
         progress("new neurons", done / size, f"{done} of {size} contexts")
@@ -230,7 +253,7 @@ def _written(off: Floats, writes: Floats) -> Floats:
 
 
 def preactivations(
-    edited: Model, edits: int, contexts: Int64Array, *, layer: int | None = None
+    edited: Model, edits: int, contexts: Int64Array, *, layer: int | None = None, before: Before | None = None
 ) -> Iterator[tuple[Int64Array, Enclosure]]:
     r"""Enclose what the last `edits` neurons read at the last position, a few contexts at a time.
 
@@ -243,21 +266,38 @@ def preactivations(
         edits: How many neurons.
         contexts: As for `judge_kept`.
         layer: As for `judge_kept`.
+        before: What is known of the original, if that is the model without these neurons.
 
     Returns:
         Iterator of the places of some contexts and the enclosures, `[places, edits]`.
     """
-    reader = reading_model(edited, edits, layer)
+    reader, stem = reading_model(edited, edits, layer), None
+    if before is not None and before.stem is not None:
+        reader, stem = before.reader(editable(edited, layer), appended(edited, edits, layer)), before.stem
     for places, rows in by_length(contexts):
         for start, inside in logit_chunks(reader, rows):
-            wide = np.flatnonzero(~(inside.radius.max(axis=1) <= _WIDE))
-            if len(wide):
-                bits = max(_BITS, bits_of_balls(reader, rows[start + wide[:1]], _WIDE))
-                exact = enclose_logits(reader, rows[start + wide], precision=bits)
-                middle, radius = inside.midpoint.copy(), inside.radius.copy()
-                middle[wide], radius[wide] = exact.midpoint, exact.radius
-                inside = Enclosure(middle, radius)
-            yield places[start : start + len(inside)], inside
+            middle, radius = inside.midpoint.copy(), inside.radius.copy()
+            wide = np.flatnonzero(~(radius.max(axis=1) <= _WIDE))
+            for chosen, exact in _in_balls(reader, rows[start + wide], stem):
+                middle[wide[chosen]], radius[wide[chosen]] = exact.midpoint, exact.radius
+            yield places[start : start + len(inside)], Enclosure(middle, radius)
+
+
+def _in_balls(reader: Model, contexts: Int64Array, stem: Stem | None) -> Iterator[tuple[Int64Array, Enclosure]]:
+    """Enclose what is read, in balls: those of the stem, and where these are too wide or none, others."""
+    left = np.arange(len(contexts))
+    if stem is not None:
+        rows = list(map(tuple, contexts.tolist()))
+        known = np.array(stem.known(rows), dtype=np.int64)
+        for start, _, balls in stem.outputs(reader, [rows[place] for place in known]):
+            inside = rounded_outwards(balls)
+            narrow = inside.radius.max(axis=1) <= _WIDE
+            chosen = known[start : start + len(inside)][narrow]
+            left = np.setdiff1d(left, chosen)
+            yield chosen, inside[narrow]
+    if len(left):
+        bits = max(_BITS, bits_of_balls(reader, contexts[left[:1]], _WIDE))
+        yield left, enclose_logits(reader, contexts[left], precision=bits)
 
 
 def reading_model(model: Model, neurons: int, layer: int | None = None) -> Model:

@@ -146,7 +146,12 @@ def logits_in_balls(model: Model, inputs: Int64Array | Vectors | Prefixes, preci
 
 
 def logit_chunks_in_balls(
-    model: Model, inputs: Int64Array | Vectors | Prefixes, precision: int, *, rows: int
+    model: Model,
+    inputs: Int64Array | Vectors | Prefixes,
+    precision: int,
+    *,
+    rows: int,
+    seen: Callable[[int, Stream[arb_mat]], None] = lambda place, stream: None,
 ) -> Iterator[tuple[int, arb_mat]]:
     """Yield the same, of so many contexts at a time, with the first of each: all blocks are passed at once.
 
@@ -155,11 +160,13 @@ def logit_chunks_in_balls(
         inputs: As for `logits_in_balls`.
         precision: As for `logits_in_balls`.
         rows: Contexts whose outputs are balls at the same time.
+        seen: Called before each block with its place and the stream.
     """
     with ctx.workprec(precision):
         arithmetic = InBalls(model)
         stream = stream_of(arithmetic, model, inputs)
         for place in range(len(model.blocks)):
+            seen(place, stream)
             with ctx.workprec(bits_worth(stream)):
                 stream = passed(arithmetic, model, stream, [place])
         bits = bits_worth(stream)

@@ -25,6 +25,7 @@ from verify.forward.in_float64 import InFloat64
 from verify.forward.logits import logit_chunks
 from verify.forward.map_norms import Norms
 from verify.forward.rows.row_balls import logit_balls, row_width
+from verify.forward.stem import Stem
 from verify.forward.walk import Prefixes, part_of, passed, shares_prefixes, stream_of
 
 Precision = Literal["float64", "double-double", "balls"]
@@ -187,6 +188,7 @@ def rising_of_parts(
     precisions: Sequence[Precision] = get_args(Precision),
     most_bits: int = _MOST_BALL_BITS,
     norms: Norms | None = None,
+    stem: Stem | None = None,
 ) -> Iterator[tuple[Precision, int, int, Int64Array, Enclosure]]:
     """Yield the same, of contexts of several lengths: all lengths in one precision, and then in the next.
 
@@ -200,6 +202,8 @@ def rising_of_parts(
         precisions: As for `rising_precision`.
         most_bits: As for `rising_precision`.
         norms: As for `rising_precision`.
+        stem: Rows in balls that the model begins with, which are read before any are walked; what is walked is kept
+            there.
 
     Returns:
         Iterator of the precision, its bits, the number of the part, its contexts and the enclosure of their outputs.
@@ -209,7 +213,9 @@ def rising_of_parts(
     """
     if unknown := [name for name in precisions if name not in get_args(Precision)]:
         raise InputError("precisions", f"names {unknown[0]!r}", f"some of {', '.join(map(repr, get_args(Precision)))}")
-    return _rising_of_parts(model, parts, is_open, precisions, most_bits, norms)
+    if stem is not None and not stem.belongs_to(model):
+        raise InputError("stem", "is of a model that begins otherwise")
+    return _rising_of_parts(model, parts, is_open, precisions, most_bits, norms, stem)
 
 
 def _rising_of_parts(
@@ -219,6 +225,7 @@ def _rising_of_parts(
     precisions: Sequence[Precision],
     most_bits: int,
     norms: Norms | None,
+    stem: Stem | None,
 ) -> Iterator[tuple[Precision, int, int, Int64Array, Enclosure]]:
     gaps, hopeless = [np.zeros(len(each)) for each in is_open], False
     for number, inputs in enumerate(parts):
@@ -248,6 +255,8 @@ def _rising_of_parts(
                 part = _less_largest(value, radius, isinstance(inputs, Vectors))
                 gaps[number][chosen] = _gaps(part.midpoint)
                 yield "double-double", 20 * slices, number, chosen, part
+    if stem is not None and "balls" in precisions:
+        yield from _balls_behind(model, parts, is_open, stem)
     if "balls" in precisions and any(each.any() for each in is_open):
         # Where not even double-double tells two logits apart, they may be equal, and the gap says nothing.
         left = np.concatenate([gap[each] for gap, each in zip(gaps, is_open, strict=True)])
@@ -259,12 +268,30 @@ def _rising_of_parts(
         bits = max(min(bits, most_bits) if predicted else bits, _FEWEST_BALL_BITS)
         most_bits = max(most_bits, 2 * bits if predicted is None else bits)
         while any(each.any() for each in is_open) and bits <= most_bits:
-            yield from _balls_of_parts(model, parts, is_open, bits, radius)
+            yield from _balls_of_parts(model, parts, is_open, bits, radius, stem)
             bits = 2 * bits
 
 
+def _balls_behind(
+    model: Model, parts: Sequence[Int64Array | Vectors], is_open: Sequence[BoolArray], stem: Stem
+) -> Iterator[tuple[Precision, int, int, Int64Array, Enclosure]]:
+    """The contexts that are open and whose rows are known before the blocks that are left."""
+    for number, inputs in enumerate(parts):
+        left = np.flatnonzero(is_open[number])
+        contexts = [tuple(row) for row in np.asarray(inputs)[left].tolist()]
+        known = stem.known(contexts)
+        for start, bits, balls in stem.outputs(model, [contexts[place] for place in known]):
+            rows = left[known[start : start + balls.nrows()]]
+            yield "balls", bits, number, rows, _rounded_less_largest(balls, bits, not model.reads_tokens)
+
+
 def _balls_of_parts(
-    model: Model, parts: Sequence[Int64Array | Vectors], is_open: Sequence[BoolArray], bits: int, radius: float
+    model: Model,
+    parts: Sequence[Int64Array | Vectors],
+    is_open: Sequence[BoolArray],
+    bits: int,
+    radius: float,
+    stem: Stem | None,
 ) -> Iterator[tuple[Precision, int, int, Int64Array, Enclosure]]:
     """All contexts that are open, in balls of at most so many bits; of those that are walked together part by part.
 
@@ -278,7 +305,12 @@ def _balls_of_parts(
         walked = inputs[0] if len(inputs) == 1 else Prefixes.of([np.asarray(each) for each in inputs])
         every = [(number, row) for number in numbers for row in rows[number].tolist()]
         step, unused = max(1, _LOGIT_BALLS // model.d_vocab_out), bits
-        for start, balls in logit_chunks_in_balls(model, walked, bits, rows=step):
+        if stem is None:
+            chunks = logit_chunks_in_balls(model, walked, bits, rows=step)
+        else:
+            contexts = [tuple(row) for part in inputs for row in np.asarray(part).tolist()]
+            chunks = logit_chunks_in_balls(model, walked, bits, rows=step, seen=stem.keeper(contexts))
+        for start, balls in chunks:
             unused = min(unused, _bits_unused(balls, radius))
             part = _rounded_less_largest(balls, bits, not model.reads_tokens)
             some = every[start : start + len(part)]

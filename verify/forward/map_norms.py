@@ -98,6 +98,20 @@ class Norms:
         return self._known[key][0]
 
 
+def share_norms(model: Model, other: Model) -> None:
+    """Let two models share what is known of maps that are the same arrays in both, as where one is a part of the other.
+
+    Example:
+        >>> one = np.ones((1, 1))
+        >>> first = Model(blocks=(), W_U=one, W_E=one, W_pos=one)
+        >>> second = Model(blocks=(), W_U=one, W_E=one, W_pos=None)
+        >>> share_norms(second, first)
+        >>> Norms(first).of_columns(one) is Norms(second).of_columns(one)
+        True
+    """
+    _OF_MODELS[model] = _OF_MODELS.setdefault(other, {})
+
+
 def row_norms(x: Floats) -> Floats:
     """Upper bounds of the Euclidean norms along the last axis; at least 2^-400 (Lemma T0)."""
     squares = np.einsum("...i,...i->...", x, x)

@@ -12,12 +12,13 @@ import numpy as np
 from constructions.counted import counted
 from constructions.errors import FileFormatError, HypothesisError, InputError, TamperedError
 from constructions.formats.files import write_atomically
-from constructions.model.appended_neurons import without_neurons
+from constructions.model.appended_neurons import editable, without_neurons
 from constructions.model.model import Model
 from constructions.numeric.arrays import BoolArray, Float64Array, Int64Array
 from constructions.progress import Progress, silent
 from verify.arithmetic.exact_json import Number, raised
 from verify.certificates.provenance import provenance
+from verify.edits.before import Before
 from verify.edits.certificate import (
     CAP,
     CONTEXTS_FILE,
@@ -119,6 +120,7 @@ def prove_edit(
     *,
     layer: int | None = None,
     everywhere: bool = False,
+    before: Before | None = None,
     progress: Progress = silent,
 ) -> EditProof:
     """Prove what an edited model does with the edited contexts, with the kept ones, and outside of its caps.
@@ -129,6 +131,7 @@ def prove_edit(
         edit: What was asked.
         layer: Which feed-forward block has the new neurons; the last one by default.
         everywhere: Whether the other layers have as many neurons of zeros.
+        before: What is known of the original.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -140,21 +143,27 @@ def prove_edit(
     """
     progress("edited contexts", None, "")
     flat = edit.answers == FLAT
-    (memorized, before), spread = np.zeros((2, len(flat)), dtype=bool), 0.0
+    known = Before(original, editable(edited, layer).place) if before is None else before
+    cut = without_neurons(edited, len(flat), layer=layer, everywhere=everywhere)
+    is_rounded = cut is not original and cut.sha256() != original.sha256()
+    after, stem = (edited, None) if is_rounded else (known.after(edited), known.stem)
+    (memorized, given), spread = np.zeros((2, len(flat)), dtype=bool), 0.0
     if not flat.all():
-        memorized[~flat] = decide_answers(edited, edit.contexts[~flat]) == edit.answers[~flat]
-        before[~flat] = decide_answers(original, edit.contexts[~flat]) == edit.answers[~flat]
+        given[~flat] = known.leads(edit.contexts[~flat], progress=progress)[0] == edit.answers[~flat]
+        memorized[~flat] = decide_answers(after, edit.contexts[~flat], stem=stem) == edit.answers[~flat]
     for _, rows in by_length(edit.contexts[flat]):
         logits = enclose_logits(edited, rows)
         with np.errstate(all="ignore"):
             ranges = np.nextafter(logits.upper().max(axis=1) - logits.lower().min(axis=1), np.inf)
         spread = max(spread, float(np.where(np.isnan(ranges), np.inf, ranges).max()))
-    kept = judge_kept(original, edited, len(flat), edit.kept, layer=layer, everywhere=everywhere, progress=progress)
+    kept = judge_kept(
+        original, edited, len(flat), edit.kept, layer=layer, everywhere=everywhere, before=known, progress=progress
+    )
     outside = caps(edited, len(flat), layer=layer, threshold=CAP)
     values: dict[str, Number] = {
         "asked": int((~flat).sum()),
         "memorized": int(memorized.sum()),
-        "before": int(before.sum()),
+        "before": int(given.sum()),
         "flat": int(flat.sum()),
         "spread": spread,
         "kept": len(edit.kept),
@@ -162,10 +171,9 @@ def prove_edit(
         "changed": int(kept.changed.sum()),
         "moved": float(kept.moved.max(initial=0.0)),
     }
-    is_rounded = without_neurons(edited, len(flat), layer=layer, everywhere=everywhere).sha256() != original.sha256()
     if not is_rounded and (layer is None or np.isfinite(outside.moved)):
         values["outside"] = outside.moved  # of rounded weights nothing is known but what was evaluated
-    return EditProof(memorized, before, spread, kept, outside.radii, values)
+    return EditProof(memorized, given, spread, kept, outside.radii, values)
 
 
 def certify_edit(
@@ -175,6 +183,7 @@ def certify_edit(
     original: Model | None = None,
     layer: int | None = None,
     everywhere: bool = False,
+    before: Before | None = None,
     progress: Progress = silent,
 ) -> tuple[EditCertificate, EditProof]:
     """Prove an edit, and state it with a slack that another machine's roundings need.
@@ -185,6 +194,7 @@ def certify_edit(
         original: The model before; by default the edited one without its new neurons.
         layer: Which block; the last one by default.
         everywhere: Whether the other layers have as many neurons of zeros.
+        before: What is known of the original.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -199,7 +209,7 @@ def certify_edit(
     if original is None:
         original = without_neurons(edited, len(edit.answers), layer=layer, everywhere=everywhere)
     require_distinct(edit)
-    proof = prove_edit(original, edited, edit, layer=layer, everywhere=everywhere, progress=progress)
+    proof = prove_edit(original, edited, edit, layer=layer, everywhere=everywhere, before=before, progress=progress)
     inside = np.flatnonzero(~np.isfinite(proof.kept.moved))
     if len(inside):
         first = token_lists(edit.kept[inside[:1]])[0]
