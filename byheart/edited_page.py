@@ -31,6 +31,7 @@ from constructions.numeric.arrays import Float64Array, Int64Array
 from verify.arithmetic.decimals import decimal_above
 from verify.arithmetic.exact_json import expect_fields
 from verify.certificates.certificate import MEASURED_FILE
+from verify.edits.before import Before
 from verify.edits.certificate import (
     CAP,
     CONTEXTS_FILE,
@@ -40,7 +41,7 @@ from verify.edits.certificate import (
     EditCertificate,
     EditRequest,
 )
-from verify.edits.contexts import decide_answers, token_lists
+from verify.edits.contexts import token_lists
 from verify.edits.judge import preactivations
 from verify.provers.edit import Edit
 
@@ -80,7 +81,8 @@ class Noted:
         """Return what is noted of an edit, with what all its tokens and answers are called."""
         edit = done.edit
         chosen = np.argsort(spaces.gaps, kind="stable")[:_DRAWN]
-        own, rim, nearest, others = cap_distances(done.edited, edit, done.certificate.layer, chosen)
+        known = done.known if done.rounded_to is None else None
+        own, rim, nearest, others = cap_distances(done.edited, edit, done.certificate.layer, chosen, known)
         caps = [
             {
                 "context": number,
@@ -133,6 +135,7 @@ class Proved:
         edit: What was asked.
         certificate: What is proved.
         rounded_to: The type to which the weights of the original were rounded; none where they are as before.
+        known: What is known of the original.
     """
 
     original: Model
@@ -140,6 +143,7 @@ class Proved:
     edit: Edit
     certificate: EditCertificate
     rounded_to: str | None
+    known: Before
 
     @classmethod
     def load(cls, proof: Path, dtype: str) -> "Proved":
@@ -154,12 +158,13 @@ class Proved:
         )
         if is_rounded:
             original = Model.load(proof / ORIGINAL_FILE)
-        return cls(original, edited, edit, certificate, dtype if is_rounded else None)
+        known = Before(original, editable(edited, certificate.layer).place)
+        return cls(original, edited, edit, certificate, dtype if is_rounded else None, known)
 
     @cached_property
     def before(self) -> Int64Array:
         """What the original answers to the contexts of the table; -1 where that is not decided."""
-        return decide_answers(self.original, self.edit.contexts[:_SHOWN])
+        return self.known.leads(self.edit.contexts[:_SHOWN])[0]
 
     @cached_property
     def changed(self) -> Int64Array:
@@ -167,7 +172,7 @@ class Proved:
         kept = self.edit.kept
         if not self.certificate.values["changed"]:
             return kept[:0]
-        old, new = (decide_answers(model, kept) for model in (self.original, self.edited))
+        old, new = self.known.leads(kept)[0], self.known.decided(self.edited, kept, self.rounded_to is not None)
         return kept[(old >= 0) & (new >= 0) & (old != new)]
 
 
@@ -292,7 +297,7 @@ def _name(row: Sequence[int], noted: Noted) -> str:
 
 
 def cap_distances(
-    edited: Model, edit: Edit, layer: int | None, drawn: Int64Array
+    edited: Model, edit: Edit, layer: int | None, drawn: Int64Array, before: Before | None = None
 ) -> tuple[Float64Array, Float64Array, Float64Array, Float64Array]:
     """Distances from the middle of some caps: of the edited row, the rim, the nearest other row, and kept rows.
 
@@ -311,7 +316,7 @@ def cap_distances(
 
     kept = edit.kept[:: max(1, len(edit.kept) // _OTHERS)]
     reads = np.zeros((len(kept), len(drawn)))
-    for places, part in preactivations(edited, len(edit.answers), kept, layer=layer):
+    for places, part in preactivations(edited, len(edit.answers), kept, layer=layer, before=before):
         reads[places] = part.midpoint[:, drawn]
     others = distance(reads).T
     return distance(TRIGGER), distance(-CAP), distance(-TRIGGER), others

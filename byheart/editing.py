@@ -44,7 +44,7 @@ from constructions.tasks.rule import rule_task
 from constructions.tasks.task import Task
 from verify.edits.before import Before
 from verify.edits.certificate import FLAT, EditCertificate
-from verify.edits.contexts import about, decide_answers, in_one_array, lengths_of, rising, token_lists
+from verify.edits.contexts import about, in_one_array, lengths_of, rising, token_lists
 from verify.forward.ladder import leads
 from verify.forward.map_norms import share_norms
 from verify.provers.edit import (
@@ -239,10 +239,10 @@ def edit(
         with new_folder(Path(out), overwrite=overwrite) as written:
             write_edited(folder, written, done.model, len(answers), chosen, layer=done.certificate.layer, key=key)
             (written / PROOF_FOLDER).mkdir()
-            before = done.original if done.is_rounded else None
-            save_edit(written / PROOF_FOLDER, done.model, done.edit, done.certificate, original=before)
+            given = done.original if done.is_rounded else None
+            save_edit(written / PROOF_FOLDER, done.model, done.edit, done.certificate, original=given)
             rounded_to = done.dtype if done.is_rounded else None
-            proved = Proved(done.original, done.model, done.edit, done.certificate, rounded_to)
+            proved = Proved(done.original, done.model, done.edit, done.certificate, rounded_to, before)
             noted = Noted.of(proved, done.spaces, tokens=done.tokens, answers=named.task.answers)
             write_edit_page(written, proved, noted)
     return done
@@ -477,18 +477,19 @@ def edit_model(
         raise InputError("layer", f"= {layer}", "the last one for the uniform distribution")
     progress("rows", None, "")
     share_norms(stored, model)
+    stem = before.stem if stored is model else None
     plain = Normalization(site.norm.kind, w=np.ones(len(site.norm.w)), epsilon=site.norm.epsilon)
-    before_norm = replace(stored, blocks=(*site.reads, plain), W_U=np.eye(len(site.norm.w)), b_U=None)
-    share_norms(before_norm, model)
+    rows_read = replace(stored, blocks=(*site.reads, plain), W_U=np.eye(len(site.norm.w)), b_U=None)
+    share_norms(rows_read, model)
     others = [kept] if site.is_last else _other_prefixes(contexts, kept)
-    rows = np.concatenate([about(before_norm, part) for part in (contexts, *others)])
+    rows = np.concatenate([about(rows_read, part, stem=stem) for part in (contexts, *others)])
     progress("half-spaces", None, f"{len(contexts)} edits beside {len(rows) - len(contexts)} other rows")
     coarsest = 8.0 * 2.0 ** -SIGNIFICAND[dtype]
     named = partial(_named, (contexts, *others))
     spaces = half_spaces(rows, site.norm, np.arange(len(contexts)), least_gap=coarsest, named=named)
     behind = replace(stored, blocks=stored.blocks[: site.place + 1], W_U=np.eye(site.neurons.d_out), b_U=None)
     share_norms(behind, model)
-    streams, strength = about(behind, contexts), np.full(len(contexts), _STRENGTH)
+    streams, strength = about(behind, contexts, stem=stem), np.full(len(contexts), _STRENGTH)
 
     def with_writes() -> Model:
         writes = _writes(stored, site.final, streams, answers, strength)
@@ -498,7 +499,7 @@ def edit_model(
 
     edited = with_writes()
     for _ in range(0 if site.is_last else _TRIES):
-        wrong = decide_answers(edited, contexts) != answers
+        wrong = before.decided(edited, contexts, stored is not model) != answers
         if not wrong.any():
             break
         strength[wrong] *= _STRENGTH  # what later blocks add to the stream is bounded

@@ -5,6 +5,7 @@ Page: docs/claims/editing.md
 
 from dataclasses import replace
 from functools import cached_property
+from typing import get_args
 
 import numpy as np
 
@@ -13,12 +14,14 @@ from constructions.model.model import Model
 from constructions.numeric.arrays import Int64Array
 from constructions.progress import Progress, silent
 from verify.arithmetic.rounding import Floats
-from verify.edits.contexts import rising, token_lists
-from verify.forward.ladder import leads
+from verify.edits.contexts import by_length, decide_answers, rising, token_lists
+from verify.forward.ladder import Precision, bits_of_balls, leads
 from verify.forward.map_norms import share_norms
 from verify.forward.stem import Stem
 
 _MOST = 2**16  # contexts that are remembered
+_DEEP = 24  # blocks: fewer are tried in float64 and double-double before anybody asks what balls would need
+_HOPELESS = 300  # bits of balls for logits known to 2^-2 nats: above, neither float64 nor double-double says anything
 
 
 class Before:
@@ -33,6 +36,7 @@ class Before:
         self.model = model
         self.place = place
         self._known: dict[tuple[int, ...], tuple[int, float]] = {}
+        self._precisions: tuple[Precision, ...] | None = None
 
     @cached_property
     def stem(self) -> Stem | None:
@@ -55,7 +59,8 @@ class Before:
             place[i], lead[i] = self._known[rows[i]]
         is_open = place < 0
         asked, done = int(is_open.sum()), 0
-        for precision, chosen, logits in rising(self.model, contexts, is_open, stem=self.stem):
+        precisions = self.precisions(contexts)
+        for precision, chosen, logits in rising(self.model, contexts, is_open, precisions=precisions, stem=self.stem):
             best, by = leads(logits)
             known = by > 0.0
             place[chosen[known]], lead[chosen[known]], is_open[chosen[known]] = best[known], by[known], False
@@ -64,6 +69,33 @@ class Before:
         if len(self._known) + len(rows) <= _MOST:
             self._known |= {row: (int(place[i]), float(lead[i])) for i, row in enumerate(rows) if place[i] >= 0}
         return place, lead
+
+    def precisions(self, contexts: Int64Array) -> tuple[Precision, ...]:
+        """Return the precisions that may decide a context of the model: of a deep one balls alone.
+
+        It is a prediction, from one context, and nothing is proved by it; the norms of the maps of a deep model, which
+        float64 and double-double need, cost as much as several walks.
+        """
+        if self._precisions is None and len(contexts):
+            self._precisions = get_args(Precision)
+            if self.stem is not None and len(self.model.blocks) > _DEEP:
+                [_, first] = by_length(contexts)[-1]
+                if bits_of_balls(self.model, first[:1], 0.25) > _HOPELESS:
+                    self._precisions = ("balls",)
+        return self._precisions or get_args(Precision)
+
+    def decided(self, edited: Model, contexts: Int64Array, is_rounded: bool) -> Int64Array:
+        """Return the answers of an edited model, -1 where one is not decided, `[T]`.
+
+        Args:
+            edited: The edited model.
+            contexts: As for `leads`.
+            is_rounded: Whether other weights differ too, so that it does not begin as this model.
+        """
+        if is_rounded:
+            return decide_answers(edited, contexts)
+        precisions = self.precisions(contexts)
+        return decide_answers(self.after(edited), contexts, precisions=precisions, stem=self.stem)
 
     def after(self, edited: Model) -> Model:
         """Return the edited model in terms of the same blocks; `edited` without its new neurons has to be the model.

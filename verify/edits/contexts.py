@@ -6,6 +6,7 @@ Page: docs/claims/editing.md
 """
 
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
 import numpy as np
 
@@ -63,6 +64,7 @@ def rising(
     contexts: Int64Array,
     is_open: BoolArray,
     *,
+    precisions: Sequence[Precision] = get_args(Precision),
     norms: Norms | None = None,
     stem: Stem | None = None,
 ) -> Iterator[tuple[Precision, Int64Array, Enclosure]]:
@@ -72,7 +74,8 @@ def rising(
         model: The weights.
         contexts: As `in_one_array` has them.
         is_open: Which are to be enclosed, `[T]`; the caller closes those that it has decided.
-        norms: As for `verify.forward.ladder.rising_of_parts`.
+        precisions: As for `verify.forward.ladder.rising_of_parts`.
+        norms: Likewise.
         stem: Likewise.
 
     Returns:
@@ -81,7 +84,8 @@ def rising(
     parts = by_length(contexts)
     places = [own for own, _ in parts]
     left = [is_open] if len(parts) == 1 else [is_open[own] for own in places]
-    rungs = rising_of_parts(model, [each for _, each in parts], left, norms=norms, stem=stem)
+    given = [each for _, each in parts]
+    rungs = rising_of_parts(model, given, left, precisions=precisions, norms=norms, stem=stem)
     for precision, _, part, rows, logits in rungs:
         yield precision, places[part][rows], logits
         for own, still in zip(places, left, strict=True):
@@ -89,20 +93,31 @@ def rising(
                 still[:] = is_open[own]
 
 
-def decide_answers(model: Model, contexts: Int64Array, *, stem: Stem | None = None) -> Int64Array:
+def decide_answers(
+    model: Model,
+    contexts: Int64Array,
+    *,
+    precisions: Sequence[Precision] = get_args(Precision),
+    stem: Stem | None = None,
+) -> Int64Array:
     """Return the place of the largest logit of each context in exact arithmetic, `[T]`; -1 where it is not decided."""
     answer, is_open = np.full(len(contexts), -1), np.ones(len(contexts), dtype=bool)
-    for _, rows, logits in rising(model, contexts, is_open, stem=stem):
+    for _, rows, logits in rising(model, contexts, is_open, precisions=precisions, stem=stem):
         best, lead = leads(logits)
         proved = lead > 0.0
         answer[rows[proved]], is_open[rows[proved]] = best[proved], False
     return answer
 
 
-def about(model: Model, contexts: Int64Array) -> Float64Array:
-    """About what a model computes, `[T, outputs]`: the middles of enclosures in float64."""
-    found = np.zeros((len(contexts), model.d_vocab_out))
-    for places, rows in by_length(contexts):
-        for start, part in logit_chunks(model, rows):
-            found[places[start : start + len(part)]] = part.midpoint
+def about(model: Model, contexts: Int64Array, *, stem: Stem | None = None) -> Float64Array:
+    """About what a model computes, `[T, outputs]`: the middles of enclosures, in balls where the stem has the rows."""
+    found, rows = np.zeros((len(contexts), model.d_vocab_out)), list(map(tuple, token_lists(contexts)))
+    known = [] if stem is None else stem.known(rows)
+    if stem is not None and known:
+        for start, _, balls in stem.outputs(model, [rows[place] for place in known]):
+            found[known[start : start + balls.nrows()]] = [[float(x.mid()) for x in row] for row in balls.tolist()]
+    left = np.setdiff1d(np.arange(len(contexts)), known)
+    for places, part in by_length(contexts[left]):
+        for start, logits in logit_chunks(model, part):
+            found[left[places[start : start + len(logits)]]] = logits.midpoint
     return found

@@ -16,7 +16,7 @@ from constructions.progress import Progress, silent
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import UNIT, Floats
 from verify.edits.before import Before
-from verify.edits.contexts import by_length, decide_answers, lengths_of, rising
+from verify.edits.contexts import by_length, lengths_of, rising
 from verify.edits.leak import leak
 from verify.edits.moved_logits import moved_behind, moved_logits
 from verify.forward.in_balls import rounded_outwards
@@ -85,12 +85,12 @@ def judge_kept(
         BlasError: The arithmetic of this machine does not keep what the proofs need.
     """
     before = Before(original, editable(edited, layer).place) if before is None else before
-    after, stem = edited, None
+    is_rounded = True
     if without_neurons(edited, edits, layer=layer, everywhere=everywhere).sha256() == original.sha256():
         answer, same, moved = bounded_by_leak(
             original, edited, edits, contexts, layer=layer, before=before, progress=progress
         )
-        after, stem = before.after(edited), before.stem
+        is_rounded = False
     else:
         progress("kept contexts", None, "in the original, whose weights were rounded")
         answer, same = np.full(len(contexts), -1), np.zeros(len(contexts), dtype=bool)
@@ -98,7 +98,7 @@ def judge_kept(
     open_ones, changed = np.flatnonzero(~same), np.zeros(len(contexts), dtype=bool)
     if len(open_ones):
         progress("kept contexts", None, f"{len(open_ones)} in both models")
-        old, new = before.leads(contexts[open_ones])[0], decide_answers(after, contexts[open_ones], stem=stem)
+        old, new = before.leads(contexts[open_ones])[0], before.decided(edited, contexts[open_ones], is_rounded)
         known = (old >= 0) & (new >= 0)
         answer[open_ones] = old
         same[open_ones], changed[open_ones] = known & (old == new), known & (old != new)
@@ -191,7 +191,10 @@ def bounded_by_leak(
         same |= (answer >= 0) & ((moved == 0.0) | (lead > 2.0 * moved))
         is_open &= ~same
         tried = is_open & np.isfinite(moved)
-        for precision, chosen, logits in rising(original, contexts, tried, norms=norms, stem=before.stem):
+        precisions = before.precisions(contexts)
+        for precision, chosen, logits in rising(
+            original, contexts, tried, precisions=precisions, norms=norms, stem=before.stem
+        ):
             place, lead = leads(logits)
             known = lead > 0.0
             answer[chosen[known]] = place[known]
@@ -274,13 +277,21 @@ def preactivations(
     reader, stem = reading_model(edited, edits, layer), None
     if before is not None and before.stem is not None:
         reader, stem = before.reader(editable(edited, layer), appended(edited, edits, layer)), before.stem
+    in_floats = before is None or "float64" in before.precisions(contexts)
     for places, rows in by_length(contexts):
-        for start, inside in logit_chunks(reader, rows):
+        for start, inside in logit_chunks(reader, rows) if in_floats else _unknown(len(rows), edits):
             middle, radius = inside.midpoint.copy(), inside.radius.copy()
             wide = np.flatnonzero(~(radius.max(axis=1) <= _WIDE))
             for chosen, exact in _in_balls(reader, rows[start + wide], stem):
                 middle[wide[chosen]], radius[wide[chosen]] = exact.midpoint, exact.radius
             yield places[start : start + len(inside)], Enclosure(middle, radius)
+
+
+def _unknown(contexts: int, edits: int) -> Iterator[tuple[int, Enclosure]]:
+    """Enclose what is read of so many contexts by all numbers, where float64 would say no more."""
+    for start in range(0, contexts, _TOGETHER):
+        shape = min(_TOGETHER, contexts - start), edits
+        yield start, Enclosure(np.zeros(shape), np.full(shape, np.inf))
 
 
 def _in_balls(reader: Model, contexts: Int64Array, stem: Stem | None) -> Iterator[tuple[Int64Array, Enclosure]]:

@@ -31,7 +31,7 @@ from verify.edits.certificate import (
     EditRequest,
     EditRuns,
 )
-from verify.edits.contexts import by_length, decide_answers, in_one_array, token_lists
+from verify.edits.contexts import by_length, in_one_array, token_lists
 from verify.edits.judge import KeptContexts, caps, judge_kept
 from verify.edits.runs import answered_in_every_run, state_edit_runs
 from verify.forward.logits import enclose_logits
@@ -146,11 +146,10 @@ def prove_edit(
     known = Before(original, editable(edited, layer).place) if before is None else before
     cut = without_neurons(edited, len(flat), layer=layer, everywhere=everywhere)
     is_rounded = cut is not original and cut.sha256() != original.sha256()
-    after, stem = (edited, None) if is_rounded else (known.after(edited), known.stem)
     (memorized, given), spread = np.zeros((2, len(flat)), dtype=bool), 0.0
     if not flat.all():
         given[~flat] = known.leads(edit.contexts[~flat], progress=progress)[0] == edit.answers[~flat]
-        memorized[~flat] = decide_answers(after, edit.contexts[~flat], stem=stem) == edit.answers[~flat]
+        memorized[~flat] = known.decided(edited, edit.contexts[~flat], is_rounded) == edit.answers[~flat]
     for _, rows in by_length(edit.contexts[flat]):
         logits = enclose_logits(edited, rows)
         with np.errstate(all="ignore"):

@@ -10,7 +10,7 @@ from tests.edited_models import TOKENS, small_model
 from verify import decide_argmax, enclose_logits
 from verify.edits.before import Before
 from verify.edits.contexts import in_one_array, token_lists
-from verify.edits.judge import reading_model
+from verify.edits.judge import preactivations, reading_model
 
 CONTEXTS = in_one_array([[1, 2, 3], [4], [0, 5], [5], [2, 2, 1]])
 
@@ -46,3 +46,27 @@ def test_the_edited_model_and_what_its_neurons_read_are_the_same_in_terms_of_the
     for one, two in ((after, edited), (reader, reading_model(edited, 2, layer))):
         assert np.array_equal(*(enclose_logits(each, rows, precision=200).midpoint for each in (one, two)))
     assert before.stem is None or before.stem.belongs_to(after)
+
+
+def test_of_a_deep_model_nothing_is_asked_in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of many blocks, of which it is predicted that float64 says nothing: balls alone decide the same."""
+    model = small_model(2)
+    wide = Before(model, editable(model).place)
+    assert wide.precisions(CONTEXTS) == ("float64", "double-double", "balls")
+    monkeypatch.setattr("verify.edits.before._DEEP", 0)
+    monkeypatch.setattr("verify.edits.before._HOPELESS", 0)
+    deep = Before(model, editable(model).place)
+    assert deep.precisions(CONTEXTS) == ("balls",)
+    assert deep.leads(CONTEXTS)[0].tolist() == wide.leads(CONTEXTS)[0].tolist()
+    rng = np.random.default_rng(0)
+    more = Appended(rng.normal(size=(12, 2)), rng.normal(size=2), rng.normal(size=(2, 12)))
+    edited = with_neurons(model, more)
+    for before in (wide, deep):
+        reads = np.zeros((len(CONTEXTS), 2))
+        for places, inside in preactivations(edited, 2, CONTEXTS, before=before):
+            assert inside.radius.max() < 1e-9
+            reads[places] = inside.midpoint
+        exact = [enclose_logits(reading_model(edited, 2), np.array([row])).midpoint[0] for row in token_lists(CONTEXTS)]
+        assert np.allclose(reads, exact)
+        answers = [decide_argmax(edited, np.array([row])).place[0] for row in token_lists(CONTEXTS)]
+        assert before.decided(edited, CONTEXTS, is_rounded=False).tolist() == answers

@@ -1,5 +1,7 @@
 """Contexts of several lengths: in one array, and evaluated as each is by itself."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,3 +47,9 @@ def test_what_is_closed_in_one_precision_is_not_seen_in_the_next() -> None:
         "double-double": {0, 2},
         "balls": {0, 2},
     }
+
+
+def test_a_tie_has_no_answer() -> None:
+    model = small_model(3)
+    tied = replace(model, W_U=np.repeat(model.W_U[:, :1], TOKENS, axis=1))
+    assert decide_answers(tied, in_one_array([[1], [2, 3]])).tolist() == [-1, -1]
