@@ -21,7 +21,7 @@ Page: docs/claims/editing.md
 import hashlib
 import time
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from itertools import islice, product
@@ -53,6 +53,7 @@ _LARGEST_FILE = 2**28  # bytes
 _LONGEST_DOMAIN = 22
 _FEW = 16  # contexts that are evaluated first, to know how long the others take
 _TURN = -1.28  # Lemma N2
+_KNOWN, _UNKNOWN = 2.0**-32, 1.0  # radii: of a ball of which more bits tell little more, and of one that says nothing
 _CAP = -20.0  # a context is outside of the caps where all new neurons read no more
 
 Row = list[arb]
@@ -442,6 +443,8 @@ class _Proof:
         for bits in balls.PRECISIONS:
             if not left:
                 return
+            if len(left) > 1 and bits != balls.PRECISIONS[-1] and _says_nothing(self.original, left[0], bits):
+                continue
             rows = zip(*(balls.all_logits(model, left, bits) for model in (self.original, self.edited)), strict=True)
             with ctx.workprec(bits):
                 apart = [[abs(x - y) for x, y in zip(*both, strict=True)] for both in rows]
@@ -455,17 +458,19 @@ class _Proof:
         """Whether the new neurons alone say that no logit of a context moves further than stated."""
         if self.is_rounded:
             return [False] * len(contexts)
-        bits, most = balls.PRECISIONS[0], ball(self.edit.bounds["moved"])
-        reader = _reader(self.edit, self.edited, self.site)
-        if self._is_last:
-            with ctx.workprec(bits):
-                return [bool(self._bound(row) <= most) for row in balls.all_logits(reader, contexts, bits)]
-        # In an earlier block they read at each position what they read at the end of the context up to there.
-        prefixes = sorted({context[: i + 1] for context in contexts for i in range(len(context))})
-        with ctx.workprec(bits):
-            rows = zip(prefixes, balls.all_logits(reader, prefixes, bits), strict=True)
-            off = {prefix for prefix, row in rows if self._bound(row) == 0}
-        return [all(context[: i + 1] in off for i in range(len(context))) for context in contexts]
+        most, reader = ball(self.edit.bounds["moved"]), _reader(self.edit, self.edited, self.site)
+        # In an earlier layer they read at each position what they read at the end of the context up to there.
+        starts = [1 if not self._is_last else len(context) for context in contexts]
+        cuts = [[c[:i] for i in range(start, len(c) + 1)] for c, start in zip(contexts, starts, strict=True)]
+        prefixes = sorted({prefix for each in cuts for prefix in each})
+
+        def rests(_: int, row: Row) -> bool | None:
+            moved = self._bound(row)
+            is_off = moved <= most if self._is_last else moved == 0
+            return is_off or (False if _is_known(row) else None)
+
+        off = dict(zip(prefixes, _rising(reader, prefixes, rests), strict=True))
+        return [all(off[prefix] for prefix in each) for each in cuts]
 
     def _bound(self, reads: Row) -> arb:
         """How far logits move at most by Theorem N3, where the new neurons read at most the upper ends of these."""
@@ -494,14 +499,15 @@ class _Proof:
     def _steepest(self) -> arb:
         """Return the largest norm of a column of the unembedding times the gain, centred for a layer norm."""
         final, readout = self.edited.blocks[-1], self.edited.tensors["W_U"]
-        largest, gains = arb(0), [arb(x) for x in final.tensors["w"].values]
-        for k in range(readout.shape[1]):
-            column = [gain * arb(readout.row(i)[k]) for i, gain in enumerate(gains)]
-            squares = sum((x * x for x in column), arb(0))
-            if final.kind == "layer":
-                squares -= sum(column, arb(0)) ** 2 / len(column)
-            largest = largest.max(squares)
-        return largest.max(arb(0)).sqrt()
+        squares, sums = ([arb(0)] * readout.shape[1] for _ in range(2))
+        for i, gain in enumerate(final.tensors["w"].values):
+            column = [arb(gain) * x for x in readout.row(i)]
+            squares = [square + x * x for square, x in zip(squares, column, strict=True)]
+            sums = [total + x for total, x in zip(sums, column, strict=True)]
+        if final.kind == "layer":
+            width = readout.shape[0]
+            squares = [square - total**2 / width for square, total in zip(squares, sums, strict=True)]
+        return reduce(arb.max, squares, arb(0)).sqrt()
 
     def _stays(self, contexts: list[Context]) -> list[bool | None]:
         """Whether each context has the same answer in both models, no logit moving further than stated."""
@@ -512,14 +518,14 @@ class _Proof:
             return True if leaders[i] >= 0 else None
 
         def keeps(_: int, row: Row) -> bool | None:
-            return True if _leader(row, twice) >= 0 else None
+            return _leader(row, twice) >= 0 or (False if _is_known(row) else None)
 
         def same(i: int, row: Row) -> bool | None:
             leader = _leader(row, arb(0))
             return None if leader < 0 else leader == before[left[i]]
 
-        stays = _rising(self.original, contexts, keeps, balls.PRECISIONS[:2])
-        left = [i for i, each in enumerate(stays) if each is None]
+        stays = _rising(self.original, contexts, keeps)
+        left = [i for i, each in enumerate(stays) if not each]
         _rising(self.original, [contexts[i] for i in left], sure)
         before = {left[i]: leader for i, leader in leaders.items()}
         for i, each in zip(left, _rising(self.edited, [contexts[i] for i in left], same), strict=True):
@@ -527,18 +533,29 @@ class _Proof:
         return stays
 
 
-def _rising(
-    model: Model, contexts: list[Context], decide: Callable[[int, Row], bool | None], precisions: Sequence[int] = ()
-) -> list[bool | None]:
+def _rising(model: Model, contexts: list[Context], decide: Callable[[int, Row], bool | None]) -> list[bool | None]:
     """Return what the logits of each context decide, by balls of more and more bits; none where they do not."""
     found: list[bool | None] = [None] * len(contexts)
-    for bits in precisions or balls.PRECISIONS:
+    for bits in balls.PRECISIONS:
         left = [i for i, each in enumerate(found) if each is None]
+        if bits != balls.PRECISIONS[-1] and len(left) > 1 and _says_nothing(model, contexts[left[0]], bits):
+            continue
         rows = balls.all_logits(model, [contexts[i] for i in left], bits)
         with ctx.workprec(bits):
             for i, row in zip(left, rows, strict=True):
                 found[i] = decide(i, row)
     return found
+
+
+def _says_nothing(model: Model, context: Context, bits: int) -> bool:
+    """Whether balls of so many bits, which a deep model loses, leave every logit of a context open."""
+    [row] = balls.logits(model, [context], bits)
+    return all(not x.rad() <= _UNKNOWN for x in row)
+
+
+def _is_known(row: Row) -> bool:
+    """Whether more bits would tell little more of these numbers."""
+    return all(x.rad() <= _KNOWN for x in row)
 
 
 def _decided(good: list[bool], bad: list[bool]) -> bool | None:
