@@ -463,7 +463,7 @@ def edit_model(
     require_distinct(edit)
     if len(contexts) == 0:
         raise InputError("contexts", "is empty", "at least one context to edit")
-    before = Before(model, editable(model, layer).place) if before is None else before
+    before = Before.of(model, editable(model, layer).place, before)
     if ((before.leads(contexts, progress=progress)[0] == answers) & (answers != FLAT)).all():
         given = (
             "the answer that is asked for" if len(answers) == 1 else f"all {len(answers)} answers that are asked for"

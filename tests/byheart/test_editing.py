@@ -232,7 +232,7 @@ def test_contexts_of_several_lengths_are_edited_and_kept(
     more = [] if layer is None else ["--layer", str(layer)]
     assert main([*words, *more, "--out", str(tmp_path / "out"), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert (said["held"], said["same"], said["changed"]) == (len(rows) + 2, len(kept), 0)
+    assert (said["memorized"], said["same"], said["changed"]) == (len(rows) + 2, len(kept), 0)
     after = read_model(tmp_path / "out")
     assert [answer(after, row) for row in rows] == wanted
     assert all(answer(after, row) == answer(given, row) for row in kept)

@@ -38,6 +38,12 @@ class Before:
         self._known: dict[tuple[int, ...], tuple[int, float]] = {}
         self._precisions: tuple[Precision, ...] | None = None
 
+    @classmethod
+    def of(cls, model: Model, place: int, known: "Before | None") -> "Before":
+        """Return what is known, if it is of this model and place, and otherwise what begins with nothing."""
+        fits = known is not None and known.model is model and known.place == place
+        return known if known is not None and fits else cls(model, place)
+
     @cached_property
     def stem(self) -> Stem | None:
         """The rows before the block, in balls; none where other positions count behind it."""

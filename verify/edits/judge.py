@@ -84,7 +84,7 @@ def judge_kept(
         InputError: No such models, or contexts that they cannot read.
         BlasError: The arithmetic of this machine does not keep what the proofs need.
     """
-    before = Before(original, editable(edited, layer).place) if before is None else before
+    before = Before.of(original, editable(edited, layer).place, before)
     is_rounded = True
     if without_neurons(edited, edits, layer=layer, everywhere=everywhere).sha256() == original.sha256():
         answer, same, moved = bounded_by_leak(
@@ -172,7 +172,7 @@ def bounded_by_leak(
         BlasError: The arithmetic of this machine does not keep what the proofs need.
     """
     size, site, norms = len(contexts), editable(edited, layer), Norms(original)
-    before = Before(original, site.place) if before is None else before
+    before = Before.of(original, site.place, before)
     answer, lead = before.leads(contexts, progress=progress)
     same, is_open = np.zeros(size, dtype=bool), np.ones(size, dtype=bool)
     if site.is_last:

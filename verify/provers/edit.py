@@ -143,7 +143,7 @@ def prove_edit(
     """
     progress("edited contexts", None, "")
     flat = edit.answers == FLAT
-    known = Before(original, editable(edited, layer).place) if before is None else before
+    known = Before.of(original, editable(edited, layer).place, before)
     cut = without_neurons(edited, len(flat), layer=layer, everywhere=everywhere)
     is_rounded = cut is not original and cut.sha256() != original.sha256()
     (memorized, given), spread = np.zeros((2, len(flat)), dtype=bool), 0.0

@@ -70,3 +70,12 @@ def test_of_a_deep_model_nothing_is_asked_in_float64(monkeypatch: pytest.MonkeyP
         assert np.allclose(reads, exact)
         answers = [decide_argmax(edited, np.array([row])).place[0] for row in token_lists(CONTEXTS)]
         assert before.decided(edited, CONTEXTS, is_rounded=False).tolist() == answers
+
+
+def test_what_is_known_of_another_model_or_place_is_not_taken() -> None:
+    model, other = small_model(2), small_model(3)
+    place = editable(model).place
+    known = Before(model, place)
+    assert Before.of(model, place, known) is known
+    for another in (Before.of(other, place, known), Before.of(model, place - 2, known), Before.of(model, place, None)):
+        assert another is not known
