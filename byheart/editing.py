@@ -195,13 +195,14 @@ def edit(
     before = Before(model, editable(model, layer).place)
     new, old, same = (_fitting(name, tables.get(name), model) for name in ("facts", "delete", "keep"))
     progress("answers before", None, "")
-    contexts, answers = _edits(model, new, old, RUNNER_UP if to is None else to)
+    contexts, answers = _edits(before, new, old, RUNNER_UP if to is None else to)
     named = old if new is None else new
     assert named is not None
     kept = np.zeros((0, contexts.shape[1]), dtype=np.int64)
     if keep_domain is not None:
         kept = whole_domain(model.d_vocab, keep_domain, contexts)
     elif same is not None:
+        before.ask(contexts, same.contexts, progress=progress)
         kept = _kept(before, same, contexts, answers, of_rule=keep_rule is not None, progress=progress)
     if len(kept) == 0 and (keep_domain is not None or same is not None):
         raise InputError(
@@ -351,7 +352,7 @@ def _read(name: str, path: Path, sizes: Vocabularies, folder: Path | None, how: 
     return task, said, aside
 
 
-def _edits(model: Model, facts: _Facts | None, delete: _Facts | None, to: str) -> tuple[Int64Array, Int64Array]:
+def _edits(before: Before, facts: _Facts | None, delete: _Facts | None, to: str) -> tuple[Int64Array, Int64Array]:
     """Return the contexts that are edited, and what each shall be answered by; refuses one that is in both tables."""
     rows, answers = list[list[int]](), list[Int64Array]()
     if facts is not None:
@@ -365,17 +366,18 @@ def _edits(model: Model, facts: _Facts | None, delete: _Facts | None, to: str) -
                     "facts and delete", f"both have the context {delete.context(place)}", "it in one of them"
                 )
         rows += token_lists(delete.contexts)
-        answers.append(_instead(model, delete, to))
+        answers.append(_instead(before, delete, to))
     return in_one_array(rows), np.concatenate(answers)
 
 
-def _instead(model: Model, delete: _Facts, to: str) -> Int64Array:
+def _instead(before: Before, delete: _Facts, to: str) -> Int64Array:
     """Return what the deleted contexts are answered by; refuses one that the model does not answer so, or would
     again.
     """
     first, second = np.empty((2, len(delete.contexts)), dtype=np.int64)
     is_open = np.ones(len(delete.contexts), dtype=bool)
-    for _, rows, logits in rising(model, delete.contexts, is_open):
+    precisions = before.precisions(delete.contexts)
+    for _, rows, logits in rising(before.model, delete.contexts, is_open, precisions=precisions, stem=before.stem):
         order = np.argsort(-logits.midpoint, axis=1, kind="stable")
         first[rows], second[rows] = order[:, 0], order[:, min(1, order.shape[1] - 1)]
         is_open[rows[leads(logits)[1] > 0.0]] = False

@@ -14,7 +14,7 @@ from constructions.model.model import Model
 from constructions.numeric.arrays import Int64Array
 from constructions.progress import Progress, silent
 from verify.arithmetic.rounding import Floats
-from verify.edits.contexts import by_length, decide_answers, rising, token_lists
+from verify.edits.contexts import by_length, decide_answers, in_one_array, rising, token_lists
 from verify.forward.ladder import Precision, bits_of_balls, leads
 from verify.forward.map_norms import share_norms
 from verify.forward.stem import Stem
@@ -75,6 +75,13 @@ class Before:
         if len(self._known) + len(rows) <= _MOST:
             self._known |= {row: (int(place[i]), float(lead[i])) for i, row in enumerate(rows) if place[i] >= 0}
         return place, lead
+
+    def ask(self, *tables: Int64Array, progress: Progress = silent) -> None:
+        """Decide the contexts of several tables together, so that they share what they begin with; few enough to be
+        remembered.
+        """
+        if sum(map(len, tables)) <= _MOST:
+            self.leads(in_one_array([row for table in tables for row in token_lists(table)]), progress=progress)
 
     def precisions(self, contexts: Int64Array) -> tuple[Precision, ...]:
         """Return the precisions that may decide a context of the model: of a deep one balls alone.

@@ -3,8 +3,8 @@ r"""Rows behind the first blocks of a model, in balls, kept for every model that
 An edit changes the last blocks of a deep model alone, so that what lies before them is walked once for the model
 before, for the one after, and for what the new neurons read.
 
-Why it is rigorous: a kept ball holds the row that the same blocks define at the end of the same tokens (Lemma B1), and
-what reads on in balls encloses its own exact result over it (Lemmas B2 to B5), whatever the precision was.
+Why it is rigorous: a kept ball holds the row that the same blocks define at the end of the same tokens (Lemma B1, e),
+and what reads on in balls encloses its own exact result over it (Lemmas B2 to B5), whatever the precision was.
 
 Page: docs/rigour/forward.md
 """

@@ -147,6 +147,7 @@ def prove_edit(
     cut = without_neurons(edited, len(flat), layer=layer, everywhere=everywhere)
     is_rounded = cut is not original and cut.sha256() != original.sha256()
     (memorized, given), spread = np.zeros((2, len(flat)), dtype=bool), 0.0
+    known.ask(edit.contexts[~flat], edit.kept, progress=progress)
     if not flat.all():
         given[~flat] = known.leads(edit.contexts[~flat], progress=progress)[0] == edit.answers[~flat]
         memorized[~flat] = known.decided(edited, edit.contexts[~flat], is_rounded) == edit.answers[~flat]
