@@ -16,9 +16,10 @@ from constructions.errors import CapacityError, HypothesisError
 from constructions.memories.object_words.digits import Digits, digit_bits
 from constructions.memories.object_words.readouts import OneColumn, Readout, TwoColumns
 from constructions.memories.object_words.words import Columns, Words
+from constructions.memories.object_words.words_of_kinds import MOST_RELATIONS, KindReadout, words_of_kinds
 from constructions.memories.object_words.words_of_pairs import BothWords, LastWords
 from constructions.memories.object_words.words_of_subjects import LongWords, OneDigitWords, ShortWords
-from constructions.memories.object_words.words_of_three import ThreeColumns, ThreeWords
+from constructions.memories.object_words.words_of_three import ThreeColumns, ThreeOneDigitWords, ThreeWords
 from constructions.memory_budget import require_memory
 from constructions.model.construction import Construction
 from constructions.model.model import Model
@@ -34,8 +35,9 @@ def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construc
     Blocks leave of the words of the row the one that the relation asks for, shifted to the place that it asks for;
     folds $v - 2 (v - 2^k)_+$ take away what is above that digit, one neuron a bit, and a parabola names the object. Of
     the ways to do that which every run in `dtype` holds, the one of fewest entries is built; see
-    `constructions.memories.object_words.words_of_subjects` and, for tokens that stand in both places or columns that
-    are both long, `constructions.memories.object_words.words_of_pairs`; for three columns
+    `constructions.memories.object_words.words_of_subjects`; for relations with objects of their own, or that no
+    subject has together, `constructions.memories.object_words.words_of_kinds`; for tokens that stand in both places
+    or columns that are both long, `constructions.memories.object_words.words_of_pairs`; for three columns
     `constructions.memories.object_words.words_of_three`.
 
     Args:
@@ -48,8 +50,8 @@ def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construc
     Raises:
         InputError: A precision that is none.
         HypothesisError: A task of distributions, or contexts of another length than 2 or 3; of three tokens one that
-            stands in two columns, one last token alone, or a type of 16 bits; of two tokens a type of 16 bits where
-            one stands in both columns.
+            stands in two columns, one last token alone, or float16; of two tokens a type of 16 bits where one
+            stands in both columns.
         CapacityError: More objects than the precision tells apart, or, where a token stands in both columns, more of
             them and of first tokens.
         ResourceError: The table or the weights do not fit into memory.
@@ -74,8 +76,8 @@ def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construc
             raise HypothesisError(_CLAIM, "tokens of one column each", "some stand in two of three columns")
         if len(columns.places) == 1:
             raise HypothesisError(_CLAIM, "several last tokens of three", "all are the same")
-        if SIGNIFICAND[dtype] < SIGNIFICAND["float32"]:
-            raise HypothesisError(_CLAIM, "float32 or float64 for three columns", f"the type is {dtype}")
+        if dtype == "float16":
+            raise HypothesisError(_CLAIM, "another type than float16 for three columns", "the type is float16")
     fewest = _fewest(task, dtype)
     if fewest is None:
         raise _refusal(task, dtype)
@@ -123,8 +125,8 @@ class _Held(NamedTuple):
 
     def fit(self, precision: int) -> bool:
         """Whether every run with so many bits says all objects."""
-        digits, readout, words = self.words.digits, self.readout, self.words
-        return digits.fit(precision) and readout.fit(precision) and words.fit(precision)
+        words, readout = self.words, self.readout
+        return words.has_room(precision) and readout.fit(precision) and words.fit(precision)
 
     def entries(self, task: Task) -> int:
         """Entries of all tensors of the model."""
@@ -157,12 +159,29 @@ def _ways(task: Task, precision: int) -> Iterator[_Held]:
         readouts = [OneColumn(digits, False), OneColumn(digits, True)]
         readouts += [TwoColumns(digits, high) for high in range(1, digits.bits)] if places == 1 else []
         yield from (_Held(*way) for way in product(words(digits), readouts))
+    if task.n_ctx == 2:
+        yield from _ways_of_kinds(task, precision)
+
+
+def _ways_of_kinds(task: Task, precision: int) -> Iterator[_Held]:
+    """All ways with digits of the bits that each relation's objects need."""
+    columns = Columns.of(task)
+    if not columns.are_disjoint:
+        return
+    for way in (columns, columns.exchanged):
+        if len(way.relations) <= MOST_RELATIONS:
+            for words in words_of_kinds(way, way.table(task), precision):
+                yield _Held(words, KindReadout(words.digits, words))
 
 
 def _words_of_three(task: Task) -> Callable[[Digits], Iterator[Words]]:
     """All words of such digits for three columns."""
     every = [ThreeColumns.of(task, subject_first=first) for first in (True, False)]
-    return lambda digits: (ThreeWords(columns, digits) for columns in every if columns.are_disjoint)
+    return lambda digits: (
+        (ThreeOneDigitWords if digits.places == 1 else ThreeWords)(columns, digits)
+        for columns in every
+        if columns.are_disjoint
+    )
 
 
 def _words_of_two(columns: Columns) -> Callable[[Digits], Iterator[Words]]:

@@ -76,6 +76,10 @@ class Words(ABC):
     @abstractmethod
     def where(self) -> str: ...
 
+    def has_room(self, precision: int) -> bool:
+        """Whether numbers of so many bits have room for the digits of a word."""
+        return self.digits.fit(precision)
+
     @abstractmethod
     def fit(self, precision: int) -> bool:
         """Whether every run with so many bits leaves the digit and its fraction exactly."""

@@ -19,7 +19,7 @@ from constructions.model.blocks import Attention, Block, FeedForward
 from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.task import Task
 
-_HARD = 1024.0
+HARD = 1024.0
 """A score that is so much lower has weight 0 in every run: $e^{-1024}$ is below the least float64."""
 
 
@@ -227,9 +227,9 @@ class LongWords(SubjectWords):
         is_relation[0, words:] = 1.0
         if self.columns.subject_first:
             columns = np.eye(width, words)[None]
-            return Attention(_HARD * is_relation, -is_relation, columns, columns.transpose(0, 2, 1))
+            return Attention(HARD * is_relation, -is_relation, columns, columns.transpose(0, 2, 1))
         columns = np.eye(width)[None]
-        return Attention(0.0 * is_relation, is_relation, columns, columns, b_Q=np.array([[_HARD]]))
+        return Attention(0.0 * is_relation, is_relation, columns, columns, b_Q=np.array([[HARD]]))
 
 
 class _Selection(NamedTuple):

@@ -14,13 +14,12 @@ import numpy as np
 from constructions.counted import counted
 from constructions.memories.object_words.digits import Digits
 from constructions.memories.object_words.words import Words
+from constructions.memories.object_words.words_of_subjects import HARD
 from constructions.memory_budget import require_memory
 from constructions.model.blocks import Attention, Block, FeedForward
+from constructions.model.precision import SIGNIFICAND
 from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.task import Task
-
-_HARD = 1024.0
-"""A score that is so much lower has weight 0 in every run: $e^{-1024}$ is below the least float64."""
 
 
 class ThreeColumns(NamedTuple):
@@ -119,15 +118,9 @@ class ThreeWords(Words):
 
     def blocks(self, shift: Float64Array | None = None) -> list[Block]:
         G, m, M = self.width, self.digits.places, self.digits.top
-        others = np.eye(G + m)[:, G:].T  # the columns that say whether a place is another one
         return [
             self._seen(),
-            Attention(
-                _HARD * others.sum(axis=0)[None, :, None],
-                -others.sum(axis=0)[None, :, None],
-                np.eye(G + m, G)[None],
-                2.0 * np.eye(G, G + m)[None],
-            ),
+            self._other_rows(),
             FeedForward(
                 np.eye(G + m), np.vstack([np.eye(1, m + 1).repeat(G, axis=0), np.eye(m, m + 1, 1)]), skip=False
             ),
@@ -140,6 +133,12 @@ class ThreeWords(Words):
         neurons, width = 2 * G + m + 2, G + m
         seen, head = neurons * (G + 1 + width), 2 * width * (1 + G)
         return seen + head + width * (width + m + 1) + m * (m + 2) + self.digits.fold_entries
+
+    def _other_rows(self) -> Attention:
+        """Return a hard head of the last row, whose flags have a sum above 0: it adds what both others say."""
+        G, m = self.width, self.digits.places
+        flags = np.eye(G + m)[:, G:].sum(axis=1)[None, :, None]
+        return Attention(HARD * flags, -flags, np.eye(G + m, G)[None], 2.0 * np.eye(G, G + m)[None])
 
     def _seen(self) -> FeedForward:
         r"""Return the block whose outputs are the G words, then one flag for each of the m places.
@@ -170,3 +169,57 @@ class ThreeWords(Words):
         m = self.digits.places
         scale = 2.0 ** (-self.digits.bits * np.arange(m))
         return FeedForward(W_in=np.vstack([scale, -top * np.diag(scale)]), W_out=np.ones((m, 1)), skip=False)
+
+
+class ThreeOneDigitWords(ThreeWords):
+    r"""Words of one digit: a relation pushes the words of all others below 0, a last token those of other places.
+
+    The row of the place i is -1 - i in the first column and 0 elsewhere, that of a relation 0 in its own columns and
+    -(Q + 2) elsewhere.
+    """
+
+    def fit(self, precision: int) -> bool:
+        M, places, units = self.digits.top, len(self.columns.places), 2.0**precision
+        if self.digits.places > 1 or places == 1:
+            return False
+        # In float16 a weight of e^-128 may be the least number, 2^-24: what it adds to a word is not proved to vanish.
+        if precision == SIGNIFICAND["float16"]:
+            return False
+        return max(2.0 * M, places + 2.0) <= units
+
+    def embedding(self, table: Int64Array, d_vocab: int) -> Float64Array:
+        columns, (subjects, relations, places) = self.columns, table.shape
+        W_E = np.zeros((d_vocab, self.width))
+        objects = table.reshape(subjects * self.width, 1)
+        W_E[columns.subjects] = self.digits.words(objects).reshape(subjects, self.width)
+        others = np.arange(self.width) // places != np.arange(relations)[:, None]
+        W_E[columns.relations] = -(places + 2.0) * others
+        W_E[columns.places, 0] = -1.0 - np.arange(places)
+        return W_E
+
+    def blocks(self, shift: Float64Array | None = None) -> list[Block]:
+        G, Q, M = self.width, len(self.columns.places), self.digits.top
+        flags = np.zeros((1, G + Q, 1))
+        flags[0, G : G + 2] = 1.0  # of each last token one of the first two, or both
+        words = np.eye(G + Q, G)
+        of_places = np.vstack([np.eye(G), -M * np.tile(np.eye(Q), len(self.columns.relations))])
+        return [
+            self._seen(),
+            Attention(HARD * flags, -flags, words[None], 2.0 * words.T[None]),
+            FeedForward(W_in=of_places, W_out=np.ones((G, 1)), b_out=shift, skip=False),
+        ]
+
+    def entries(self) -> int:
+        G, Q = self.width, len(self.columns.places)
+        return (2 * G + Q + 2) * (2 * G + Q + 1) + 2 * (G + Q) * (1 + G) + (G + Q + 1) * G
+
+    def _seen(self) -> FeedForward:
+        """Return the block whose outputs are the words, or -M where a relation has another one, and flags [i != k]."""
+        G, Q = self.width, len(self.columns.places)
+        eye, first = np.eye(G), np.eye(G, 1).repeat(Q + 2, axis=1)
+        values = np.vstack([np.zeros((2, Q)), 1.0 - np.eye(Q), np.zeros((2, Q))])
+        W_out = np.zeros((2 * G + Q + 2, G + Q))
+        W_out[:G, :G], W_out[G : 2 * G, :G] = eye, -self.digits.top * eye
+        W_out[2 * G :, G:] = np.diff(values, n=2, axis=0)
+        b_in = np.concatenate([np.zeros(G), np.full(G, -(Q + 1.0)), -np.arange(Q + 2.0)])
+        return FeedForward(np.hstack([eye, -eye, -first]), W_out, b_in, skip=False)

@@ -32,10 +32,10 @@ def random_table(sizes: tuple[int, int, int], objects: int, *, holes: float = 0.
     objects=st.sampled_from([1, 2, 6, 30, 62, 200]),
     holes=st.sampled_from([0.0, 0.5]),
     seed=st.integers(0, 2**32),
-    dtype=st.sampled_from(["float32", "float64"]),
+    dtype=st.sampled_from(["bfloat16", "float32", "float64"]),
 )
 def test_every_run_holds_every_table_of_three_columns(sizes, objects, holes, seed, dtype) -> None:
-    task = random_table(sizes, objects, holes=holes, seed=seed)
+    task = random_table(sizes, min(objects, 128) if dtype == "bfloat16" else objects, holes=holes, seed=seed)
     built = object_words_memory(task, dtype=dtype)
     assert built.model.parameters == object_words_parameters(task, dtype=dtype)
     assert memorized_without_rounding(built.model, task, FORMATS[dtype], 1e-3).all()
@@ -62,14 +62,31 @@ def test_a_word_that_is_one_more_loses_a_fact_of_its_subject_alone() -> None:
 
 def test_the_most_objects_of_three_columns_are_memorized_and_one_more_is_refused() -> None:
     def table(objects: int) -> Task:
-        places = np.arange(objects)
-        contexts = np.column_stack([0 * places, 1 + 0 * places, 2 + places])
-        return array_task(contexts, next_tokens=places, vocabulary=2 + objects, answers=objects, target="labels")
+        each = np.arange(objects)
+        contexts = np.column_stack([each // 8, 40 + each % 4, 44 + each // 4 % 2])
+        return array_task(contexts, next_tokens=each, vocabulary=46, answers=objects, target="labels")
 
-    task = table(798)
-    assert memorized_without_rounding(object_words_memory(task).model, task, FORMATS["float32"], 1e-3).all()
-    with pytest.raises(CapacityError, match=r"objects that runs in float32 tell apart, but there are 799$"):
-        object_words_memory(table(799))
+    task = table(128)
+    built = object_words_memory(task, dtype="bfloat16")
+    assert memorized_without_rounding(built.model, task, FORMATS["bfloat16"], 1e-3).all()
+    with pytest.raises(CapacityError, match=r"objects that runs in bfloat16 tell apart, but there are 129$"):
+        object_words_memory(table(129), dtype="bfloat16")
+
+
+def test_where_one_digit_is_in_a_word_the_table_is_held_in_as_many_entries_as_the_page_says() -> None:
+    task = random_table((60, 2, 3), 5000)
+    built = object_words_memory(task)
+    N, G, Q, K = 65, 6, 3, 5000
+    objects = len(np.unique(task.labels))
+    assert 126 < objects < 798
+    smallest = (N + 3) * G + (2 * G + Q + 2) * (2 * G + Q + 1) + 2 * (G + Q) * (G + 1) + (G + Q + 1) * G + 2 * K
+    assert built.model.parameters <= smallest
+    assert object_words_parameters(task, dtype="float32") == built.model.parameters
+    small = random_table((30, 2, 3), 20)
+    built = object_words_memory(small, dtype="bfloat16")
+    smallest = (35 + 3) * G + (2 * G + Q + 2) * (2 * G + Q + 1) + 2 * (G + Q) * (G + 1) + (G + Q + 1) * G + 2 * 20
+    assert built.model.parameters in (smallest, smallest + 1)
+    assert memorized_without_rounding(built.model, small, FORMATS["bfloat16"], 1e-3).all()
 
 
 def test_weights_that_no_memory_has_room_for_are_refused_before_they_are_made() -> None:
@@ -90,7 +107,7 @@ def test_what_is_no_table_of_three_columns_is_refused() -> None:
         object_words_memory(task((0, 1, 2), (1, 0, 2)))
     with pytest.raises(HypothesisError, match="several last tokens of three, but all are the same"):
         object_words_memory(task((0, 1, 2), (3, 1, 2)))
-    with pytest.raises(HypothesisError, match="float32 or float64 for three columns, but the type is float16"):
+    with pytest.raises(HypothesisError, match="another type than float16 for three columns, but the type is float16"):
         object_words_memory(task((0, 1, 2), (0, 1, 3)), dtype="float16")
     for refused in (task((0, 1, 2), (1, 0, 2)), task((0, 1, 2), (3, 1, 2))):
         assert object_words_parameters(refused) == 0
