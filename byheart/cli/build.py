@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from byheart.terminal.argument_types import parameter, path
-from byheart.terminal.exit_codes import BAD_USAGE
+from byheart.terminal.exit_codes import PROVED
 from byheart.terminal.made import made_result
 from byheart.terminal.options import add_device_option, add_out_options, add_output_options
 from byheart.terminal.progress import progress_lines
@@ -33,8 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "name",
         nargs="?",
         metavar="NAME",
-        help="a construction, or the id of a claim that builds weights; without it all names are listed",
+        help="a construction, see --list, or the id of a claim that builds weights",
     )
+    parser.add_argument("--list", action="store_true", help="list the constructions with their parameters, and end")
     for name, what in _DATA.items():
         parser.add_argument(f"--{name}", type=path, metavar="FILE", help=f"build for these {what}")
     parser.add_argument(
@@ -55,10 +56,12 @@ def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
     from byheart.theorems.building import FOLDS, NAMED, names
 
-    if options.name is None:
+    if options.list:
         listed = [(each.name, _line(each)) for each in NAMED]
         print_list("Constructions", [*listed, *((name, _fold_line(each)) for name, each in FOLDS.items())])
-        return BAD_USAGE
+        return PROVED
+    if options.name is None:
+        raise InputError("NAME", "is missing", "a construction, which `byheart build --list` names, or the id of a claim")
     parameters = dict(options.param)
     if len(parameters) < len(options.param):
         raise InputError(f"--param {' '.join((name for name, _ in options.param))}: a name", "is given twice")

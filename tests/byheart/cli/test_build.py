@@ -139,6 +139,16 @@ def test_weights_that_follow_a_rule_with_a_state_are_built_and_proved(tmp_path, 
     assert main(["build", "parity", "--param", "bits=2.5", "--out", str(tmp_path / "other")]) == 2
     assert main(["build", "parity", "--contexts", out, "--out", str(tmp_path / "other")]) == 2
     assert not (tmp_path / "other").exists()
-    assert main(["build"]) == 2
-    listed = " ".join(capsys.readouterr())
+
+
+def test_the_constructions_are_listed_where_that_is_asked_for(capsys) -> None:
+    assert main(["build", "--list"]) == 0
+    listed = capsys.readouterr().out
     assert "adder" in listed and "modular-sum" in listed
+
+
+def test_without_a_construction_one_sentence_says_how_to_find_one(capsys) -> None:
+    assert main(["build"]) == 2
+    said, refused = capsys.readouterr()
+    assert said == "" and refused.count("\n") == 1
+    assert refused.startswith("byheart: NAME is missing, expected a construction, which `byheart build --list` names")
