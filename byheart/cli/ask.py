@@ -60,11 +60,15 @@ Answered = Callable[[str], tuple[int, dict[str, Any], str]]
 def _of_facts(options: argparse.Namespace) -> tuple[list[str], Answered]:
     """Return the contexts, and what the model answers to one that is memorized or not."""
     from byheart.memory import load
+    from constructions.errors import InputError
 
     memory = load(options.folder)
 
     def answered(line: str) -> tuple[int, dict[str, Any], str]:
-        answer = memory.ask(line)
+        try:
+            answer = memory.ask(line)
+        except InputError as error:
+            raise InputError(repr(line), f"is not one of the facts: {error}") from None
         unproved = answer.token is None or (answer.is_fact and not answer.memorized)
         code = REFUTED if answer.refuted else UNDECIDED if unproved else PROVED
         return code, _finite(vars(answer)), _answer_line(line, answer)
@@ -115,15 +119,20 @@ def _finite(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _answer_line(line: str, answer: "Answer") -> str:
-    known = _how_read(line, answer) or (
-        "memorized"
-        if answer.memorized
-        else "a fact that is proved to be lost"
-        if answer.refuted
-        else "a fact that is not proved to be memorized"
-        if answer.is_fact
-        else "not one of the facts"
+    read, known = (
+        _how_read(line, answer),
+        (
+            "memorized"
+            if answer.memorized
+            else "a fact that is proved to be lost"
+            if answer.refuted
+            else "a fact that is not proved to be memorized"
+            if answer.is_fact
+            else "not one of the facts"
+        ),
     )
+    if read:
+        known = f"{read}, which is {known}"
     if answer.token is None:
         return f"{line!r}: undecided between {answer.runner_up!r} and another ({known})"
     lead = (

@@ -61,7 +61,9 @@ def run(options: argparse.Namespace) -> int:
         print_list("Constructions", [*listed, *((name, _fold_line(each)) for name, each in FOLDS.items())])
         return PROVED
     if options.name is None:
-        raise InputError("NAME", "is missing", "a construction, which `byheart build --list` names, or the id of a claim")
+        raise InputError(
+            "NAME", "is missing", "a construction, which `byheart build --list` names, or the id of a claim"
+        )
     parameters = dict(options.param)
     if len(parameters) < len(options.param):
         raise InputError(f"--param {' '.join((name for name, _ in options.param))}: a name", "is given twice")

@@ -33,9 +33,15 @@ _ROLES = frozenset(
 _COUNTS = frozenset((_WEIGHT, "count", "frequency"))
 """Those of them that name a column of weights."""
 _KINDS = frozenset(
-    "word token country capital city river language currency continent population date year author title".split()
+    "word token country capital city river language currency continent population date year author title element symbol "
+    "airport iata icao state region area email phone address company university school major job profession occupation "
+    "nationality gender age birthday birthplace code".split()
 )
 """Names of columns by what is in them, which a relation may be called too."""
+
+_MISSING = frozenset("na n/a nan none null nil unknown missing many few some infinity inf".split())
+"""Words that stand where a number is not known; such a cell above numbers may be a fact."""
+_NUMBER = re.compile(r"[+-]?\d[\d.,]*(e[+-]?\d+)?%?", re.IGNORECASE)
 
 Fact = tuple[tuple[str, ...], str, int]
 
@@ -117,7 +123,8 @@ def table_form(
 
     **Header.** The first row holds names if each is a word that headers have, and no other row has such a word: a role
     (``question``, ``relation``, ``answer``), or a kind (``country``, ``capital``), which may be a relation in other
-    rows where one of the names is a role. The first row is a fact if a cell of it stands in the same column of a row
+    rows where one of the names is a role. It does so too if all its cells differ, none stands below in its own column,
+    and one is a word above three numbers or more, and nothing else. The first row is a fact if a cell of it stands in the same column of a row
     that is not the same, or if no cell has a letter and they are not consecutive numbers. All other first rows may be
     either; so may an only row, as in a file that has a header and no facts yet.
 
@@ -213,8 +220,16 @@ def _holds_names(first: list[str], others: list[list[str]], weighted: bool) -> b
     pairs = (pair for row in others if row != first for pair in zip(first, row, strict=False))
     if any(name == cell != "" for name, cell in pairs):
         return False
+    if len(names) == len(first) and any(map(_names_numbers, first, zip(*others, strict=False))):
+        return True
     no_letter = not any(letter.isalpha() for name in first for letter in name)
     return False if no_letter and not (others and _count_up(first)) else None
+
+
+def _names_numbers(name: str, cells: tuple[str, ...]) -> bool:
+    """Whether a cell is a word above numbers alone, three at least, and is none that stands for a missing one."""
+    is_word = any(letter.isalpha() for letter in name) and not any(letter.isdigit() for letter in name)
+    return is_word and name.lower() not in _MISSING and len(cells) > 2 and all(map(_NUMBER.fullmatch, cells))
 
 
 def _count_up(cells: list[str]) -> bool:

@@ -295,7 +295,9 @@ def numbers_of(words: list[str] | tuple[str, ...], task: Facts) -> list[int]:
             between = " with commas between them, and quotes around one with a comma"
         expected = counted(task.n_ctx, "token") + between
         given = _shown(words) if words else repr("")
-        raise InputError(f"the context {given}", f"has {len(words)}", expected)
+        example = None if _only_in_csv(task) else typed(task, 0)
+        expected += "" if example is None else f", as in {example!r}"
+        raise InputError(f"the context {given}", f"has {counted(len(words), 'token')}", expected)
     number = {name: i for i, name in enumerate(task.vocabulary)}
     if OTHER in number and not task.apart:  # in a table it is a cell like any other
         return [number.get(word, number[OTHER]) for word in words]

@@ -27,9 +27,13 @@ def test_a_context_that_is_typed_is_answered(tmp_path, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["token"] == "Lima"
     assert main(["ask", str(tmp_path / "out"), "Frence, river", "France, river"]) == 2
     printed = capsys.readouterr()
+    assert "'Frence, river' is not one of the facts: the vocabulary has no token 'Frence'; did you" in printed.err
     assert "did you mean 'France'" in printed.err and "'Seine'" in printed.out
     assert main(["ask", str(tmp_path / "out"), ""]) == 2
-    assert "the context '' has 0, expected 2 tokens" in capsys.readouterr().err
+    assert (
+        "'' is not one of the facts: the context '' has 0 tokens, expected 2 tokens with ',' between them, as in '"
+        in capsys.readouterr().err
+    )
     assert main(["ask", str(tmp_path / "out"), "Frence, river", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["kind"] == "InputError"
     monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
@@ -53,23 +57,24 @@ def test_what_a_text_has_no_token_for_is_said_to_be_read_as_other(tmp_path, caps
     capsys.readouterr()
     main(["ask", str(tmp_path / "out"), "a?", "ab"])
     first, second = capsys.readouterr().out.splitlines()
-    assert "(read as: a<other>)" in first and "read as" not in second
+    assert "(read as: a<other>, which is" in first and "read as" not in second
 
 
-def test_what_was_not_read_is_said_and_nothing_is_called_memorized(tmp_path, capsys):
+def test_what_was_not_read_is_said_and_only_what_was_is_called_memorized(tmp_path, capsys):
     table = written(tmp_path / "facts.csv", b"France,Paris\nPeru,Lima\n")
     assert main(["memorize", table, "--quick", "--no-header", "--out", str(tmp_path / "out"), "--json"]) == 0
     capsys.readouterr()
     assert main(["ask", str(tmp_path / "out"), "I hate France", "France"]) == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert "'Paris'" in first and first.endswith("(2 words ignored; read as: France)")
+    assert "'Paris'" in first and first.endswith("(2 words ignored; read as: France, which is memorized)")
     assert second.endswith("(memorized)")
     table = written(tmp_path / "sums.csv", b"1,2,three\n2,3,five\n")
     assert main(["memorize", table, "--quick", "--no-header", "--out", str(tmp_path / "sums"), "--json"]) == 0
     capsys.readouterr()
     assert main(["ask", str(tmp_path / "sums"), "7 1 2", "7, 1, 2"]) == 2
     said = capsys.readouterr()
-    assert said.out.endswith("(1 word ignored; read as: 1 2)\n") and "has 3, expected 2 tokens" in said.err
+    assert said.out.endswith("(1 word ignored; read as: 1 2, which is memorized)\n")
+    assert "has 3 tokens, expected 2 tokens" in said.err
 
 
 def test_the_end_of_a_text_that_is_learned_whole_is_read_and_the_rest_is_said_to_be_ignored(tmp_path, capsys):
@@ -78,7 +83,7 @@ def test_the_end_of_a_text_that_is_learned_whole_is_read_and_the_rest_is_said_to
     capsys.readouterr()
     assert main(["ask", str(tmp_path / "out"), "to be or not", "to"]) == 0
     long, short = capsys.readouterr().out.splitlines()
-    assert " characters ignored; read as: " in long and "or not)" in long
+    assert " characters ignored; read as: " in long and "or not, which is memorized)" in long
     assert "ignored" not in short and "<|end|>" not in short
 
 

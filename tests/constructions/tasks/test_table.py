@@ -321,6 +321,9 @@ def test_an_error_about_the_number_of_cells_names_the_delimiter_that_was_found()
         ("subject,relation,answer", "Peru,capital,Lima\nPeru,river,Amazon"),
         ("Question,Answer", "who,me"),
         ("id,value", "1,Paris"),
+        ("iata,name,city,country", "LIM,Jorge Chávez,Lima,Peru"),
+        ("Element,Atomic Mass", "Hydrogen,1.008\nHelium,4.0026\nLithium,6.94"),
+        ("Land,Einwohner,Hauptstadt", "Peru,-1.5e7,Lima\nMali,22395489,Bamako\nOman,5%,Maskat"),
     ],
 )
 def test_a_first_row_of_words_that_headers_have_is_a_header(header, rows):
@@ -344,6 +347,10 @@ def test_a_first_row_of_words_that_headers_have_is_a_header(header, rows):
         "dog,bark\ncat,meow\ncow,moo\n",
         ",place\n0,Paris\n1,Lima\n",
         "A,B\na,b\nc,d\n",
+        "pi,unknown\ne,2\ni,3\nj,4\n",
+        "Peru,NA\nMali,2\nOman,3\nFiji,4\n",
+        "Peru,about 7\nMali,2\nOman,3\nFiji,4\n",
+        "Peru,seven\nMali,2\nOman,3\n",
     ],
 )
 def test_a_first_row_that_could_be_either_is_asked_for(table):

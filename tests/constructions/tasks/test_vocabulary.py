@@ -81,8 +81,8 @@ def test_the_end_of_a_long_text_counts_and_an_unknown_token_is_the_other_one():
 def test_what_is_no_context_is_refused():
     task = table_task("France,capital,Paris\nKorea South,capital,Seoul\n")
     for text, reason in (
-        ("France", "has 1, expected 2 tokens with ',' between them$"),
-        ("France, capital, Paris", "has 3, expected 2"),
+        ("France", "has 1 token, expected 2 tokens with ',' between them, as in 'France, capital'$"),
+        ("France, capital, Paris", "has 3 tokens, expected 2"),
         ("Frence, capital", "did you mean 'France'"),
         ("zzz, capital", "no token 'zzz'$"),
         ("Paris, capital", "no token 'Paris': it is answered and never read$"),
@@ -101,7 +101,7 @@ def test_cells_of_one_character_are_typed_like_other_cells():
     commas = table_task('"a,b",r,"no; never"\n')
     assert typed(commas, 0) == "a,b; r" and tokens_of("a,b; r", commas) == [0, 1]
     assert unread("a, b, r", task) == 0
-    with pytest.raises(InputError, match="has 3, expected 2"):
+    with pytest.raises(InputError, match="has 3 tokens, expected 2"):
         tokens_of("a, b, r", task)
 
 
@@ -135,7 +135,9 @@ def test_a_row_with_any_separators_in_its_cells_is_echoed_in_a_line_that_can_be_
     task = facts_task([(*row, "answer")])
     assert echoed(task) == f"{line_of_cells([visible(cell) for cell in row])} -> answer"
     assert tokens_of(line_of_cells(row), task) == task.contexts[0].tolist()
-    with pytest.raises(InputError, match=r"has 9, expected \d tokens with commas between them, and quotes around one"):
+    with pytest.raises(
+        InputError, match=r"has 9 tokens, expected \d tokens with commas between them, and quotes around one"
+    ):
         tokens_of(", ".join(["x"] * 9), task)
 
 
@@ -161,7 +163,7 @@ def test_a_context_of_digits_is_typed_with_blanks_or_commas(text):
     assert tokens_of(text, table_task("0,1,1,0\n1,1,1,1\n")) == [0, 1, 1]
 
 
-@pytest.mark.parametrize(("text", "message"), [("0 1 2", "no token '2'"), ("0 1", "has 2, expected 3")])
+@pytest.mark.parametrize(("text", "message"), [("0 1 2", "no token '2'"), ("0 1", "has 2 tokens, expected 3")])
 def test_a_wrong_context_with_blanks_is_refused_by_its_token_or_length(text, message):
     with pytest.raises(InputError, match=message):
         tokens_of(text, table_task("0,1,1,0\n1,1,1,1\n"))
