@@ -84,7 +84,8 @@ def forking_places(tokens: Int64Array, n_ctx: int) -> tuple[int, int]:
 def parts_within(tokens: Int64Array, n_ctx: int) -> list[int]:
     """Where to cut a text so that in each part, with an end behind it, windows of one length tell what follows.
 
-    Each part is as long as a bisection finds. Any end that it finds will do: each is tried.
+    In a part no window stands twice, and so it is as long as it can be: behind a window that does, all would go on as
+    before for ever, but the last one has the end behind it.
 
     Args:
         tokens: The text as numbers of tokens, `[L]`.
@@ -97,23 +98,20 @@ def parts_within(tokens: Int64Array, n_ctx: int) -> list[int]:
         >>> parts_within(np.array([0, 0, 0, 0, 0, 1]), 2)
         [2, 4, 6]
     """
-    ends, end = list[int](), int(tokens.max(initial=0)) + 1
-
-    def within(stop: int) -> bool:
-        return least_context(np.append(tokens[start:stop], end)) <= n_ctx
-
-    while (start := ends[-1] if ends else 0) < len(tokens):
-        if within(len(tokens)):
-            low = len(tokens)
-        else:
-            low, high = start + 1, min(start + 2, len(tokens))
-            while high < len(tokens) and within(high):
-                low, high = high, min(start + 2 * (high - start), len(tokens))
-            while high - low > 1:
-                middle = (low + high) // 2
-                low, high = (middle, high) if within(middle) else (low, middle)
-        ends.append(low)
-    return ends
+    tokens = np.asarray(tokens)
+    if len(tokens) <= n_ctx:
+        return [len(tokens)] if len(tokens) else []
+    followed = np.append(tokens, tokens.max() + 1)
+    ranks = [np.unique(followed, return_inverse=True)[1].reshape(-1).astype(np.int64)]
+    while 2 << (len(ranks) - 1) <= n_ctx:
+        ranks.append(_ranks(ranks[-1], 1 << (len(ranks) - 1)))
+    ends, start, seen = list[int](), 0, dict[int, int]()  # where a window stood last
+    for place, window in enumerate(_windows(ranks, followed, n_ctx).tolist()):
+        if place >= start and seen.get(window, -1) >= start:
+            start = place - 1 + n_ctx
+            ends.append(start)
+        seen[window] = place
+    return [*ends, len(tokens)] if start < len(tokens) else ends
 
 
 def _ranks(half: Int64Array, n_ctx: int) -> Int64Array:

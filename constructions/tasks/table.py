@@ -33,9 +33,9 @@ _ROLES = frozenset(
 _COUNTS = frozenset((_WEIGHT, "count", "frequency"))
 """Those of them that name a column of weights."""
 _KINDS = frozenset(
-    "word token country capital city river language currency continent population date year author title element symbol "
-    "airport iata icao state region area email phone address company university school major job profession occupation "
-    "nationality gender age birthday birthplace code".split()
+    "word token country capital city river language currency continent population date year author title element "
+    "symbol airport iata icao state region area email phone address company university school major job profession "
+    "occupation nationality gender age birthday birthplace code".split()
 )
 """Names of columns by what is in them, which a relation may be called too."""
 
@@ -124,9 +124,9 @@ def table_form(
     **Header.** The first row holds names if each is a word that headers have, and no other row has such a word: a role
     (``question``, ``relation``, ``answer``), or a kind (``country``, ``capital``), which may be a relation in other
     rows where one of the names is a role. It does so too if all its cells differ, none stands below in its own column,
-    and one is a word above three numbers or more, and nothing else. The first row is a fact if a cell of it stands in the same column of a row
-    that is not the same, or if no cell has a letter and they are not consecutive numbers. All other first rows may be
-    either; so may an only row, as in a file that has a header and no facts yet.
+    and one is a word above three numbers or more, and nothing else. The first row is a fact if a cell of it stands in
+    the same column of a row that is not the same, or if no cell has a letter and they are not consecutive numbers. All
+    other first rows may be either; so may an only row, as in a file that has a header and no facts yet.
 
     **Weights.** A last column called ``weight`` above integers, which may be too small or too large for a weight, may
     say how often a fact occurs, or be the answer. Other columns are never weights unless that is said.

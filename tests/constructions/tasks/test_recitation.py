@@ -74,6 +74,12 @@ def test_a_text_that_needs_no_cut_is_one_part() -> None:
     assert len(parts_within(np.tile(np.arange(30), 2), 5)) == 2
 
 
+def test_a_part_goes_on_until_a_window_stands_in_it_again() -> None:
+    assert parts_within(np.zeros(200_000, dtype=int), 50) == list(range(50, 200_001, 50))
+    passage = np.arange(400)
+    assert parts_within(np.concatenate([passage, passage[:150], 400 + passage]), 5) == [404, 950]
+
+
 @pytest.mark.parametrize(
     ("texts", "unit", "said"),
     [
