@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from verify.kernel.columns import RADIUS, Column, Sizes
+from verify.kernel.columns import RADIUS, Column, Sizes, distance, divided_up
 
 _LOG2_E = 14_426_950_408, 10**10  # a little less than the binary logarithm of e
 _LEAD = 120  # by which the top score has to lead in a run (H5 c)
@@ -124,9 +124,9 @@ def _score_distance(looked: Looked, account: int) -> int:
     total = 0
     for q, k in zip(looked.query, looked.keys, strict=True):
         dq, dk = q.off[account], k.off[account]
-        total -= -q.size * dk >> q.scale
-        total -= -k.size * dq >> k.scale
-        total -= -dq * dk >> RADIUS
+        total += divided_up(q.size * dk, q.scale)
+        total += divided_up(k.size * dq, k.scale)
+        total += divided_up(dq * dk, RADIUS)
     return total
 
 
@@ -190,9 +190,9 @@ class Runs:
         return self._summed(sizes, drift, fits=fits, may_be_long=False, fires=fires)
 
     def _summed(self, sizes: Sizes, drift: int, *, fits: bool, may_be_long: bool, fires: bool = False) -> int:
-        total = -(-(sizes.total << RADIUS) >> sizes.scale)
+        total = distance(sizes.total, sizes.scale)
         largest = 1 << RADIUS + self.most - 3
-        if total + drift > largest and -(-(sizes.tight() << RADIUS) >> sizes.scale) + drift > largest:
+        if total + drift > largest and distance(sizes.tight(), sizes.scale) + drift > largest:
             self.overflow = self.overflow or "a sum may overflow"
             return 0
         if sizes.total == 0 and drift == 0:
@@ -205,7 +205,7 @@ class Runs:
             loose = sizes.loose(self.bits)
             if (first := next(loose, None)) is not None:
                 rounded = self._rounded(total, drift, sizes.count)
-                silent = -(rounded << sizes.scale) >> RADIUS  # sums up to this are at most 0 in every run
+                silent = -divided_up(rounded << sizes.scale, RADIUS)  # sums up to this are at most 0 in every run
                 if not fires or first > silent or any(own > silent for own in loose):
                     return rounded
         return self._dust(drift, sizes.count) if drift and sizes.has_zero() else 0
@@ -229,7 +229,7 @@ class Runs:
         if length * reach > 1 << max(0, scale + self.most - 3):
             self.overflow = self.overflow or "the sum of a softmax may overflow"
             return 0
-        return self._rounded(-(-(reach << RADIUS) >> scale), 0, 4 * length + 12)
+        return self._rounded(distance(reach, scale), 0, 4 * length + 12)
 
     def weighs(self, looked: Looked, account: int) -> int | None:
         r"""At most $4 S \tau$, where all other rows are computed 120 or more below the top (H5 c).
@@ -269,8 +269,8 @@ class Runs:
         drift = _score_distance(looked, account)
         own = [(q, k, unit) for q, k, unit in zip(looked.query, looked.keys, looked.key_unit, strict=True)]
         for q, k, unit in own:
-            total -= -(q.size * k.size << RADIUS) >> q.scale + k.scale
-            factors -= (-(q.size << RADIUS) >> q.scale) + (-(k.size << RADIUS) >> k.scale)
+            total += distance(q.size * k.size, q.scale + k.scale)
+            factors += distance(q.size, q.scale) + distance(k.size, k.scale)
             if q.size and k.size:
                 units.append((q.unit + unit - q.scale - k.scale, q.unit - q.scale, unit - k.scale))
         if total + drift > 1 << RADIUS + self.most - 3:
@@ -304,5 +304,5 @@ class Runs:
         if 4 * (count + 3) > 1 << self.bits:
             self.overflow = self.overflow or f"a sum has {count} terms, too many for the format"
             return 0
-        share = -(-4 * (count + 3) * (total + drift) // 3 >> self.bits)
+        share = divided_up(-(-4 * (count + 3) * (total + drift) // 3), self.bits)
         return drift + share + (16 * (count + 1) << RADIUS + self.least)

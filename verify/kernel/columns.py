@@ -20,6 +20,16 @@ NO_UNIT = -(2**40)  # the exponent of the unit of what is a multiple of no known
 ZERO = 2**40  # that of a column of zeros, which is a multiple of every one
 
 
+def divided_up(number: int, power: int) -> int:
+    """Return $number / 2^{power}$ rounded up, of any sign: a shift rounds down, so it is done to the negative."""
+    return -(-number >> power)
+
+
+def distance(number: int, scale: int) -> int:
+    """Return $number / 2^{scale}$ in units of $2^{-RADIUS}$, rounded up."""
+    return divided_up(number << RADIUS, scale)
+
+
 @dataclass(frozen=True, eq=False)
 class Column:
     r"""Numbers $n / 2^{scale}$, one for each context of the chunk, or one alone if it is the same in all.
@@ -111,7 +121,7 @@ def product(weight: int, scale: int, column: Column) -> Term:
     r"""Return a column times the weight $weight / 2^{scale}$."""
     ends = weight * column.low, weight * column.high
     size = abs(weight)
-    drift = tuple([-(-size * r >> scale) if r else 0 for r in column.off])
+    drift = tuple([divided_up(size * r, scale) if r else 0 for r in column.off])
     power = (weight & -weight).bit_length() - 1
     total = size * column.size
     return Term(

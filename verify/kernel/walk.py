@@ -24,6 +24,7 @@ from verify.kernel.columns import (
     Term,
     added,
     column_of,
+    divided_up,
     product,
 )
 from verify.kernel.model import Block, Model
@@ -196,7 +197,7 @@ def _alike(stream: list[Row], needed: Collection[int]) -> list[Row]:
 
 def _upper(distance: int) -> Fraction:
     """Return a distance as a fraction that is not less, of few bits."""
-    return Fraction(-(-distance >> RADIUS - 64), 1 << 64)
+    return Fraction(divided_up(distance, RADIUS - 64), 1 << 64)
 
 
 def _range(
@@ -639,7 +640,7 @@ class _Looks:
 
     def _any_of(self, hull: Column, length: int) -> Column:
         """Return bounds of the output of a head that may read any of `length` rows: their hull, and its roundings."""
-        reach = hull.size + -(-max(hull.off, default=0) << hull.scale >> RADIUS)
+        reach = hull.size + divided_up(max(hull.off, default=0) << hull.scale, RADIUS)
         more = [account.anything(reach, hull.scale, length) for account in self.walk.accounts]
         return replace(hull, off=tuple([r + m for r, m in zip(hull.off, more, strict=True)]))
 
@@ -678,13 +679,13 @@ class _Looks:
         )
         off = []
         for number, account in enumerate(self.walk.accounts):
-            reach = hull.size + -(-hull.off[number] << hull.scale >> RADIUS)
+            reach = hull.size + divided_up(hull.off[number] << hull.scale, RADIUS)
             weight = weights[number]
             if weight is None:  # the head may read any rows, and the nominal number is one of them
                 apart = (hull.high - hull.low << RADIUS >> hull.scale) + 1 + 2 * hull.off[number]
                 off.append(apart + account.anything(reach, hull.scale, looked.length))
                 continue
-            others = -(-weight * (reach + (1 << hull.scale)) >> hull.scale) if weight else 0
+            others = divided_up(weight * (reach + (1 << hull.scale)), hull.scale) if weight else 0
             off.append(account.mixed(sizes, others + own.off[number], looked, reach << power))
         return replace(found, off=tuple(off))
 
@@ -713,7 +714,7 @@ def _written(hidden: Row, columns: list[list[tuple[int, int]]], count: int) -> t
 
 def _drift(terms: list[tuple[int, int]], scale: int, columns: Row, account: int) -> int:
     """How far products are off together for an account, rounded up."""
-    return -(-sum(abs(weight) * columns[k].off[account] for k, weight in terms) >> scale)
+    return divided_up(sum(abs(weight) * columns[k].off[account] for k, weight in terms), scale)
 
 
 def _larger(a: int | None, b: int | None) -> int | None:

@@ -5,7 +5,17 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from verify.kernel.columns import RADIUS, ZERO, Column, Integers, added, column_of, product
+from verify.kernel.columns import (
+    RADIUS,
+    ZERO,
+    Column,
+    Integers,
+    added,
+    column_of,
+    distance,
+    divided_up,
+    product,
+)
 
 COLUMNS = st.builds(
     column_of, st.lists(st.integers(-50, 50), min_size=3, max_size=3), st.integers(0, 3), st.tuples(st.integers(0, 9))
@@ -15,6 +25,18 @@ COLUMNS = st.builds(
 def value(column: Column, i: int) -> Fraction:
     assert column.numbers is not None
     return Fraction(column.numbers[i if len(column.numbers) > 1 else 0], 1 << column.scale)
+
+
+@given(st.integers(), st.integers(0, 200))
+def test_a_quotient_by_a_power_of_two_is_the_least_integer_above_it(number: int, power: int) -> None:
+    quotient = Fraction(number, 1 << power)
+    assert quotient <= divided_up(number, power) < quotient + 1
+
+
+@given(st.integers(-(2**80), 2**80), st.integers(0, 2 * RADIUS))
+def test_a_distance_is_the_least_one_that_is_no_smaller(number: int, scale: int) -> None:
+    exact = Fraction(number, 1 << scale)
+    assert exact <= Fraction(distance(number, scale), 1 << RADIUS) < exact + Fraction(1, 1 << RADIUS)
 
 
 @given(st.lists(st.tuples(st.integers(-9, 9).filter(bool), st.integers(0, 2), COLUMNS), max_size=4), st.integers(-9, 9))
