@@ -43,7 +43,7 @@ low_entropy_bound_by_dana_theorem_2_simple = of(
     "verify/theorems/encoders/low_entropy_bound.py", confirmed("dana_theorem_2_simple")
 )
 left_out_bound = of("verify/theorems/memories/left_out_bound.py", confirmed("dana_theorem_1_tail"))
-prime_roots = of("verify/linear_algebra/prime_roots.py", confirmed("dana_lemma_3"))
+prime_roots = of("verify/theorems/capacity/prime_roots.py", confirmed("dana_lemma_3"))
 sharp_attention = of("verify/theorems/memories/sharp_attention.py", confirmed("dana_skip_head"))
 
 MUTANTS = [

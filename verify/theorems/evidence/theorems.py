@@ -5,13 +5,13 @@ Page: docs/audit.md
 
 from functools import partial
 
-from verify.linear_algebra.prime_roots import independent_exponentials
 from verify.ranks.linear_relations import rank_upper_bound_for_all_weights
 from verify.theorems.capacity.beyond_degree import forbids_one_head_by_orders, majority_heads
 from verify.theorems.capacity.counting_matrix import counting_rank
 from verify.theorems.capacity.divergence_floor import collinear_divergence_floor, relation_divergence_floor
 from verify.theorems.capacity.interpolated_distributions import most_interpolated_distributions
 from verify.theorems.capacity.parity import parity_errors, parity_floor
+from verify.theorems.capacity.prime_roots import independent_exponentials
 from verify.theorems.capacity.sign_patterns import heads_for_every_labelling
 from verify.theorems.capacity.sign_relation import forbids_heads
 from verify.theorems.capacity.two_token_rank import two_token_ceiling

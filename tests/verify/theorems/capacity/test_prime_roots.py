@@ -2,7 +2,7 @@
 
 import pytest
 
-from verify.linear_algebra.prime_roots import independent_exponentials
+from verify.theorems.capacity.prime_roots import independent_exponentials
 from verify.verdict import Verdict
 
 
