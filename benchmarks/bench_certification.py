@@ -19,11 +19,12 @@ from measure import medians, print_head
 from constructions.numeric.arrays import Float64Array
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
+from verify.linear_algebra.condition import enclose_condition
 from verify.linear_algebra.linear_systems import enclose_solution
 from verify.linear_algebra.nonsingularity import certify_nonsingular
 from verify.linear_algebra.rank import rank_bracket
 from verify.linear_algebra.row_rank import certify_full_row_rank
-from verify.linear_algebra.singular_values import enclose_condition, enclose_singular_values, enclose_spectral_norm
+from verify.linear_algebra.singular_values import enclose_singular_values, enclose_spectral_norm
 
 
 def conditioned(size: int, condition: float) -> Float64Array:

@@ -11,7 +11,7 @@ from constructions.heads_of_theorem_1.memory import build_memory
 from constructions.model.attention import features
 from constructions.tasks.arrays import enumerated_task
 from verify.forward.heads import enclose_features
-from verify.linear_algebra.singular_values import enclose_condition
+from verify.linear_algebra.condition import enclose_condition
 from verify.provers.memorization import certify_memorization
 from verify.torch.run import DTYPES, run
 

@@ -19,12 +19,13 @@ from constructions.numeric.arrays import Float64Array, Int64Array, ObjectArray
 from verify.arithmetic.enclosure import Enclosure
 from verify.linear_algebra import gram
 from verify.linear_algebra.approximate_inverse import Residual, exact_residual, float_residual
+from verify.linear_algebra.condition import enclose_condition
 from verify.linear_algebra.linear_systems import enclose_solution
 from verify.linear_algebra.nonsingularity import certify_nonsingular
 from verify.linear_algebra.prime_field import Minor
 from verify.linear_algebra.rank import Compression, Dependency, rank_bracket
 from verify.linear_algebra.row_rank import certify_full_row_rank
-from verify.linear_algebra.singular_values import enclose_condition, enclose_singular_values, enclose_spectral_norm
+from verify.linear_algebra.singular_values import enclose_singular_values, enclose_spectral_norm
 from verify.verdict import Verdict
 
 PART = 40  # sets of each family by default

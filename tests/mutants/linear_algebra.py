@@ -328,6 +328,11 @@ SINGULAR_VALUES = each_of(
         "bound = arb(square * (1.0 + shift)).sqrt()",
         "the witness is believed",
     ),
+)
+
+CONDITION = each_of(
+    "linear_algebra/condition",
+    "verify/linear_algebra/test_condition falsify/test_singular_matrices",
     (
         "largest = float(values.upper()[0])",
         "largest = float(values.lower()[0])",

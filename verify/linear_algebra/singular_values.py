@@ -1,4 +1,4 @@
-"""Enclosures of singular values, spectral norms and condition numbers.
+"""Enclosures of singular values and spectral norms.
 
 Page: docs/rigour/linear_algebra.md
 """
@@ -8,7 +8,6 @@ import scipy.linalg
 from flint import arb, ctx
 from numpy.typing import ArrayLike
 
-from constructions.errors import InputError
 from verify.arithmetic import blas
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.rounding import TINY, UNIT, Floats, up
@@ -24,7 +23,6 @@ from verify.linear_algebra.norms import (
     product_error,
     radius_norm,
 )
-from verify.linear_algebra.row_rank import prove_by_floats
 
 _SCALAR_BITS = 64
 _SHIFTS = (2.0**-40, 2.0**-32, 2.0**-24, 2.0**-16, 2.0**-8, 1.0)
@@ -132,43 +130,6 @@ def enclose_spectral_norm(a: Enclosure | ArrayLike) -> Enclosure:
                 upper = bound if bound < upper else upper
                 break
         return Enclosure.between(float_below(unit * lower), float_above(unit * (upper + radius)))
-
-
-def enclose_condition(a: Enclosure | ArrayLike) -> Enclosure:
-    r"""Enclose $\sigma_{\max} / \sigma_{\min}$ over the smaller side of every matrix of a set; a scalar without unit.
-
-    The enclosures of `enclose_singular_values`, with the smallest singular value raised to what the
-    floating-point methods of `certify_full_row_rank` prove.
-
-    Why it is rigorous: both bounds of the quotient are of proved bounds (Lemma M17).
-
-    Args:
-        a: `[m, n]`, not empty: an `Enclosure`, or an exactly given matrix as in `certify_nonsingular`.
-
-    Returns:
-        A scalar; of infinite radius if the set is not proved to have full rank.
-
-    Raises:
-        InputError: Not a matrix of finite real numbers.
-        BlasError: The BLAS of this machine fails its probes.
-
-    Source: as the two functions named.
-
-    Example:
-        >>> condition = enclose_condition([[3.0, 0.0], [0.0, 4.0]])
-        >>> bool(condition.lower() <= 4 / 3 <= condition.upper() and condition.radius < 1e-13)
-        True
-    """
-    given = given_matrix(a, name="a")
-    if min(given.shape) == 0:
-        raise InputError("a", f"has the shape {given.shape}: the condition number of an empty matrix is not defined")
-    values = enclose_singular_values(given.enclosure)
-    proof = prove_by_floats(given if given.shape[0] <= given.shape[1] else given.transposed(), witness=False)
-    smallest = max(float(values.lower()[-1]), proof.smallest_singular_value if proof else 0.0)
-    largest = float(values.upper()[0])
-    with ctx.workprec(_SCALAR_BITS):
-        lower = arb(float(values.lower()[0])) / arb(float(values.upper()[-1]))
-        return Enclosure.between(max(1.0, float_below(lower)), float_above(arb(largest) / arb(smallest)))
 
 
 def _scaled(a: Enclosure) -> tuple[Enclosure, int]:

@@ -14,7 +14,7 @@ from constructions.model.exact_network import as_rationals, exact_front_end
 from constructions.model.shapes import dana_network, dana_tensors
 from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from verify.forward.heads import enclose_features
-from verify.linear_algebra.singular_values import enclose_condition
+from verify.linear_algebra.condition import enclose_condition
 from verify.provers.memorization import certify_memorization
 from verify.torch.run import run_all
 from verify.verdict import Verdict

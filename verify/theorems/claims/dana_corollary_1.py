@@ -22,7 +22,7 @@ from constructions.tasks.arrays import all_contexts, array_task, enumerated_task
 from constructions.tasks.task import Task
 from verify.forward.heads import enclose_features
 from verify.forward.in_rationals import exact_network_logits, exact_outputs
-from verify.linear_algebra.singular_values import enclose_condition
+from verify.linear_algebra.condition import enclose_condition
 from verify.provers.memorization import certify_memorization
 from verify.runs.formats import FLOAT32
 from verify.runs.rounding import rounding_bound
