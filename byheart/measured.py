@@ -46,7 +46,6 @@ from verify.certificates.certificate import (
     SUMMARY_FILE,
     TASK_FILE,
     TEXT_DIVERGENCE,
-    WITNESS_FILE,
     Certificate,
     Statement,
     file_sha256,
@@ -168,7 +167,7 @@ def page(folder: Path, certificate: Certificate, model: Model, task: Task, measu
     Raises:
         FileFormatError: The measured numbers make no page.
     """
-    names = [MODEL_FILE, TASK_FILE, CERTIFICATE_FILE, *([WITNESS_FILE] if certificate.witness is not None else [])]
+    names = [MODEL_FILE, TASK_FILE, CERTIFICATE_FILE]
     statements = [certificate.words(each) for each in certificate.statements]
     digests = {**{name: file_sha256(folder / name) for name in names}, MEASURED_FILE: measured.sha256()}
     try:

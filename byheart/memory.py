@@ -31,7 +31,6 @@ from verify.certificates.certificate import (
     REPORT_FILE,
     SUMMARY_FILE,
     TASK_FILE,
-    WITNESS_FILE,
     Certificate,
 )
 from verify.certificates.loading import save_certified
@@ -223,14 +222,11 @@ class CertifiedMemory(Memory):
     def _write(self, folder: Path, out: Path) -> Figures:
         save_certified(folder, self.model, self.task, self.proved)
         names = [MODEL_FILE, TASK_FILE, CERTIFICATE_FILE]
-        if self.proved.witness is not None:
-            names.append(WITNESS_FILE)
-        task, empirical, drawn = self.task.facts, self.proved.empirical_divergence, None
-        if task is not None and empirical is not None:
+        task, drawn = self.task.facts, None
+        if task is not None:
             details = Details(
                 divergence_upper=self.proved.answers.loss_upper,
                 margin_lower=self.proved.answers.margin_lower,
-                empirical_divergence=empirical.midpoint,
                 ranks_lower=None if self.ranks is None else self.ranks[0],
                 ranks_upper=None if self.ranks is None else self.ranks[1],
             )

@@ -85,10 +85,12 @@ def changed(network: Model, **tensors: np.ndarray) -> Model:
     return dana_network(**{**dana_tensors(network), **tensors})
 
 
-def write_memory(folder: Path, network: Model, task: Task, *, rank: bool = True, **options: Any) -> Proved[Answers]:
-    """The files of a certified memory, as `byheart memorize` writes them."""
+def write_memory(
+    folder: Path, network: Model, task: Task, *, rank: bool = True, text_divergence: bool = True, **options: Any
+) -> Proved[Answers]:
+    """The files of a certified memory, with what can be stated of its features and of the rest of a text."""
     folder.mkdir(parents=True, exist_ok=True)
-    certified = certify_memorization(network, task, rank=rank, **options)
+    certified = certify_memorization(network, task, rank=rank, text_divergence=text_divergence, **options)
     network.save(folder / "model.safetensors")
     task.save(folder / "task.safetensors")
     certified.save(folder)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 KEPT_LOGITS = 2**24
 """Entries of enclosed logits that are kept for torch instead of being enclosed again."""
 
-_LARGEST_WITNESS = 4096  # contexts; the witness of the rank takes 4 T^2 bytes
+_LARGEST_RANK = 4096  # contexts of which a rank is stated, though the memory does not rest on it
 _SCORES_RUN = 2**17  # scores of a head of all windows, beyond which running them all would take minutes
 
 
@@ -48,6 +48,7 @@ def certified(
     clock: Clock,
     rests_on_rank: bool = True,
     two_sided: bool = False,
+    text_divergence: bool = False,
     left_out: str = "",
     runs: "Mapping[str, RunResult] | None" = None,
 ) -> CertifiedMemory:
@@ -63,6 +64,7 @@ def certified(
         clock: Times every stage.
         rests_on_rank: Whether they hold the task because features are independent, of any number of contexts.
         two_sided: Whether ranks and divergences are bounded from both sides.
+        text_divergence: Whether the mean divergence over all contexts of a text is stated.
         left_out: What of the source was left out, for the first line.
         runs: Runs that were made already; none where they are still to be made.
     """
@@ -76,12 +78,12 @@ def certified(
             task,
             criterion,
             # All features at once are T x H d_h numbers; a memory that does not rest on their rank can do without.
-            rank=classic and (rests_on_rank or size <= _LARGEST_WITNESS),
-            rank_of_heads=two_sided and (classic or is_heads_alone(model)) and size <= _LARGEST_WITNESS,
-            rank_with_skip=two_sided and is_dana_network(model) and size <= _LARGEST_WITNESS,
+            rank=classic and (rests_on_rank or size <= _LARGEST_RANK),
+            rank_of_heads=two_sided and (classic or is_heads_alone(model)) and size <= _LARGEST_RANK,
+            rank_with_skip=two_sided and is_dana_network(model) and size <= _LARGEST_RANK,
             divergence=two_sided and task.target == "distributions",
+            text_divergence=text_divergence,
             saturation=None if model.reads_tokens else DELTA,
-            witness=size <= _LARGEST_WITNESS,
             keep_outputs=size * model.d_vocab_out <= KEPT_LOGITS,
             progress=within(clock.progress, "certificate"),
         )

@@ -66,7 +66,6 @@ class Details:
         statements: What the certificate states, each proved.
         divergence_upper: Certified upper bounds of the divergence of each memorized context, nats, `[T]`.
         margin_lower: Certified lower bounds of the margin of the argmax, nats, `[T]`.
-        empirical_divergence: Divergence of the raw counts of every context, memorized ones first, nats, `[M]`.
         ranks_lower: Certified lower bounds of the rank with 0, 1, ... heads.
         ranks_upper: Certified upper bounds, as many.
         singular_values: Those of the memorized features in descending order; computed here where they are not given and
@@ -83,7 +82,6 @@ class Details:
     statements: Sequence[str] = ()
     divergence_upper: Float64Array | None = None
     margin_lower: Float64Array | None = None
-    empirical_divergence: Float64Array | None = None
     ranks_lower: Int64Array | None = None
     ranks_upper: Int64Array | None = None
     singular_values: Float64Array | None = None
@@ -98,7 +96,6 @@ class Details:
         ranks = [drawn[name] for name in ("ranks_lower", "ranks_upper")]
         lower, upper = (None if each is None else np.array(each, dtype=np.int64) for each in ranks)
         singular = drawn["singular_values"]
-        tail, memorized = (_spread(drawn[name]) for name in ("empirical_tail", "empirical_memorized"))
         return cls(
             **beside,
             divergence_upper=_spread(drawn["divergence_upper"]),
@@ -106,7 +103,6 @@ class Details:
             ranks_lower=lower,
             ranks_upper=upper,
             singular_values=None if singular is None else np.array(singular, dtype=np.float64),
-            empirical_divergence=np.concatenate([memorized, tail]),
             attention={int(head): rows for head, rows in drawn["attention"].items()},
             predictions=[
                 Predicted(each["tokens"], each["probabilities"], each["others"]) for each in drawn["predictions"]
@@ -127,14 +123,10 @@ def drawn_numbers(network: Model, task: Task, details: Details) -> dict[str, Any
     """
     shown = _shown_contexts(task.n_contexts)
     of_heads = is_dana_network(network)
-    values = details.empirical_divergence
-    kept = np.zeros(0) if values is None else np.asarray(values)
     singular = _singular_numbers(network, task) if of_heads else None
     return {
         "divergence_upper": _counted(details.divergence_upper),
         "margin_lower": _counted(details.margin_lower),
-        "empirical_memorized": _counted(kept[: task.n_contexts]),
-        "empirical_tail": _counted(kept[task.n_contexts :]),
         "ranks_lower": None if details.ranks_lower is None else np.asarray(details.ranks_lower).tolist(),
         "ranks_upper": None if details.ranks_upper is None else np.asarray(details.ranks_upper).tolist(),
         "singular_values": None if singular is None else [_few_digits(x, 6) for x in singular.tolist()],
@@ -223,7 +215,7 @@ def report_html(figures: Figures, network: Model, task: Task, details: Details |
         section("Where the heads look", _attention(network, task, shown, details.attention) if of_heads else ""),
         section("Predicted beside true", _predictions(network, task, shown, details.predictions)),
         section("In PyTorch", _torch(figures, task)),
-        section("All contexts", _rest(figures, task, details)),
+        section("All contexts", _rest(figures, task)),
         section("Files, and how to check them again", _files(figures, details)),
     ]
     headline = (figures.headline or "a memory").split(":")[0]
@@ -584,35 +576,17 @@ def _judgement(run: RunFigures) -> str:
     return "yes" if run.within_bound else badge("REFUTED", "NO")
 
 
-def _rest(figures: Figures, task: Task, details: Details) -> str:
-    parts = []
-    if (ends := _known(figures.text_kl)) is not None:
-        low, high = ends
-        parts.append(
-            f"<p>Proved: over all {_count(task.n_all)} contexts, each weighted by how often it occurs, the mean "
-            f"divergence of the raw counts (not of the smoothed distributions that are memorized) from the model lies "
-            f"between {number(low, digits=6, bound='lower')} and "
-            f"{number(high, digits=6, bound='upper')} nats.</p>"
-        )
-    if task.n_all == task.n_contexts:
-        parts.append("<p>All contexts are memorized: there is no tail.</p>")
-    elif details.empirical_divergence is not None:
-        values = np.asarray(details.empirical_divergence)
-        groups = [("the tail", values[task.n_contexts :], "second"), ("memorized", values[: task.n_contexts], "first")]
-        parts.append(
-            _figure(
-                histogram(
-                    groups,
-                    title="Divergence of the raw counts",
-                    x_label="KL(counts ‖ model), nats",
-                    y_label="% of the contexts of its kind",
-                    log=True,
-                    share=True,
-                ),
-                "One value per context, not weighted.",
-            )
-        )
-    return "".join(parts)
+def _rest(figures: Figures, task: Task) -> str:
+    """Return what is proved of the contexts of a text that are not memorized, where that was asked for."""
+    if (ends := _known(figures.text_kl)) is None:
+        return ""
+    low, high = ends
+    return (
+        f"<p>Proved: over all {_count(task.n_all)} contexts, each weighted by how often it occurs, the mean "
+        f"divergence of the raw counts (not of the smoothed distributions that are memorized) from the model lies "
+        f"between {number(low, digits=6, bound='lower')} and "
+        f"{number(high, digits=6, bound='upper')} nats.</p>"
+    )
 
 
 def _files(figures: Figures, details: Details) -> str:

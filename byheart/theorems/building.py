@@ -206,6 +206,7 @@ def _constructed(
         device=device,
         clock=clock,
         two_sided=two_sided,
+        text_divergence=True,
     )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from constructions.numeric.arrays import BoolArray, Float64Array, Int64Array
 from constructions.tasks.stored import Reader
-from constructions.tasks.task import Counts, Part, Task
+from constructions.tasks.task import Part, Task
 from constructions.tasks.vectors import Vectors
 
 Tokens = tuple[int, ...]
@@ -58,11 +58,6 @@ class Listing(Protocol):
     @property
     def values(self) -> Float64Array | None:
         """For ``values`` these, `[T, K]`."""
-        ...
-
-    @property
-    def observed(self) -> Counts | None:
-        """How often each answer was seen after each context, if anything was counted, T rows."""
         ...
 
     def modes(self, rows: slice | Int64Array = slice(None)) -> BoolArray:

@@ -362,11 +362,6 @@ class Task(TokenTask):
     def values(self) -> None:
         """None: what is wanted are labels or distributions."""
 
-    @property
-    def observed(self) -> Counts:
-        """How often each answer was seen after each context, T rows."""
-        return self.counts
-
     def sizes(self) -> dict[str, Any]:
         """Return what is asked of how many contexts of which length, by the names that figures have."""
         return {
@@ -475,12 +470,8 @@ class Task(TokenTask):
 
     @property
     def kinds(self) -> Int64Array:
-        """Numbers that are equal where the same is asked of contexts: one label, which alone was observed, `[T]`."""
-        every = np.arange(self.n_contexts) + self.n_answers
-        if self.distributions is not None:
-            return every
-        alone = (np.diff(self.counts.indptr) == 1) & (self.counts.indices[self.counts.indptr[:-1]] == self.labels)
-        return np.where(alone, self.labels, every)
+        """Numbers that are equal where the same is asked of contexts: the labels; all distributions differ, `[T]`."""
+        return self.labels if self.distributions is None else np.arange(self.n_contexts)
 
     @property
     def n_all(self) -> int:

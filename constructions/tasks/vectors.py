@@ -181,10 +181,6 @@ class VectorTask(Vectors, Stored):
         return self.labels if self.kind == "regression" else None
 
     @property
-    def observed(self) -> None:
-        """None: nothing is counted."""
-
-    @property
     def kinds(self) -> Int64Array:
         """Numbers that are equal only where the same is asked: all differ, `[T]`."""
         return np.arange(self.n_examples)

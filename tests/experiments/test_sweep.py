@@ -195,7 +195,7 @@ def test_a_tie_is_not_memorized(monkeypatch) -> None:
 def test_the_square_of_a_number_lies_between_the_squares_of_its_bounds(monkeypatch) -> None:
     point = LayerPoint(examples=2, n_ctx=2, d_model=2, d_head=1, heads=1, targets="numbers", steps=2)
     lower, upper = np.array([0.0, 0.25]), np.array([0.5, 0.75])
-    answers = Answers(lower, upper, lower, upper, None, None, np.array(["float64"] * 2))
+    answers = Answers(lower, upper, lower, upper, None, np.array(["float64"] * 2))
     monkeypatch.setattr(module, "judge", lambda *_: SimpleNamespace(answers=answers))
     (weights,) = trained([point])
     found = proved(point, point.model(exact(point, weights)))

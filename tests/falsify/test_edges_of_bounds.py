@@ -106,7 +106,8 @@ def test_no_number_is_proved_that_is_better_than_the_truth(tmp_path: Path, check
 @pytest.mark.parametrize("target", ["labels", "distributions"])
 def test_what_is_certified_is_on_the_right_side_of_the_truth_and_near_it(target: str) -> None:
     network, task = weak_memory(target)
-    certified = certify_memorization(network, task, rank=True, divergence=target == "distributions").certificate
+    stated = {"rank": True, "text_divergence": True, "divergence": target == "distributions"}
+    certified = certify_memorization(network, task, **stated).certificate
     for (id, name), exact in exact_numbers(network, task).items():
         value = certified.statement(id).values[name]  # type: ignore[union-attr]
         is_upper = name.endswith("upper") or name == "upper"

@@ -4,7 +4,6 @@ Each attack meets both checkers. It must end in an error that names the file (`F
 verdict that is not PROVED, or, where the attacker has merely made a true certificate about other data, in PROVED.
 """
 
-import hashlib
 import io
 import json
 import pickle
@@ -40,7 +39,7 @@ from verify.provers.memorization import certify_memorization, check_memorization
 from verify.verdict import Verdict
 
 PROVED, REFUTED, UNDECIDED = Verdict.PROVED, Verdict.REFUTED, Verdict.UNDECIDED
-FILES = ("model.safetensors", "task.safetensors", "certificate.json", "witness.safetensors")
+FILES = ("model.safetensors", "task.safetensors", "certificate.json")
 CHECKERS = [check_memorization, check_by_kernel]
 REFUSED = (FileFormatError, TamperedError)
 TENSORS = [
@@ -124,17 +123,16 @@ def test_a_missing_file_and_a_folder_in_its_place_are_refused(folder, check, nam
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_of_another_memory_is_refused(folder, labels, check, name):
     shutil.copy(labels / name, folder / name)
-    blamed = "hash" if name in ("model.safetensors", "task.safetensors") else "json|witness|model"
+    blamed = "hash" if name in ("model.safetensors", "task.safetensors") else "json|model"
     with pytest.raises(REFUSED, match=blamed):
         check(folder)
 
 
 @both
-def test_a_certificate_with_its_witness_replayed_for_another_network_is_tampering(folder, tmp_path, check):
+def test_a_certificate_replayed_for_another_network_is_tampering(folder, tmp_path, check):
     task = Task.load(folder / "task.safetensors")
     write_memory(tmp_path / "other", memory(task, seed=2), task)
-    for name in ("certificate.json", "witness.safetensors"):
-        shutil.copy(folder / name, tmp_path / "other" / name)
+    shutil.copy(folder / "certificate.json", tmp_path / "other" / "certificate.json")
     with pytest.raises(TamperedError, match=r"model\.safetensors"):
         check(tmp_path / "other")
 
@@ -203,7 +201,6 @@ def test_every_weight_and_every_array_is_under_the_hash(folder, check):
         lambda d: d["subject"].update(model="0" * 64),
         lambda d: d["subject"].update(origin="own"),
         lambda d: d["provenance"].update(byheart="9.9"),
-        lambda d: d.update(witness=None),
     ],
 )
 def test_an_edit_without_a_new_digest_is_tampering(folder, check, edit):
@@ -220,9 +217,6 @@ def test_a_certificate_without_an_answer_is_none_and_one_that_says_less_is_still
     for index, statement in enumerate(honest["statements"]):
         data = json.loads(json.dumps(honest))
         del data["statements"][index]
-        if statement["id"] == FEATURE_RANK:
-            data["witness"] = None
-            (folder / "witness.safetensors").rename(folder.parent / "witness.safetensors")
         rewrite(folder, data)
         if statement["id"] == ANSWERS:
             with pytest.raises(FileFormatError, match="answers"):
@@ -615,58 +609,6 @@ def test_a_network_and_a_task_that_do_not_fit_are_refused_under_any_hash(folder,
             check(folder)
 
 
-# The witness.
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda w: {name: array * 0 for name, array in w.items()},
-        lambda w: {**w, "mantissas": w["mantissas"] * 0},
-        lambda w: {**w, "shift": np.array(-1.0)},
-        lambda w: {**w, "mantissas": np.full_like(w["mantissas"], np.iinfo(w["mantissas"].dtype).max)},
-        lambda w: {**w, "row_exponents": np.full_like(w["row_exponents"], 2**30)},
-        lambda w: {**w, "mantissa_exponents": np.full_like(w["mantissa_exponents"], -(2**30))},
-        lambda w: {**w, "mantissas": w["mantissas"].astype(np.float64)},
-        lambda w: {**w, "mantissas": w["mantissas"][:-1]},
-        lambda w: {name: w[name] for name in ("shift", "mantissas")},
-        lambda w: {},
-    ],
-)
-@both
-def test_a_hostile_witness_proves_nothing_and_harms_nothing(folder, check, spoil):
-    """No reader needs it: the rank is proved without it, or not at all."""
-    task_files.write(folder / "witness.safetensors", spoil(task_files.read(folder / "witness.safetensors")))
-    with pytest.raises(TamperedError, match="witness"):
-        check(folder)
-    data = certificate(folder)
-    data["witness"]["sha256"] = hashlib.sha256((folder / "witness.safetensors").read_bytes()).hexdigest()
-    rewrite(folder, data)
-    assert check(folder).verdict is PROVED
-    restated(folder, FEATURE_RANK, smallest_singular_value_lower=1e6)
-    assert verdicts(check(folder))[FEATURE_RANK] is not PROVED
-
-
-@both
-@pytest.mark.parametrize("content", [b"", b"PK", b"\x00" * 1000, pickle.dumps({})])
-def test_a_witness_that_is_no_archive_is_not_opened(folder, check, content):
-    (folder / "witness.safetensors").write_bytes(content)
-    data = certificate(folder)
-    data["witness"]["sha256"] = hashlib.sha256(content).hexdigest()
-    rewrite(folder, data)
-    assert check(folder).verdict is PROVED
-
-
-@both
-def test_a_witness_outside_of_the_folder_is_refused(folder, check):
-    for name in ("../witness.safetensors", "/etc/passwd", "model.safetensors"):
-        data = certificate(folder)
-        data["witness"]["file"] = name
-        rewrite(folder, data)
-        with pytest.raises(FileFormatError, match=r"witness\.file"):
-            check(folder)
-
-
 # The whole attack: random damage and forged statements, all hashes right.
 
 
@@ -725,10 +667,7 @@ def forged_folder(top, rng, honest_folders):
         statements = [Statement(ANSWERS, "", values, mask_text(mask) if any(mask) else "")]
     elif forgery == 4:  # what was proved of this model, the question forged to one already answered
         statements = list(certify_memorization(network, task).certificate.statements)
-    witness = honest.witness if any(each.id == FEATURE_RANK for each in statements) else None
-    if witness is None:
-        (folder / FILES[3]).unlink()
-    replace(honest, subject=subject, statements=tuple(statements), witness=witness).save(folder)
+    replace(honest, subject=subject, statements=tuple(statements)).save(folder)
     return folder, network, task
 
 
@@ -777,7 +716,7 @@ def test_no_forged_folder_of_ten_thousand_is_answered_yes_by_either_reader(small
 
 
 @both
-@pytest.mark.parametrize("name", ["notes.txt", "model.safetensors.bak", "more", ".hidden", "witness.safetensors.tmp"])
+@pytest.mark.parametrize("name", ["notes.txt", "model.safetensors.bak", "more", ".hidden", "witness.safetensors"])
 def test_a_foreign_file_is_refused(folder, check, name):
     (folder / name).write_bytes(b"x")
     with pytest.raises(FileFormatError, match="does not name"):
@@ -789,16 +728,7 @@ def test_a_foreign_file_is_refused(folder, check, name):
 
 
 @both
-def test_a_witness_that_no_certificate_names_is_refused(folder, check):
-    data = certificate(folder)
-    data["statements"], data["witness"] = data["statements"][:2], None
-    rewrite(folder, data)
-    with pytest.raises(FileFormatError, match="witness"):
-        check(folder)
-
-
-@both
-@pytest.mark.parametrize("files", [FILES[:1], FILES[1:2], FILES[:2], FILES[2:], FILES[1:3]])
+@pytest.mark.parametrize("files", [FILES[:1], FILES[1:2], FILES[:2], FILES[2:], FILES[1:]])
 def test_two_honest_folders_mixed_are_no_folder(folder, tmp_path, check, files):
     task = random_task(seed=5)
     write_memory(tmp_path / "other", memory(task, seed=5), task)
@@ -859,8 +789,6 @@ def test_a_forged_mask_of_memorized_contexts_is_refuted(labels, check, mask):
         }
     ]
     data["criterion"] |= {"asked": "at-least", "contexts": 1}
-    data["witness"] = None
-    (labels / "witness.safetensors").unlink()
     rewrite(labels, data)
     report = check(labels)
     assert verdicts(report)[ANSWERS] is REFUTED and report.verdict is REFUTED

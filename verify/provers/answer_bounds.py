@@ -27,7 +27,6 @@ from verify.arithmetic.sums import lower_sum, total
 from verify.divergence.kullback_leibler import (
     argmax_margin,
     divergence,
-    empirical_divergence,
     entropy,
     label_divergence,
     mean_upper_bound,
@@ -65,7 +64,6 @@ class Answers:
         margin_upper: The same from above, `[T]`.
         loss_lower: Of the loss, `[T]`; for distributions 0 where the loss is surely within the tolerance.
         loss_upper: The same from above, `[T]`; may be infinite.
-        empirical: Enclosure of KL(counts || softmax) of the memorized contexts, nats, `[T]`; none for vectors.
         outputs: Enclosure of the logits or outputs in float64, `[T, d_vocab_out]`, if it was asked for.
         precision: The arithmetic of the bounds, `[T]`: ``"integers"``, or a `verify.forward.ladder.Precision`.
     """
@@ -74,7 +72,6 @@ class Answers:
     margin_upper: Float64Array
     loss_lower: Float64Array
     loss_upper: Float64Array
-    empirical: Enclosure | None
     outputs: Enclosure | None
     precision: NDArray[np.str_]
 
@@ -154,7 +151,7 @@ class _Bounds:
     def __init__(self, model: Model, task: Listing, criterion: Criterion, keep_outputs: bool, two_sided: bool) -> None:
         size = task.n_contexts
         self.task, self.criterion, self.keep_outputs, self.two_sided = task, criterion, keep_outputs, two_sided
-        self.margins, self.losses, self.empirical = (np.zeros((2, size)) for _ in range(3))
+        self.margins, self.losses = np.zeros((2, size)), np.zeros((2, size))
         self.margins[:] = np.inf
         self.kept = [np.empty((size if keep_outputs else 0, model.d_vocab_out)) for _ in range(2)]
         self.precisions, self.is_open = np.full(size, "", dtype="U17"), np.ones(size, dtype=bool)
@@ -180,14 +177,11 @@ class _Bounds:
             modes = task.modes(rows)
             self.margins[0, rows], self.margins[1, rows] = argmax_margin(outputs, modes), margin_upper(outputs, modes)
             self.losses[:, rows] = _divergences(outputs, task, rows, criterion, two_sided=self.two_sided)
-        if task.observed is not None:
-            found = empirical_divergence(outputs, task.observed.take(rows))
-            self.empirical[0, rows], self.empirical[1, rows] = found.midpoint, found.radius
         # Of longer precisions the outputs are known less their largest alone: these are no logits.
         if self.keep_outputs and precision in _SHORT:
             radius = np.broadcast_to(outputs.radius, outputs.shape)  # one number where all have it
             self.kept[0][contexts], self.kept[1][contexts] = outputs.midpoint[like], radius[like]
-        for bounds in (self.margins, self.losses, self.empirical):
+        for bounds in (self.margins, self.losses):
             bounds[:, contexts] = bounds[:, rows[like]]
         self.precisions[contexts] = precision
         parts = self.margins[:, contexts], self.losses[:, contexts]
@@ -214,7 +208,6 @@ class _Bounds:
             margin_upper=self.margins[1],
             loss_lower=self.losses[0],
             loss_upper=self.losses[1],
-            empirical=None if self.task.observed is None else Enclosure(self.empirical[0], self.empirical[1]),
             outputs=Enclosure(self.kept[0], self.kept[1]) if self.keep_outputs else None,
             precision=self.precisions,
         )
@@ -278,7 +271,7 @@ def _whole_answers(
         losses[1, at] = up(losses[1, at] + found.loss_upper[of])
         ranks = np.array([_PRECISIONS.index(str(name)) for name in found.precision])
         last[at] = np.maximum(last[at], ranks[of])
-    return Answers(*margins, *losses, empirical=None, outputs=None, precision=np.array(_PRECISIONS)[last])
+    return Answers(*margins, *losses, outputs=None, precision=np.array(_PRECISIONS)[last])
 
 
 class _Telling:

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from constructions.errors import InputError
 from constructions.tasks.task import Task
 from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number
@@ -15,12 +16,20 @@ from verify.arithmetic.sums import total
 from verify.certificates.certificate import DIVERGENCE, Statement, StatementCheck
 from verify.provers.answer_bounds import Answers
 from verify.provers.brackets import compare_divergences
-from verify.provers.evaluation import OnContexts
+from verify.provers.evaluation import JudgedModel, OnContexts
 from verify.verdict import Verdict
 
 ID, NEEDS_LOWER_LOSSES = DIVERGENCE, True
 
 _LARGEST = 2.0**1000  # what is larger is no bound worth storing
+
+
+def state(judged: JudgedModel) -> Statement | None:
+    """Return the statement about a model on distributions; raises `InputError` for other targets."""
+    if judged.task.target != "distributions":
+        raise InputError("divergence", f"is asked of a task of {judged.task.target}", "a task of distributions")
+    facts = judged.task.facts
+    return None if facts is None else prove_divergence(facts, judged.answers)
 
 
 def prove_divergence(task: Task, answers: Answers) -> Statement | None:

@@ -3,9 +3,13 @@
 Pages: docs/rigour/domains.md, docs/folds.md, docs/rigour/certificate.md
 """
 
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from constructions.errors import InputError
+import numpy as np
+
+from constructions.errors import FileFormatError, HypothesisError, InputError
 from constructions.folds.fold import Fold
 from constructions.model.construction import require_fit
 from constructions.model.model import Model
@@ -33,13 +37,158 @@ from verify.domains.sample import drawn, most_wrong
 from verify.folds.fold_answers import FoldAnswers, judge_fold
 from verify.journal import Journal
 from verify.provers.counts import check_counts
-from verify.provers.evaluation import OF_PATHS, OnDomain, OnFold
+from verify.provers.evaluation import Evaluation
 from verify.provers.proved import Proved
+from verify.provers.runs import MOST_INPUTS, judged, named_contexts, proved_again
 from verify.runs.formats import EXP_ULPS, FORMATS
 from verify.runs.hypotheses import OF_BOUNDS
+from verify.verdict import Verdict
 from verify.workers import Workers
 
 ID = DOMAIN
+
+OF_PATHS = "longest paths through the states, and boxes of what the heads write"
+
+_TOGETHER = 2**14  # inputs of a domain
+
+
+@dataclass(eq=False, kw_only=True)
+class OnDomain(Evaluation):
+    """A model on the whole domain of a rule, or on inputs that are drawn from it.
+
+    Args:
+        task: The rule.
+        seed: With which inputs are drawn, where the certificate speaks of a sample.
+    """
+
+    task: RuleTask
+    seed: str = ""
+
+    @property
+    def path(self) -> str:
+        """The arithmetic that was used, in words."""
+        return f"proved bounds: {self.answers.method}"
+
+    @cached_property
+    def answers(self) -> RuleAnswers:
+        """How many inputs are right, and how many wrong: of as many as the certificate speaks of, or as it would.
+
+        Raises:
+            KeyboardInterrupt: The rest was not looked at, so this is not an answer.
+        """
+        stored, sample, numbers = self.certificate.answers.values, self.certificate.statement(SAMPLE), None
+        if sample is not None:
+            subject, count = self.certificate.subject, int(sample.values["drawn"])
+            numbers = drawn(subject.model, subject.task, self.task.n_contexts, count, self.seed)
+        counted = int(stored["memorized"] + stored["wrong"])
+        found = judge_rule(
+            self.model,
+            self.task,
+            numbers=numbers,
+            visits=max(VISITS, counted),
+            one_by_one=max(ONE_BY_ONE, counted),
+            progress=self.progress,
+        )
+        if found.interrupted:
+            raise KeyboardInterrupt
+        return found
+
+    @property
+    def counts(self) -> tuple[int, int, int, str]:
+        """Inputs that are right, that are wrong, those with the most frequent answer, and how it was found."""
+        return self.answers.right, self.answers.wrong, self.task.guess_right, self.answers.method
+
+    def check_runs(self, statement: Statement) -> StatementCheck:
+        """Judge the inputs of the domain, some at a time."""
+        model, rule = self.model, self.task
+        if rule.n_contexts > MOST_INPUTS:
+            reason = f"not attempted: runs of more than {MOST_INPUTS} inputs take long"
+            return StatementCheck(statement.label, Verdict.UNDECIDED, reason, {})
+        named = named_contexts(statement)
+        memorized, lost = np.zeros((2, rule.n_contexts), dtype=bool)
+        for start in range(0, rule.n_contexts, _TOGETHER):
+            some = np.arange(start, min(start + _TOGETHER, rule.n_contexts))
+            facts = rule.facts(rule.contexts_at(some), vocabulary=model.d_vocab, answers=model.d_vocab_out)
+            found = proved_again(statement, self, facts, named[some])
+            memorized[some], lost[some] = found.memorized, found.lost
+        return judged(statement, memorized, lost)
+
+
+@dataclass(eq=False, kw_only=True)
+class OnFold(Evaluation):
+    """A model on all inputs of a rule whose answers are said token by token.
+
+    Args:
+        task: The rule.
+    """
+
+    task: Fold
+
+    @property
+    def path(self) -> str:
+        """The arithmetic that was used, in words."""
+        return f"proved bounds: {OF_PATHS}"
+
+    @property
+    def asides(self) -> tuple[str, ...]:
+        """An input that is answered wrongly, if one was found."""
+        wrong = self.answers.wrong
+        return () if wrong is None else (wrong.words(),)
+
+    @cached_property
+    def answers(self) -> FoldAnswers:
+        """What was proved of the inputs.
+
+        Raises:
+            FileFormatError: A model to which the theorem does not apply.
+        """
+        try:
+            return judge_fold(self.model, self.task, progress=self.progress)
+        except HypothesisError as error:
+            raise FileFormatError(f"the folder holds a model to which the theorem does not apply: {error}") from error
+
+    @property
+    def counts(self) -> tuple[int, int, int, str]:
+        """Inputs that are right, that are wrong, a bound of those with one answer, and how it was found."""
+        found = self.answers
+        return found.inputs - found.left, int(found.wrong is not None), self.task.guess_most, OF_PATHS
+
+    def check_runs(self, statement: Statement) -> StatementCheck:
+        """Judge all inputs at once, by the longest paths through the states."""
+        if statement.named["hypotheses"] != OF_BOUNDS:
+            return StatementCheck(statement.label, Verdict.UNDECIDED, "not attempted: nothing here proves it", {})
+        found = judge_fold(
+            self.model,
+            self.task,
+            number_format=FORMATS[statement.named["format"]],
+            exp_ulps=float(statement.values["exp_ulps"]),
+            progress=self.progress,
+        )
+        memorized = found.inputs - found.left
+        values = {"contexts": found.inputs, "memorized": memorized}
+        if found.wrong is not None and statement.values["memorized"] == found.inputs:
+            # A wrong input is one in real arithmetic, whose logits no run need compute.
+            return StatementCheck(statement.label, Verdict.UNDECIDED, "an input is wrong in real arithmetic", values)
+        verdict = Verdict.PROVED if memorized >= statement.values["memorized"] else Verdict.UNDECIDED
+        return StatementCheck(statement.label, verdict, f"{memorized} of {found.inputs} inputs, {OF_PATHS}", values)
+
+
+def evaluation(
+    folder: Path, certificate: Certificate, asked: Criterion, *, sample_seed: str | None, progress: Progress
+) -> OnDomain | OnFold:
+    """Return the rule and the model in `folder`, of which the certificate is to be proved again.
+
+    Raises:
+        FileFormatError, TamperedError: As `load_rule`.
+        InputError: A mean is asked for, or a seed where nothing was drawn.
+    """
+    seed = sampled_seed(certificate, sample_seed)
+    require_counted(asked)
+    if certificate.subject.is_of_a_fold:
+        model, fold = load_fold(folder, certificate)
+        return OnFold(certificate=certificate, model=model, task=fold, asked=asked, progress=progress)
+    model, rule = load_rule(folder, certificate)
+    return OnDomain(certificate=certificate, model=model, task=rule, asked=asked, seed=seed, progress=progress)
 
 
 def certify_domain(

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 import numpy as np
 from flint import ctx
-from numpy.typing import NDArray
 
+from constructions.errors import InputError
 from constructions.model.model import Model
 from constructions.numeric.products import multiply
 from constructions.progress import Progress
@@ -26,13 +26,15 @@ from verify.certificates.certificate import FEATURE_RANK, Statement, StatementCh
 from verify.forward.heads import beside_last, mixed_inputs_in_balls
 from verify.forward.walk import contexts_of
 from verify.linear_algebra.ball_rank import ball_rank
-from verify.linear_algebra.gram import GramWitness
 from verify.linear_algebra.norms import float_above, frobenius, radius_norm
 from verify.linear_algebra.row_rank import RankCertificate, certify_full_row_rank
-from verify.provers.evaluation import OnContexts, is_one_attention
+from verify.provers.evaluation import JudgedModel, OnContexts
+from verify.provers.features import estimated_bytes, features, is_one_attention, required_features
 from verify.verdict import Verdict
 
-ID, NEEDS_FEATURES = FEATURE_RANK, True
+ID = FEATURE_RANK
+
+__all__ = ["ID", "check", "estimated_bytes", "largest_rank", "prove_feature_rank", "state"]
 
 _SLACK = 2.0**-5  # of singular values, whose proved bounds depend on the order of summation
 _LARGEST = 2.0**1000  # what is larger is no bound worth storing
@@ -49,20 +51,26 @@ def largest_rank(model: Model, task: Listing, columns: int) -> int:
     return columns
 
 
-def prove_feature_rank(
-    model: Model, task: Listing, features: Enclosure, *, witness: bool, progress: Progress
-) -> tuple[Statement | None, dict[str, NDArray] | None]:
-    """Return the statement that the features have full row rank, if it can be proved, with the arrays of its witness.
+def state(judged: JudgedModel) -> Statement | None:
+    """Return the statement about a model of one attention; none where it is not proved.
+
+    Raises:
+        InputError: The contexts have several lengths, or the model is another one.
+    """
+    listing, read = required_features(judged)
+    if not is_one_attention(judged.model):
+        raise InputError("rank", "is that of a model of one attention, this one has other blocks")
+    return prove_feature_rank(judged.model, listing, read, progress=judged.progress)
+
+
+def prove_feature_rank(model: Model, task: Listing, features: Enclosure, *, progress: Progress) -> Statement | None:
+    """Return the statement that the features have full row rank, if it can be proved.
 
     Args:
         model: The weights.
         task: The contexts.
         features: Their features, `[T, columns]`.
-        witness: Keep what lets the independent reader prove it with integers; 4 to 8 T^2 bytes.
         progress: Called with the stage.
-
-    Returns:
-        The statement, or none; the arrays, or none.
     """
     size, columns = features.shape
     widths = (columns, columns + model.d_model) if model.reads_tokens else (columns,)
@@ -71,30 +79,25 @@ def prove_feature_rank(
             continue
         progress("feature rank", None, f"{size} x {width}")
         matrix = _matrix(model, task, features, width)
-        found = certify_full_row_rank(matrix, witness=witness)
+        found = certify_full_row_rank(matrix)
         smallest, condition = _bounds(matrix, found)
         values: dict[str, Number] = {"rows": size, "columns": width}
         if smallest > 0.0 and condition < _LARGEST and lowered(smallest, _SLACK) > 0.0:
             values["smallest_singular_value_lower"] = lowered(smallest, _SLACK)
             values["condition_upper"] = raised(condition, 2 * _SLACK)
-            return Statement(FEATURE_RANK, found.method, values), _witness_arrays(found)
+            return Statement(FEATURE_RANK, found.method, values)
         if (bits := _bits_of_balls(model, task, size, width, progress)) is not None:
-            return Statement(FEATURE_RANK, f"balls of {bits} bits", values), None
-    return None, None
+            return Statement(FEATURE_RANK, f"balls of {bits} bits", values)
+    return None
 
 
 def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
     """Prove the statement again, with the bounds as they are stored."""
-    model, task, features, progress = (
-        evaluation.model,
-        evaluation.task.listing,
-        evaluation.features,
-        evaluation.progress,
-    )
-    if features is None or task is None or not is_one_attention(model):
+    model, task, read, progress = evaluation.model, evaluation.task.listing, features(evaluation), evaluation.progress
+    if read is None or task is None or not is_one_attention(model):
         return StatementCheck(FEATURE_RANK, Verdict.REFUTED, "the model has no such features", {})
-    size, columns = len(features), int(statement.values["columns"])
-    widths = {features.shape[1]} | ({features.shape[1] + model.d_model} if model.reads_tokens else set())
+    size, columns = len(read), int(statement.values["columns"])
+    widths = {read.shape[1]} | ({read.shape[1] + model.d_model} if model.reads_tokens else set())
     if columns not in widths:
         reason = f"the features have {' or '.join(map(str, sorted(widths)))} columns, not {columns}"
         return StatementCheck(FEATURE_RANK, Verdict.REFUTED, reason, {})
@@ -102,7 +105,7 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
         reason = f"{size} rows are linearly dependent: their rank is at most {most}"
         return StatementCheck(FEATURE_RANK, Verdict.REFUTED, reason, {})
     progress("feature rank", None, f"{size} x {columns}")
-    matrix = _matrix(model, task, features, columns)
+    matrix = _matrix(model, task, read, columns)
     found = certify_full_row_rank(matrix)
     smallest, condition = _bounds(matrix, found)
     values: dict[str, Number] = {}
@@ -149,16 +152,6 @@ def _bits_of_balls(model: Model, task: Listing, rows: int, columns: int, progres
     progress("feature rank", None, f"{rows} x {columns} in balls")
     found = ball_rank(lambda: mixed_inputs_in_balls(model, task.inputs, ctx.prec), target=rows, most_bits=_MOST_BITS)
     return found.bits if found.verdict is Verdict.PROVED else None
-
-
-def _witness_arrays(found: RankCertificate) -> dict[str, NDArray] | None:
-    """Return the arrays of the witness, a triangular factor packed row after row without its zeros."""
-    if found.witness is None:
-        return None
-    arrays: dict[str, NDArray] = dict(found.witness.arrays())
-    if isinstance(found.witness, GramWitness):
-        arrays["mantissas"] = arrays["mantissas"][np.tri(len(arrays["mantissas"]), dtype=bool)]
-    return arrays
 
 
 def _is_beyond(matrix: Enclosure, stored: Mapping[str, Number]) -> bool:

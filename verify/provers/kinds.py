@@ -16,8 +16,14 @@ from verify.kernel.verdicts import BadInputError
 class Prover(Protocol):
     """A module that proves statements of one kind again, fast, and that nobody has to trust.
 
-    A module may have `NEEDS_FEATURES`, where it asks for the features of all contexts, which need memory; and
-    `NEEDS_LOWER_LOSSES`, where it asks for bounds of all losses from below.
+    A module may have more:
+
+    - `state`, a function of a `verify.provers.evaluation.JudgedModel` that returns the statement, where it is made
+      only if somebody asks for it;
+    - `estimated_bytes`, a function of a model and a task, where it needs much memory;
+    - `NEEDS_LOWER_LOSSES`, where it asks for bounds of all losses from below;
+    - where it answers the question of a certificate in another way than context by context: `load`, which reads the
+      model and the task of a folder, and `evaluation`, which returns what its statements are proved again of.
     """
 
     ID: str
@@ -40,6 +46,22 @@ def read_kinds(folder: Path | None) -> list[Any]:
         return kinds_in(folder)
     except BadInputError as error:
         raise InputError(error.file, f"{error.field} {error.problem}") from error
+
+
+def prover_of(id: str) -> Any:
+    """Return the module of this folder that proves statements of a kind, which somebody asks for.
+
+    Raises:
+        InputError: Its file is not there.
+
+    Example:
+        >>> prover_of("saturation").__name__
+        'verify.provers.saturation'
+    """
+    found = find_prover(id)
+    if found is None:
+        raise InputError(f"a statement {id!r}", "is asked for, but its prover is not there", "a whole copy of byheart")
+    return found
 
 
 def find_prover(id: str, folder: Path | None = None) -> Any | None:

@@ -3,12 +3,13 @@
 Page: docs/rigour/certificate.md
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from constructions.errors import InputError
-from constructions.formats.tensor_file import tensor_bytes
 from constructions.memory_budget import require_memory
 from constructions.model.construction import require_fit
 from constructions.model.model import Model
@@ -19,14 +20,16 @@ from constructions.tasks.vectors import load_task
 from verify.arithmetic import blas
 from verify.arithmetic.exact_json import Number
 from verify.certificates.certificate import (
-    VERSION,
-    WITNESS_FORMAT,
+    DIVERGENCE,
+    FEATURE_RANK,
+    RANK_HEADS,
+    RANK_WITH_SKIP,
+    SATURATION,
+    TEXT_DIVERGENCE,
     Certificate,
     CheckReport,
-    Statement,
     StatementCheck,
     Subject,
-    Witness,
 )
 from verify.certificates.headline import Outcome, outcome
 from verify.certificates.loading import load_certified
@@ -34,22 +37,10 @@ from verify.certificates.provenance import provenance
 from verify.provers.answer_bounds import Answers, ArgmaxProof, Decided, judge_answers
 from verify.provers.answers import figures
 from verify.provers.answers import prove as prove_answers
-from verify.provers.divergence import prove_divergence
-from verify.provers.domain import load_fold, load_rule, require_counted, sampled_seed
-from verify.provers.evaluation import OnContexts, OnDomain, OnFold, attended, features, has_features, is_one_attention
-from verify.provers.feature_rank import prove_feature_rank
-from verify.provers.kinds import find_prover, read_kinds
+from verify.provers.evaluation import Evaluation, JudgedModel, OnContexts
+from verify.provers.kinds import find_prover, prover_of, read_kinds
 from verify.provers.proved import Proved
-from verify.provers.rank_heads import prove_rank
-from verify.provers.saturation import prove_saturation
-from verify.provers.text_divergence import of_all_contexts
-from verify.provers.text_divergence import prove as prove_text_divergence
 from verify.verdict import Verdict
-
-_SLACK = 2.0**-14  # relative; what a stored bound gives away so that another BLAS proves it too: nobody sees it
-_TINY = 2.0**-30  # losses below it come from radii of enclosures, which depend on the machine
-_TINY_SLACK = 2.0**-2
-_LARGEST = 2.0**1000  # what is larger is no bound worth storing
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +98,8 @@ def certify_memorization(
     rank_of_heads: bool = False,
     rank_with_skip: bool = False,
     divergence: bool = False,
+    text_divergence: bool = False,
     saturation: Fraction | float | None = None,
-    witness: bool = True,
     keep_outputs: bool = False,
     beyond: ArgmaxProof | None = None,
     decided: Decided | None = None,
@@ -117,9 +108,8 @@ def certify_memorization(
     r"""Prove what the model with these very float64 weights does, in real arithmetic, with the contexts of the task.
 
     The certificate answers the question of the criterion: how many contexts are memorized and how many are not, with
-    bounds of the margins and losses. For a text with contexts beside the memorized ones it also bounds the mean
-    divergence over all of them. Only what is asked for is stated beside that: the rank of the features, the divergence
-    from both sides, the saturation of the heads; and only what is proved is stated.
+    bounds of the margins and losses. Only what is asked for is stated beside that: the rank of the features, the
+    divergence from both sides, the saturation of the heads; and only what is proved is stated.
 
     Every number comes from an enclosure. For distributions the divergence is bounded by
     $\frac18 \mathrm{range}(z_t - \log \pi_t)^2$ where that is small, and enclosed elsewhere; for labels it is
@@ -138,8 +128,9 @@ def certify_memorization(
         rank_with_skip: The same of the matrix that has the embedded last token beside it; for contexts of tokens.
         divergence: State between which ends the largest and the mean divergence of the prediction from the distribution
             lie; for distributions.
+        text_divergence: State between which ends the mean divergence over all contexts of a text lies, memorized or
+            not; nothing is stated where none was left out.
         saturation: State how many pairs of a head and a context have an attention weight above 1 minus this.
-        witness: Keep what lets the independent reader prove the rank with integers; 4 to 8 T^2 bytes.
         keep_outputs: Return the enclosed outputs; 16 T N bytes.
         beyond: As for `verify.provers.answer_bounds.judge_answers`.
         decided: As for `verify.provers.answer_bounds.judge_answers`.
@@ -165,61 +156,32 @@ def certify_memorization(
         'MEMORIZED, PROVED'
     """
     require_fit(model, task)
-    asked = criterion or Criterion()
-    limit = None if saturation is None else Fraction(saturation)
-    if limit is not None and (model.reads_tokens or not 0 < limit < 1):
-        raise InputError("saturation", f"= {saturation}", "a number in (0, 1), for a task of vectors")
-    ranked = rank or rank_of_heads or rank_with_skip
-    listing, facts = task.listing, task.facts
-    if ranked and listing is None:
-        raise InputError("rank", "is that of contexts of one length")
-    if rank_with_skip and not model.reads_tokens:
-        raise InputError(
-            "rank_with_skip", "is asked of a task of vectors, whose model has no skip connection", "tokens"
-        )
-    if divergence and task.target != "distributions":
-        raise InputError("divergence", f"is asked of a task of {task.target}", "a task of distributions")
-    if (rank or limit is not None) and not is_one_attention(model):
-        raise InputError("rank and saturation", "are those of a model of one attention, this one has other blocks")
-    if ranked and not has_features(model):
-        raise InputError("rank", "is that of a model of one attention, this one has other blocks")
-    require_memory(
-        _estimated_bytes(model, task, ranked=ranked), purpose=f"a certificate for {task.n_contexts} contexts"
-    )
+    asked, show = criterion or Criterion(), progress or silent
+    wanted = {
+        TEXT_DIVERGENCE: text_divergence,
+        FEATURE_RANK: rank,
+        SATURATION: saturation is not None,
+        RANK_HEADS: rank_of_heads,
+        RANK_WITH_SKIP: rank_with_skip,
+        DIVERGENCE: divergence,
+    }
+    provers = {id: prover_of(id) for id, is_wanted in wanted.items() if is_wanted}
+    _require_memory(model, task, provers.values(), purpose=f"a certificate for {task.n_contexts} contexts")
     blas.probe()
-    show = progress or silent
-    heads = attended(model, task, show) if ranked or limit is not None else None
-    read = heads.mixed if heads is not None else features(model, task, show) if ranked else None
-    answers = judge_answers(
-        model, task, asked, keep_outputs=keep_outputs, two_sided=divergence, beyond=beyond, decided=decided,
-        progress=show,
+    judged = JudgedModel(
+        model=model, task=task, criterion=asked, progress=show, lower_losses=divergence, keep_outputs=keep_outputs,
+        beyond=beyond, decided=decided,
     )  # fmt: skip
-    statements: list[Statement | None] = [prove_answers(task, asked, answers)]
-    empirical = None
-    if facts is not None and answers.empirical is not None:
-        empirical = of_all_contexts(model, facts, answers.empirical, progress=show)
-        statements.append(prove_text_divergence(facts, empirical))
-    arrays = None
-    if rank and read is not None and listing is not None:
-        found, arrays = prove_feature_rank(model, listing, read, witness=witness, progress=show)
-        statements.append(found)
-    if limit is not None and heads is not None:
-        statements.append(prove_saturation(heads, limit))
-    if read is not None and listing is not None:
-        for with_skip, wanted in ((False, rank_of_heads), (True, rank_with_skip)):
-            if wanted:
-                statements.append(prove_rank(model, listing, read, with_skip=with_skip, progress=show))
-    if divergence and facts is not None:
-        statements.append(prove_divergence(facts, answers))
-    data = None if arrays is None else tensor_bytes(arrays, metadata={"format": WITNESS_FORMAT, "version": VERSION})
+    given = {SATURATION: {"delta": saturation}}
+    more = [prover.state(judged, **given.get(id, {})) for id, prover in provers.items()]
+    statements = [prove_answers(task, asked, judged.answers), *(each for each in more if each is not None)]
     certificate = Certificate(
         subject=subject_of(model, task),
         criterion=asked,
-        statements=tuple(each for each in statements if each is not None),
-        provenance=provenance() | {"decided by": answers.decided_by()},
-        witness=None if data is None else Witness.of(data),
+        statements=tuple(statements),
+        provenance=provenance() | {"decided by": judged.answers.decided_by()},
     )
-    return Proved(certificate, answers, data, empirical)
+    return Proved(certificate, judged.answers)
 
 
 def check_memorization(
@@ -259,24 +221,25 @@ def check_memorization(
     folder = Path(folder)
     certificate = Certificate.load(folder, read_kinds(kinds))
     provers = [find_prover(statement.id, kinds) for statement in certificate.statements]
-    seed, asked = sampled_seed(certificate, sample_seed), criterion or certificate.criterion
-    about = {"certificate": certificate, "asked": asked, "progress": progress or silent}
-    if certificate.subject.is_of_a_rule:
-        require_counted(asked)
-    evaluation: OnContexts | OnDomain | OnFold
-    if certificate.subject.is_of_a_fold:
-        model, fold = load_fold(folder, certificate)
-        evaluation = OnFold(model=model, task=fold, **about)
-    elif certificate.subject.is_of_a_rule:
-        model, rule = load_rule(folder, certificate)
-        evaluation = OnDomain(model=model, task=rule, seed=seed, **about)
+    asked, show = criterion or certificate.criterion, progress or silent
+    own = getattr(provers[0], "evaluation", None)  # of the prover of the statement that answers the question
+    if own is not None:
+        evaluation: Evaluation = own(folder, certificate, asked, sample_seed=sample_seed, progress=show)
     else:
+        if sample_seed is not None:
+            raise InputError("sample_seed", f"is {sample_seed!r}, but the certificate is about no sample")
         model, task = load_subject(folder, certificate)
-        ranked, both_sides = (
-            any(getattr(prover, name, False) for prover in provers) for name in ("NEEDS_FEATURES", "NEEDS_LOWER_LOSSES")
+        _require_memory(model, task, provers, purpose=f"checking {task.n_contexts} contexts")
+        evaluation = OnContexts(
+            certificate=certificate,
+            model=model,
+            task=task,
+            asked=asked,
+            criterion=asked if asked.asked == "at-most" else certificate.criterion,
+            lower_losses=any(getattr(prover, "NEEDS_LOWER_LOSSES", False) for prover in provers),
+            beyond=beyond,
+            progress=show,
         )
-        require_memory(_estimated_bytes(model, task, ranked=ranked), purpose=f"checking {task.n_contexts} contexts")
-        evaluation = OnContexts(model=model, task=task, lower_losses=both_sides, beyond=beyond, **about)
     blas.probe()
     for statement, prover in zip(certificate.statements, provers, strict=True):
         if prover is None:
@@ -314,12 +277,17 @@ def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, AnyTask
     return load_certified(folder, certificate, read=load_task, subject_of=subject_of, kind="task")
 
 
-def _estimated_bytes(model: Model, task: AnyTask, *, ranked: bool) -> int:
-    """Estimated peak: copies of the features, five square matrices, and what is done in chunks."""
-    size = task.n_contexts
-    if not has_features(model) or (model.reads_tokens and not ranked):
+def _require_memory(model: Model, task: AnyTask, provers: Iterable[Any], *, purpose: str) -> None:
+    """Refuse what needs more memory than there is: the answers, or what one of the provers computes beside them."""
+    needs = [prover.estimated_bytes(model, task) for prover in provers if hasattr(prover, "estimated_bytes")]
+    require_memory(max([_bytes_of_answers(model, task), *needs]), purpose=purpose)
+
+
+def _bytes_of_answers(model: Model, task: AnyTask) -> int:
+    """Estimated peak: copies of the weights and what is done in chunks; of one attention on vectors its features,
+    and five square matrices.
+    """
+    if model.reads_tokens or len(model.blocks) != 1:
         return 8 * (6 * model.parameters + 2**25) + 2**28
-    if not model.reads_tokens:
-        columns = model.n_heads * model.d_model
-        return 8 * (6 * size * columns + 5 * size**2 + 8 * model.d_vocab_out * (columns + size)) + 2**28
-    return 8 * (3 * size * model.n_heads * model.d_head + 5 * size**2) + 2**28
+    size, columns = task.n_contexts, model.n_heads * model.d_model
+    return 8 * (6 * size * columns + 5 * size**2 + 8 * model.d_vocab_out * (columns + size)) + 2**28

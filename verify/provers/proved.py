@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from constructions.formats.files import write_atomically
-from verify.arithmetic.enclosure import Enclosure
-from verify.certificates.certificate import WITNESS_FILE, Certificate
+from verify.certificates.certificate import Certificate
 
 Found = TypeVar("Found")
 
@@ -21,21 +19,14 @@ class Proved(Generic[Found]):
     Args:
         certificate: What is written to ``certificate.json``.
         answers: The bounds of each context, or the counts of a domain with some of the inputs that are wrong or open.
-        witness: The bytes of ``witness.safetensors``, or `None`.
-        empirical_divergence: Enclosure of KL(counts || softmax) of every context of a text, memorized ones first, nats,
-            `[M]`; none for anything else.
     """
 
     certificate: Certificate
     answers: Found
-    witness: bytes | None = None
-    empirical_divergence: Enclosure | None = None
 
     def __repr__(self) -> str:
         return self.certificate.headline()
 
     def save(self, folder: Path) -> None:
-        """Write ``certificate.json`` and, if there is one, ``witness.safetensors`` into `folder`, each atomically."""
-        if self.witness is not None:
-            write_atomically(Path(folder) / WITNESS_FILE, self.witness)
+        """Write ``certificate.json`` into `folder`, atomically."""
         self.certificate.save(folder)

@@ -13,13 +13,22 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.arithmetic.exact_json import Number
 from verify.certificates.certificate import RANK_HEADS, RANK_WITH_SKIP, Statement, StatementCheck
 from verify.provers.brackets import compare_ranks
-from verify.provers.evaluation import OnContexts
+from verify.provers.evaluation import JudgedModel, OnContexts
+from verify.provers.features import estimated_bytes, features, required_features
 from verify.ranks.rank_of_weights import rank_of_weights
 from verify.verdict import Verdict
 
-ID, NEEDS_FEATURES = RANK_HEADS, True
+ID = RANK_HEADS
+
+__all__ = ["ID", "check", "check_rank", "estimated_bytes", "prove_rank", "state"]
 
 _WIDENED = 4.0  # radii, so that an arithmetic whose roundings differ proves what is stated
+
+
+def state(judged: JudgedModel) -> Statement:
+    """Return the statement about what the heads alone read; raises `InputError` where they have no such rank."""
+    listing, read = required_features(judged)
+    return prove_rank(judged.model, listing, read, with_skip=False, progress=judged.progress)
 
 
 def prove_rank(model: Model, task: Listing, features: Enclosure, *, with_skip: bool, progress: Progress) -> Statement:
@@ -51,17 +60,17 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
 
 def check_rank(statement: Statement, evaluation: OnContexts, *, with_skip: bool) -> StatementCheck:
     """Prove a statement about the rank of the features again, or of the matrix with the embedded last token."""
-    model, listing, features = evaluation.model, evaluation.task.listing, evaluation.features
-    if features is None or listing is None:
+    model, listing, read = evaluation.model, evaluation.task.listing, features(evaluation)
+    if read is None or listing is None:
         return StatementCheck(statement.id, Verdict.REFUTED, "the model has no such features", {})
     if with_skip and not model.reads_tokens:
         return StatementCheck(statement.id, Verdict.REFUTED, "a model of vectors has no skip connection", {})
-    columns = features.shape[1] + (model.d_model if with_skip else 0)
+    columns = read.shape[1] + (model.d_model if with_skip else 0)
     # Without this the rank may be that of another matrix.
     if statement.values["columns"] != columns:
         return StatementCheck(statement.id, Verdict.REFUTED, f"the matrix has {columns} columns", {})
-    evaluation.progress("rank", None, _stage(features, with_skip))
-    found = rank_of_weights(model, listing, features, with_skip=with_skip)
+    evaluation.progress("rank", None, _stage(read, with_skip))
+    found = rank_of_weights(model, listing, read, with_skip=with_skip)
     return compare_ranks(statement, found.lower, found.upper, found.all_weights_upper, found.method)
 
 

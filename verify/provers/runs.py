@@ -18,8 +18,7 @@ from verify.certificates.certificate import (
     mask_text,
     memorized_mask,
 )
-from verify.folds.fold_answers import judge_fold
-from verify.provers.evaluation import OF_PATHS, OnContexts, OnDomain, OnFold
+from verify.provers.evaluation import Evaluation, OnContexts
 from verify.runs.formats import EXP_ULPS, FORMATS
 from verify.runs.hypotheses import ALL, OF_BOUNDS, OF_EXACT_SUMS
 from verify.runs.memorized_runs import HeldInRuns, memorized_in_every_run
@@ -30,7 +29,6 @@ ID = RUNS
 MOST_INPUTS = 2**20
 """Inputs of a domain of which it is proved, and proved again, what every run answers."""
 
-_TOGETHER = 2**14  # inputs of a domain
 _METHODS = {
     OF_EXACT_SUMS: "sums that no run rounds",
     OF_BOUNDS: "bounds of what runs round",
@@ -77,61 +75,20 @@ def prove_runs(
     )
 
 
-def check(statement: Statement, evaluation: OnContexts | OnDomain | OnFold) -> StatementCheck:
+def check(statement: Statement, evaluation: Evaluation) -> StatementCheck:
     """Prove the statement again, by no other proofs than those that rest on the hypotheses it names."""
-    if isinstance(evaluation, OnFold):
-        return _check_fold(statement, evaluation)
-    if isinstance(evaluation, OnDomain):
-        return _check_domain(statement, evaluation)
-    model, task = evaluation.model, evaluation.task
-    if not model.reads_tokens:
+    own = evaluation.check_runs(statement)
+    if own is not None or not isinstance(evaluation, OnContexts):
+        return own or StatementCheck(statement.label, Verdict.UNDECIDED, "not attempted", {})
+    if not evaluation.model.reads_tokens:
         return StatementCheck(
             statement.label, Verdict.REFUTED, "the model reads vectors, of which no runs are judged", {}
         )
-    named = _named_contexts(statement)
-    found = _proved_again(statement, evaluation, task, named)
-    return _judged(statement, found.memorized, found.lost)
+    found = proved_again(statement, evaluation, evaluation.task, named_contexts(statement))
+    return judged(statement, found.memorized, found.lost)
 
 
-def _check_domain(statement: Statement, evaluation: OnDomain) -> StatementCheck:
-    """Return the same of the inputs of a domain, some at a time."""
-    model, rule = evaluation.model, evaluation.task
-    if rule.n_contexts > MOST_INPUTS:
-        reason = f"not attempted: runs of more than {MOST_INPUTS} inputs take long"
-        return StatementCheck(statement.label, Verdict.UNDECIDED, reason, {})
-    named = _named_contexts(statement)
-    memorized, lost = np.zeros((2, rule.n_contexts), dtype=bool)
-    for start in range(0, rule.n_contexts, _TOGETHER):
-        some = np.arange(start, min(start + _TOGETHER, rule.n_contexts))
-        facts = rule.facts(rule.contexts_at(some), vocabulary=model.d_vocab, answers=model.d_vocab_out)
-        found = _proved_again(statement, evaluation, facts, named[some])
-        memorized[some], lost[some] = found.memorized, found.lost
-    return _judged(statement, memorized, lost)
-
-
-def _check_fold(statement: Statement, evaluation: OnFold) -> StatementCheck:
-    """Return the same of all inputs of a rule whose answers are said token by token."""
-    if statement.named["hypotheses"] != OF_BOUNDS:
-        return StatementCheck(statement.label, Verdict.UNDECIDED, "not attempted: nothing here proves it", {})
-    found = judge_fold(
-        evaluation.model,
-        evaluation.task,
-        number_format=FORMATS[statement.named["format"]],
-        exp_ulps=float(statement.values["exp_ulps"]),
-        progress=evaluation.progress,
-    )
-    memorized = found.inputs - found.left
-    values = {"contexts": found.inputs, "memorized": memorized}
-    if found.wrong is not None and statement.values["memorized"] == found.inputs:
-        # A wrong input is one in real arithmetic, whose logits no run need compute.
-        return StatementCheck(statement.label, Verdict.UNDECIDED, "an input is wrong in real arithmetic", values)
-    verdict = Verdict.PROVED if memorized >= statement.values["memorized"] else Verdict.UNDECIDED
-    return StatementCheck(statement.label, verdict, f"{memorized} of {found.inputs} inputs, {OF_PATHS}", values)
-
-
-def _proved_again(
-    statement: Statement, evaluation: OnContexts | OnDomain, task: AnyTask, wanted: BoolArray
-) -> HeldInRuns:
+def proved_again(statement: Statement, evaluation: Evaluation, task: AnyTask, wanted: BoolArray) -> HeldInRuns:
     """Return what every run holds of the wanted contexts, by the proofs that the statement allows."""
     model, given = (
         evaluation.model,
@@ -151,11 +108,11 @@ def _proved_again(
     return found
 
 
-def _judged(statement: Statement, memorized: BoolArray, lost: BoolArray) -> StatementCheck:
+def judged(statement: Statement, memorized: BoolArray, lost: BoolArray) -> StatementCheck:
     """Return the verdict on the statement, from the contexts that every run is proved to hold, and those that none
     holds.
     """
-    named = _named_contexts(statement)
+    named = named_contexts(statement)
     values: dict[str, Number] = {"contexts": len(memorized), "memorized": int((memorized & named).sum())}
 
     def checked(verdict: Verdict, reason: str) -> StatementCheck:
@@ -174,7 +131,7 @@ def _judged(statement: Statement, memorized: BoolArray, lost: BoolArray) -> Stat
     return checked(Verdict.PROVED, f"{values['memorized']} of {counted(len(memorized), 'context')}, {statement.method}")
 
 
-def _named_contexts(statement: Statement) -> BoolArray:
+def named_contexts(statement: Statement) -> BoolArray:
     """Which contexts a statement says are memorized, `[T]`."""
     contexts = int(statement.values["contexts"])
     if not statement.memorized:

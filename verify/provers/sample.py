@@ -6,7 +6,7 @@ Page: docs/rigour/domains.md
 from verify.certificates.certificate import SAMPLE, Statement, StatementCheck
 from verify.domains.sample import most_wrong
 from verify.provers.counts import check_sample
-from verify.provers.evaluation import OnDomain
+from verify.provers.domain import OnDomain
 
 ID = SAMPLE
 

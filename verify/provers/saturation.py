@@ -6,10 +6,12 @@ Page: docs/layer.md
 import math
 from fractions import Fraction
 
+from constructions.errors import InputError
 from verify.arithmetic.exact_json import Number
 from verify.certificates.certificate import SATURATION, Statement, StatementCheck
 from verify.forward.heads import AttendedVectors
-from verify.provers.evaluation import OnContexts
+from verify.provers.evaluation import JudgedModel, OnContexts
+from verify.provers.features import heads, is_one_attention
 from verify.verdict import Verdict
 
 ID = SATURATION
@@ -18,6 +20,21 @@ DELTA = Fraction(1, 100)
 """A head is saturated where its largest attention weight is above 1 - DELTA; the source takes 0.99."""
 
 _SLACK = Fraction(1, 1024)  # counted are weights above 1 - delta (1 - slack), so that another BLAS counts them too
+
+
+def state(judged: JudgedModel, delta: Fraction | float) -> Statement:
+    """Return the statement about the heads of a layer.
+
+    Raises:
+        InputError: The model is not one attention on vectors, or delta is not in (0, 1).
+    """
+    limit = Fraction(delta)
+    if judged.model.reads_tokens or not 0 < limit < 1:
+        raise InputError("saturation", f"= {delta}", "a number in (0, 1), for a task of vectors")
+    found = heads(judged)
+    if found is None or not is_one_attention(judged.model):
+        raise InputError("saturation", "is that of a model of one attention, this one has other blocks")
+    return prove_saturation(found, limit)
 
 
 def prove_saturation(found: AttendedVectors, delta: Fraction) -> Statement:
@@ -34,7 +51,7 @@ def prove_saturation(found: AttendedVectors, delta: Fraction) -> Statement:
 
 def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
     """Prove the statement again."""
-    return check_saturation(statement, evaluation.heads)
+    return check_saturation(statement, heads(evaluation))
 
 
 def check_saturation(statement: Statement, found: AttendedVectors | None) -> StatementCheck:

@@ -18,7 +18,7 @@ from verify.certificates.certificate import TEXT_DIVERGENCE, Statement, Statemen
 from verify.divergence.kullback_leibler import empirical_divergence
 from verify.forward.logits import logit_chunks
 from verify.provers.divergence import widened
-from verify.provers.evaluation import OnContexts
+from verify.provers.evaluation import JudgedModel, OnContexts
 from verify.verdict import Verdict
 
 ID = TEXT_DIVERGENCE
@@ -26,30 +26,43 @@ ID = TEXT_DIVERGENCE
 _LARGEST = 2.0**1000  # what is larger is no bound worth storing
 
 
-def of_all_contexts(model: Model, task: Task, memorized: Enclosure, *, progress: Progress) -> Enclosure:
-    """Return the divergence of each context of a text from its counts, nats, `[M]`.
+def of_all_contexts(model: Model, task: Task, *, progress: Progress) -> Enclosure:
+    """Return the divergence of each context of a text from its counts, memorized ones first, nats, `[M]`.
 
     Args:
         model: The weights.
         task: The text.
-        memorized: The divergence of each memorized context, `[T]`, which comes first.
         progress: Called with the stage and the finished share of it.
     """
-    tail = _judge_tail(model, task, progress=progress)
-    return Enclosure(
-        np.concatenate([memorized.midpoint, tail.midpoint]), np.concatenate([memorized.radius, tail.radius])
-    )
+    middle, radius = np.zeros((2, task.n_all))
+    for before, contexts, counts in (
+        (0, task.contexts, task.counts),
+        (task.n_contexts, task.tail_contexts, task.tail_counts),
+    ):
+        for start, outputs in logit_chunks(model, contexts) if len(contexts) else ():
+            end = start + len(outputs)
+            part = empirical_divergence(outputs, counts.rows(start, end))
+            middle[before + start : before + end] = part.midpoint
+            radius[before + start : before + end] = part.radius
+            progress("all contexts", (before + end) / task.n_all, f"{before + end} of {task.n_all} contexts")
+    return Enclosure(middle, radius)
+
+
+def state(judged: JudgedModel) -> Statement | None:
+    """Return the statement about a text; none where nothing of it was left out, or there is no text."""
+    facts = judged.task.facts
+    if facts is None or not len(facts.tail_contexts):
+        return None
+    return prove(facts, of_all_contexts(judged.model, facts, progress=judged.progress))
 
 
 def prove(task: Task, empirical: Enclosure) -> Statement | None:
-    """Return the statement between which ends the mean lies; none where it is not known, or nothing was left out.
+    """Return the statement between which ends the mean lies; none where it is not known.
 
     Args:
         task: The text.
         empirical: The divergence of each context, memorized ones first, nats, `[M]`.
     """
-    if not len(task.tail_contexts):
-        return None
     lower, upper = widened(*_mean_over_occurrences(task, empirical))
     if not 0.0 <= lower <= upper < _LARGEST:
         return None
@@ -64,18 +77,15 @@ def prove(task: Task, empirical: Enclosure) -> Statement | None:
 
 def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
     """Prove the statement again."""
-    task, answers = evaluation.task, evaluation.answers
-    stored = statement.values
+    task, stored = evaluation.task, statement.values
     facts = task.facts
-    if facts is None or answers.empirical is None:
+    if facts is None:
         return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, "vectors have no text", {})
     # Without this the mean would be one over other weights than the statement says.
     if stored["occurrences"] != _occurrences(facts):
         reason = f"the text has {_occurrences(facts)} occurrences of contexts, not {stored['occurrences']}"
         return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, reason, {})
-    lower, upper = _mean_over_occurrences(
-        facts, of_all_contexts(evaluation.model, facts, answers.empirical, progress=evaluation.progress)
-    )
+    lower, upper = _mean_over_occurrences(facts, of_all_contexts(evaluation.model, facts, progress=evaluation.progress))
     values: dict[str, Number] = {"lower": lower, "upper": upper} if lower <= upper < math.inf else {}
     if stored["lower"] <= lower and upper <= stored["upper"]:
         return StatementCheck(TEXT_DIVERGENCE, Verdict.PROVED, counted(task.n_all, "context"), values)
@@ -84,17 +94,6 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
         return StatementCheck(TEXT_DIVERGENCE, Verdict.REFUTED, reason, values)
     reason = "the stored interval does not follow from the enclosure"
     return StatementCheck(TEXT_DIVERGENCE, Verdict.UNDECIDED, reason, values)
-
-
-def _judge_tail(model: Model, task: Task, *, progress: Progress) -> Enclosure:
-    size = len(task.tail_contexts)
-    middle, radius = np.zeros(size), np.zeros(size)
-    for start, outputs in logit_chunks(model, task.tail_contexts) if size else ():
-        rows = slice(start, start + len(outputs))
-        part = empirical_divergence(outputs, task.tail_counts.rows(rows.start, rows.stop))
-        middle[rows], radius[rows] = part.midpoint, part.radius
-        progress("all contexts", rows.stop / size, f"{rows.stop} of {size} contexts")
-    return Enclosure(middle, radius)
 
 
 def _occurrences(task: Task) -> int:

@@ -132,7 +132,6 @@ def full_details(task: Task) -> Details:
         statements=["The rank is <full>.", "The margin is positive."],
         divergence_upper=np.geomspace(1e-15, 1e-13, size),
         margin_lower=np.geomspace(1e-3, 10.0, size),
-        empirical_divergence=np.geomspace(1e-3, 10.0, task.n_all),
         ranks_lower=np.array([1, 2, 3]),
         ranks_upper=np.array([1, 3, 3]),
         singular_values=np.geomspace(10.0, 1.0, size),

@@ -53,7 +53,7 @@ def test_an_upper_bound_of_the_margin_is_one(logits, radius, modes):
 @given(st.lists(st.floats(0.0, 1e10), min_size=1, max_size=40))
 def test_the_mean_loss_is_bounded_from_both_sides(numbers):
     losses, nothing = np.array(numbers), np.zeros(len(numbers))
-    lower, upper = Answers(nothing, nothing, losses, losses, None, None, np.full(len(numbers), "balls")).mean_loss()
+    lower, upper = Answers(nothing, nothing, losses, losses, None, np.full(len(numbers), "balls")).mean_loss()
     exact = sum(map(Fraction, numbers)) / len(numbers)
     assert Fraction(lower) <= exact <= Fraction(upper)
     assert lower >= float(exact) * (1 - 1e-14) - 1e-300 and upper <= float(exact) * (1 + 1e-14) + 1e-300
@@ -81,10 +81,10 @@ def test_a_memory_of_integers_is_judged_in_integers_as_the_ladder_judges_it(monk
 
 def test_what_is_not_known_is_neither_memorized_nor_wrong():
     one = np.ones(1)
-    unknown = Answers(-one, one, 0 * one, math.inf * one, None, None, np.array(["balls"]))
+    unknown = Answers(-one, one, 0 * one, math.inf * one, None, np.array(["balls"]))
     for target in ("labels", "distributions", "values"):
         assert not unknown.memorized(target, 1.0)[0] and not unknown.wrong(target, 1.0)[0]
-    nan = Answers(math.nan * one, math.nan * one, math.nan * one, math.nan * one, None, None, np.array([""]))
+    nan = Answers(math.nan * one, math.nan * one, math.nan * one, math.nan * one, None, np.array([""]))
     for target in ("labels", "distributions", "values"):
         assert not nan.memorized(target, 1.0)[0] and not nan.wrong(target, 1.0)[0]
 
@@ -126,7 +126,7 @@ def test_no_guess_without_the_context_is_better_than_the_bound(rows):
 )
 def test_memorized_and_wrong_need_the_end_of_a_bound_that_proves_them(margin, loss, target, memorized, wrong):
     ends = (np.array([end]) for end in (*margin, *loss))
-    answers = Answers(*ends, None, None, np.array(["float64"]))
+    answers = Answers(*ends, None, np.array(["float64"]))
     assert answers.memorized(target, 1.0).tolist() == [memorized] and answers.wrong(target, 1.0).tolist() == [wrong]
 
 
@@ -172,7 +172,7 @@ def test_a_tie_is_wrong_and_a_loss_at_the_tolerance_is_memorized(target):
     """One bound from below and one from above that are the same number say that it is this one."""
     margins = np.array([5e-324, 0.0, -5e-324, 1.0, 1.0])
     losses = np.array([0.0, 0.0, 0.0, 0.5, np.nextafter(0.5, 1.0)])
-    found = Answers(margins, margins, losses, losses, None, None, np.full(5, "float64"))
+    found = Answers(margins, margins, losses, losses, None, np.full(5, "float64"))
     beyond = target == "labels"
     assert found.memorized(target, 0.5).tolist() == [True, False, False, True, beyond]
     assert found.wrong(target, 0.5).tolist() == [False, True, True, False, not beyond]

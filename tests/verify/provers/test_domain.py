@@ -12,6 +12,7 @@ from constructions.folds.fold import addition
 from constructions.memories.heads.adder import adder
 from constructions.model.model import Model
 from constructions.model.shapes import dana_network
+from constructions.progress import silent
 from constructions.tasks.criterion import Criterion
 from constructions.tasks.rule import rule_task
 from tests import task_files
@@ -19,7 +20,7 @@ from tests.by_kernel import check_by_kernel
 from tests.domains import max_of_four, one_attention, truth
 from verify.certificates.certificate import DOMAIN, Certificate, Statement
 from verify.kernel.check import outcome
-from verify.provers.domain import certify_domain, certify_fold, load_rule, subject_of_rule
+from verify.provers.domain import OnFold, certify_domain, certify_fold, load_rule, subject_of_rule
 from verify.provers.memorization import check_memorization, load_subject
 from verify.verdict import Verdict
 
@@ -265,3 +266,13 @@ def test_a_domain_larger_than_the_kernel_looks_at_is_for_the_prover_alone(tmp_pa
         made = certify_domain(echo, rule_task("last", d_vocab=4, n_ctx=length), sample=sample).certificate
         assert made.headline().endswith("; all inputs (fast prover only)") == alone
         assert made.checker(made.answers) == ("prover" if alone else "kernel")
+
+
+def test_a_model_to_which_the_theorem_of_states_does_not_apply_is_no_answer():
+    model, fold = adder(2, base=2), addition(2, base=2)
+    made = certify_fold(model, fold).certificate
+    without = Model((), model.W_U, W_E=model.W_E, W_pos=model.W_pos)
+    about = {"certificate": made, "asked": made.criterion, "progress": silent}
+    assert OnFold(model=model, task=fold, **about).counts[0] == made.answers.values["memorized"]
+    with pytest.raises(FileFormatError, match="the theorem does not apply"):
+        _ = OnFold(model=without, task=fold, **about).answers

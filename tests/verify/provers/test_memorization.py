@@ -33,7 +33,7 @@ from verify.certificates.certificate import (
     Certificate,
     mask_text,
 )
-from verify.provers import evaluation, memorization
+from verify.provers import feature_rank, features, memorization
 from verify.provers.memorization import certify_memorization, check_memorization
 from verify.verdict import Verdict
 
@@ -138,7 +138,6 @@ def test_the_bounds_of_a_memory_made_by_hand_are_near_the_truth():
     assert ranked["smallest_singular_value_lower"] > 0.3 * min(singular)
     assert ranked["condition_upper"] < 10 * max(singular) / min(singular)
     assert ranked["columns"] == 16
-    assert certified.empirical_divergence.shape == (17,)
     assert certified.answers.outputs is None
 
 
@@ -296,14 +295,7 @@ def test_nothing_is_stated_that_nobody_asked_for(tmp_path):
     task = random_task(tail=0)
     certified = write_memory(tmp_path, memory(task), task, rank=False)
     assert [each.id for each in certified.certificate.statements] == [ANSWERS]
-    assert certified.witness is None and not (tmp_path / "witness.safetensors").exists()
     assert check_memorization(tmp_path).verdict is PROVED
-
-
-def test_without_a_witness_the_same_path_proves_the_rank_all_the_same(tmp_path):
-    task = random_task()
-    assert write_memory(tmp_path, memory(task), task, witness=False).witness is None
-    assert verdicts(check_memorization(tmp_path))[FEATURE_RANK] is PROVED
 
 
 # Forged numbers.
@@ -420,7 +412,8 @@ def test_a_network_that_does_not_fit_the_task_is_refused():
 def test_progress_is_told_what_is_done():
     task = random_task()
     told = []
-    certify_memorization(memory(task), task, rank=True, progress=lambda *news: told.append(news))
+    stated = {"rank": True, "text_divergence": True}
+    certify_memorization(memory(task), task, **stated, progress=lambda *news: told.append(news))
     assert {"features", "feature rank", "answers", "all contexts"} <= {stage for stage, _, _ in told}
     assert all(share is None or 0 <= share <= 1 for _, share, _ in told)
 
@@ -436,8 +429,8 @@ def test_a_task_that_asks_for_too_much_memory_is_refused(tmp_path, monkeypatch):
 def test_a_check_that_would_not_fit_into_memory_is_refused_before_it_starts(tmp_path, monkeypatch):
     task = random_task()
     write_memory(tmp_path, memory(task), task)
-    monkeypatch.setattr(memorization, "_estimated_bytes", lambda *_, **__: 2**70)
-    monkeypatch.setattr(evaluation, "enclose_features", lambda *_: pytest.fail("the work has started"))
+    monkeypatch.setattr(feature_rank, "estimated_bytes", lambda *_: 2**70)
+    monkeypatch.setattr(features, "enclose_features", lambda *_: pytest.fail("the work has started"))
     with pytest.raises(ResourceError, match="checking 12 contexts"):
         check_memorization(tmp_path)
 

@@ -196,7 +196,7 @@ def _differ_in_attention_only(generic: ExactFrontEnd, shared: ExactFrontEnd) -> 
 
 
 def _holds_all(task: Task, network: Model) -> Verdict:
-    certificate = certify_memorization(network, task, rank=True, witness=False).certificate
+    certificate = certify_memorization(network, task, rank=True).certificate
     return proved(certificate.verdict is Verdict.PROVED and certificate.statement(FEATURE_RANK) is not None)
 
 

@@ -197,7 +197,7 @@ def test_integers_of_another_kind_prove_nothing(monkeypatch: pytest.MonkeyPatch,
 )
 def test_the_rounded_weights_are_certified(parameters: dict[str, int]) -> None:
     built = CLAIM.construct(**parameters)
-    certificate = certify_memorization(built.model, built.task, rank=True, witness=False).certificate
+    certificate = certify_memorization(built.model, built.task, rank=True).certificate
     assert certificate.verdict is Verdict.PROVED
     assert [statement.id for statement in certificate.statements] == ["answers", "feature-rank"]
     assert str(built.task.n_contexts) in built.summary

@@ -118,7 +118,7 @@ TAIL = claim("dana.theorem-1-tail")
 
 def test_the_weights_hold_the_kept_contexts_and_the_fourth_costs_what_the_page_says() -> None:
     made = TAIL.construct()
-    certificate = certify_memorization(made.model, made.task).certificate
+    certificate = certify_memorization(made.model, made.task, text_divergence=True).certificate
     assert certificate.verdict is Verdict.PROVED
     values = certificate.statement(TEXT_DIVERGENCE).values
     assert 56.48 < values["lower"] < values["upper"] < 56.49
