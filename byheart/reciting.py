@@ -12,9 +12,9 @@ import numpy as np
 
 from constructions.counted import counted, inflected
 from constructions.errors import InputError
-from constructions.memories.probes.probe_memory import LONGEST
 from constructions.model.model import Model
 from constructions.numeric.arrays import BoolArray, Int64Array
+from constructions.plug_ins import required_plug_in
 from constructions.progress import Progress, silent
 from constructions.tasks.criterion import TOLERANCE
 from constructions.tasks.recitation import (
@@ -30,7 +30,7 @@ from constructions.tasks.recitation import (
 from constructions.tasks.task import LARGEST_WINDOWS, Task, windows_task
 from constructions.tasks.text import UNIT_NAMES, Unit, units
 from constructions.tasks.vocabulary import PIECES, pieces_of
-from constructions.tasks.windows import END, Windows
+from constructions.tasks.windows import END, LONGEST, Windows
 from verify.certificates.certificate import REALS, TEXT, Certificate
 from verify.certificates.headline import PROVER_ALONE
 from verify.forward.ladder import decide_argmax, leads
@@ -373,13 +373,12 @@ def decoded(
     """
     import torch
 
-    from verify.torch.module import Replica, full_precision
-
+    module = required_plug_in("verify.torch.module")
     model, task = _loaded(folder)
     windows = task.windows
     assert windows is not None
-    replica = Replica.from_model(model, dtype=getattr(torch, dtype))
-    with torch.inference_mode(), full_precision():
+    replica = module.Replica.from_model(model, dtype=getattr(torch, dtype))
+    with torch.inference_mode(), module.full_precision():
         for part in _places(task, title, start)[0]:
             last = task.contexts[windows.place[part.start]].tolist()
             for _ in range(part.start, part.stop):

@@ -15,6 +15,9 @@ from constructions.numeric.frozen_arrays import frozen_copy
 END = "<|end|>"
 """The token behind a text; in front of a text without a title it stands as often as is needed."""
 
+LONGEST = 1182
+"""Tokens of a window at most that heads find by position: 12 S^2 <= 2^24, so that their scores are exact."""
+
 
 @dataclass(frozen=True, eq=False)
 class Windows:

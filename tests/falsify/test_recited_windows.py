@@ -14,7 +14,7 @@ from constructions.tasks.windows import END, Windows
 from verify import enclose_logits
 from verify.arithmetic.enclosure import Enclosure
 from verify.forward.ladder import decide_argmax
-from verify.runs import memorized_runs
+from verify.runs import bounded_runs
 
 
 def one_logit_each(task_labels: Int64Array, contexts: Int64Array, leads: np.ndarray) -> Model:
@@ -41,7 +41,7 @@ def test_a_window_that_is_lost_is_not_proved_however_far_off_the_middle_of_its_e
             towards[row, task.labels[(task.contexts == context).all(axis=1).argmax()]] = 2.0
         yield 0, Enclosure(exact.midpoint + towards, exact.radius + 2.0)
 
-    monkeypatch.setattr(memorized_runs, "logit_chunks", wide)
+    monkeypatch.setattr(bounded_runs, "logit_chunks", wide)
     found = recitation(model, task, dtype=dtype)
     assert (found.proved, found.exact, found.text) == (2, 2, "ab")
 

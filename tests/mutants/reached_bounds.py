@@ -14,7 +14,7 @@ rounding = of("verify/runs/rounding.py", REPLICA)
 in_runs = of("verify/runs/in_runs.py", RUNS)
 in_reals = of("verify/runs/in_reals.py", RUNS)
 boxes = of("verify/runs/boxes.py", RUNS)
-memorized_runs = of("verify/runs/memorized_runs.py", "tests/falsify/test_recited_windows.py")
+bounded_runs = of("verify/runs/bounded_runs.py", "tests/falsify/test_recited_windows.py")
 reciting = of("byheart/reciting.py", "tests/falsify/test_recited_windows.py")
 handshake = of(
     "byheart/hosts/handshake.py",
@@ -65,7 +65,7 @@ MUTANTS = [
     in_reals("moved = 2.0 * length * tail", "moved = 1.0 * length * tail", "values have one sign"),
     in_runs("np.full(len(top), length + 3)", "np.full(len(top), count + 3)", "rows that are not read round nothing"),
     boxes("error = error @ np.abs(block.W_out) + ", "error = ", "the sums of neurons are not rounded"),
-    memorized_runs("up(logits.radius + bound", "up(0.0 * logits.radius + bound", "exact logits are their middles"),
+    bounded_runs("up(logits.radius + bound", "up(0.0 * logits.radius + bound", "exact logits are their middles"),
     reciting(
         "same = labels[at] == windows.text[places]",
         "same = labels[at] == labels[at]",

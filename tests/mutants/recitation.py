@@ -5,6 +5,7 @@ from tests.mutants import of
 windows = of("constructions/tasks/windows.py", "tests/constructions/tasks/test_windows.py")
 reciting = of("byheart/reciting.py", "tests/byheart/test_reciting.py")
 memorized = of("verify/runs/memorized_runs.py", "tests/byheart/test_reciting.py")
+bounded = of("verify/runs/bounded_runs.py", "tests/byheart/test_reciting.py tests/verify/runs/test_bounded_runs.py")
 recitation = of("constructions/tasks/recitation.py", "tests/constructions/tasks/test_recitation.py")
 
 MUTANTS = [
@@ -13,7 +14,7 @@ MUTANTS = [
     windows("self.text[-1] != self.end or", "", "a text need not end"),
     windows("order = np.argsort(first)", "order = np.arange(len(first))", "windows in another order"),
     reciting("= max(lengths) + titled,", "= 2 + titled,", "too short"),
-    memorized("(_within_bounds, _to_first_order)", "(_within_bounds,)", "fewer runs than a run counts"),
+    bounded("(within_bounds, to_first_order) if", "(within_bounds,) if", "fewer runs than a run counts"),
     memorized(
         "memorized[left], lost[left] = proof(",
         "memorized[left], lost[left] = True, proof(",

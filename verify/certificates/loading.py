@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from constructions.errors import FileFormatError, InputError, TamperedError
-from constructions.folds.fold import Fold
 from constructions.model.construction import require_fit
 from constructions.model.model import Model
 from constructions.tasks.any_task import AnyTask
-from constructions.tasks.rule import RuleTask
+from constructions.tasks.stored import Stored
 from verify.certificates.certificate import MODEL_FILE, TASK_FILE, Certificate, Subject
 
-AnyLoaded = TypeVar("AnyLoaded", AnyTask, RuleTask, Fold)
+AnyLoaded = TypeVar("AnyLoaded", bound=AnyTask | Stored)
 
 
 class _Saved(Protocol):

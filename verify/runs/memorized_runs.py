@@ -9,18 +9,13 @@ import numpy as np
 
 from constructions.errors import require_one_of
 from constructions.model.model import Model
-from constructions.numeric.arrays import BoolArray, Int64Array
+from constructions.numeric.arrays import BoolArray
+from constructions.plug_ins import plug_in
 from constructions.progress import Progress, silent
-from constructions.tasks.any_task import AnyTask, Listing
-from verify.arithmetic.enclosure import Enclosure
-from verify.arithmetic.rounding import up
-from verify.forward.logits import logit_chunks
-from verify.forward.walk import contexts_of
-from verify.runs.every_run import answered_in_every_run, every_run
-from verify.runs.exact_runs import judged_without_rounding, surely_lost, surely_memorized
+from constructions.tasks.any_task import AnyTask
+from verify.runs.exact_runs import judged_without_rounding
 from verify.runs.formats import EXP_ULPS, JUDGED, FloatFormat
 from verify.runs.hypotheses import ALL, HYPOTHESES, OF_BOUNDS, OF_EXACT_SUMS
-from verify.runs.rounding import rounding_bound
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,9 +102,10 @@ def memorized_in_every_run(
         memorized[rows], lost[rows] = judged_without_rounding(model, listing, rows, number_format, tolerance)
         used |= set(OF_EXACT_SUMS.split()) if memorized.any() else set()
     if hypotheses != OF_EXACT_SUMS and number_format.name in JUDGED:
-        for proof in (_within_bounds, _to_first_order):
+        bounds = plug_in("verify.runs.bounded_runs")
+        for proof in () if bounds is None else bounds.proofs_of(task.target):
             left = np.flatnonzero(asked & ~memorized & ~lost)
-            if not len(left) or (proof is _to_first_order and task.target != "labels"):
+            if not len(left):
                 continue
             progress("every run", None, f"bounds of roundings, {len(left)} of {task.n_contexts} contexts")
             memorized[left], lost[left] = proof(model, listing, left, number_format, exp_ulps, tolerance, quick)
@@ -120,44 +116,3 @@ def memorized_in_every_run(
 def _named(used: set[str], allowed: str) -> str:
     """Return the hypotheses as one text."""
     return " ".join(sorted(used)) or allowed
-
-
-def _within_bounds(
-    model: Model,
-    task: Listing,
-    rows: Int64Array,
-    number_format: FloatFormat,
-    exp_ulps: float,
-    tolerance: float,
-    quick: bool,
-) -> tuple[BoolArray, BoolArray]:
-    """Return which contexts are memorized, and which lost, by all logits within the bound of Lemma R10."""
-    del quick
-    contexts = contexts_of(model, task.inputs)[rows]
-    bound = rounding_bound(model, contexts, number_format=number_format, exp_ulps=exp_ulps)
-    memorized, lost = np.zeros((2, len(rows)), dtype=bool)
-    for start, logits in logit_chunks(model, contexts):
-        part = slice(start, start + len(logits))
-        reachable = Enclosure(logits.midpoint, up(logits.radius + bound[part, np.newaxis]))
-        memorized[part] = surely_memorized(reachable, task, rows[part], tolerance)
-        lost[part] = surely_lost(reachable, task, rows[part])
-    return memorized, lost
-
-
-def _to_first_order(
-    model: Model,
-    task: Listing,
-    rows: Int64Array,
-    number_format: FloatFormat,
-    exp_ulps: float,
-    tolerance: float,
-    quick: bool,
-) -> tuple[BoolArray, BoolArray]:
-    """Return which labels are at the largest output of every run, and which of none, by Lemma R15."""
-    del tolerance
-    contexts, labels = contexts_of(model, task.inputs)[rows], task.classes[rows]
-    if quick:
-        found = answered_in_every_run(model, contexts, labels, number_format=number_format, exp_ulps=exp_ulps)
-        return found, np.zeros_like(found)
-    place = every_run(model, contexts, number_format=number_format, exp_ulps=exp_ulps).place
-    return place == labels, (place >= 0) & (place != labels)

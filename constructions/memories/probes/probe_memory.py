@@ -20,10 +20,9 @@ from constructions.model.model import Model
 from constructions.model.precision import SIGNIFICAND, Precision, require_precision
 from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.task import Task
+from constructions.tasks.windows import LONGEST
 
 _CLAIM = "The probe memory"
-LONGEST = 1182
-"""Tokens of a context at most: 12 S^2 <= 2^24, so that scores are exact."""
 _SHARP = 256.0  # neighbouring positions are 2 apart: a lead of 1024, beyond which an exponential is 0 in float64 too
 _ONE_TABLE = 6000  # facts whose probes go anywhere; more are spread over segments, which can be put aside one by one
 _LOADS = {1: 1.0, 2: 0.4, 3: 0.86, 4: 0.93}  # by probes: below the thresholds 1/2, .917 and .977 of random equations
