@@ -3,9 +3,10 @@
 Page: docs/run.md
 """
 
-import importlib.util
+from importlib.util import find_spec
 
 from constructions.errors import InputError
+from constructions.plug_ins import required_plug_in
 
 
 def require_device(device: str) -> None:
@@ -17,8 +18,6 @@ def require_device(device: str) -> None:
     """
     if device == "cpu":
         return
-    if importlib.util.find_spec("torch") is None:
+    if find_spec("torch") is None:
         raise InputError("device", f"= {device}, but torch is not installed; `pip install 'byheart[torch]'`")
-    from verify.torch.device import select_device
-
-    select_device(device)
+    required_plug_in("verify.torch.device").select_device(device)

@@ -5,10 +5,8 @@ Page: docs/commands.md
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-import numpy as np
-
+from byheart.fate import Fate, criterion_of_fact, fate, fate_of
 from byheart.result import Field, Result, Section
 from constructions.errors import InputError
 from constructions.model.ablation import parts, without
@@ -20,9 +18,7 @@ from constructions.tasks.vocabulary import visible
 from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.headline import Outcome, outcome_of_fact
 from verify.forward.ladder import decide_argmax, leads
-from verify.provers.answer_bounds import Answers, guess_loss, judge_answers
-
-Fate = Literal["memorized", "lost", "undecided"]
+from verify.provers.answer_bounds import judge_answers
 
 
 @dataclass(frozen=True)
@@ -153,7 +149,7 @@ def explain(
     for number, part in enumerate(chosen):
         left = without(model, part)
         answers = judge_answers(left, fact, asked, keep_outputs=True, progress=silent)
-        found = _fate(answers, fact, asked)
+        found = fate_of(answers, fact, asked)
         token = _said_instead(left, fact, answers.outputs) if found == "lost" else None
         ablations.append(Ablation(str(part), part.kind, found, token))
         progress("parts", (number + 1) / len(chosen), f"{number + 1} of {len(chosen)}")
@@ -183,24 +179,3 @@ def _said_instead(model: Model, fact: AnyTask, outputs: Enclosure | None) -> str
         if place >= 0 and (asked is fact or place != asked.labels[0]):
             return fact.answers[place]
     return None
-
-
-def criterion_of_fact(task: AnyTask, criterion: Criterion) -> Criterion:
-    """When one fact is memorized: within the tolerance, and nearer than the best guess without a context is on
-    average.
-    """
-    if task.target != "distributions":
-        return criterion
-    guess = float(np.nextafter(guess_loss(task).lower(), 0.0))
-    return Criterion(tolerance=min(criterion.tolerance, max(guess, np.finfo(float).tiny)))
-
-
-def fate(model: Model, fact: AnyTask, criterion: Criterion) -> Fate:
-    """Return what becomes of the fact of a task that has no other, judged as in a certificate."""
-    return _fate(judge_answers(model, fact, criterion, progress=silent), fact, criterion)
-
-
-def _fate(answers: Answers, fact: AnyTask, criterion: Criterion) -> Fate:
-    if answers.memorized(fact.target, criterion.tolerance)[0]:
-        return "memorized"
-    return "lost" if answers.wrong(fact.target, criterion.tolerance)[0] else "undecided"

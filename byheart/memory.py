@@ -8,21 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from byheart.explanation import Explanation, criterion_of_fact, explain, fate
+from byheart.fate import criterion_of_fact, fate
 from byheart.figures import Figures
-from byheart.measured import Measured, page, summary_json
-from byheart.report.page import Details, drawn_numbers
+from byheart.measured import Measured, summary_json
 from constructions.errors import InputError
 from constructions.formats.files import new_folder, write_atomically
 from constructions.model.model import Model
 from constructions.numeric.arrays import Int64Array
+from constructions.plug_ins import plug_in, required_plug_in
 from constructions.progress import Progress, silent
 from constructions.tasks.any_task import AnyTask
-from constructions.tasks.rule import RuleTask
 from verify.arithmetic.rounding import down
 from verify.certificates.certificate import (
     CERTIFICATE_FILE,
@@ -36,9 +35,13 @@ from verify.certificates.certificate import (
 from verify.certificates.loading import save_certified
 from verify.forward.ladder import rising_precision
 from verify.provers.answer_bounds import Answers
-from verify.provers.domain import load_rule
+from verify.provers.kinds import prover_of
 from verify.provers.memorization import load_subject
 from verify.provers.proved import Proved
+
+if TYPE_CHECKING:
+    from byheart.explanation import Explanation
+    from constructions.tasks.rule import RuleTask
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class Memory:
         ['Paris', 'Lima']
     """
 
-    task: AnyTask | RuleTask
+    task: "AnyTask | RuleTask"
     model: Model
     certificate: Certificate
 
@@ -144,10 +147,11 @@ class Memory:
         task, words = self.task.looked_up(context, self.model)
         return ask(self.model, task, self.certificate, words)
 
-    def explain(self, context: Context, *, entries: bool = False, progress: Progress = silent) -> Explanation:
+    def explain(self, context: Context, *, entries: bool = False, progress: Progress = silent) -> "Explanation":
         """Which parts hold a fact; see `byheart.explanation.explain`."""
         task, words = self.task.looked_up(context, self.model)
         asked = self.certificate.criterion
+        explain = required_plug_in("byheart.explanation").explain
         return explain(self.model, task, words, criterion=asked, entries=entries, progress=progress)
 
     def export(
@@ -164,14 +168,13 @@ class Memory:
 
         The type is by default that of the weights and runs that the memory was made for.
         """
-        from byheart.hosts.export import export, own_dtype  # the hosts are of no use to a memory that stays here
-
         listing = self.task.listing
         if listing is None:
             raise InputError("the memory", "is of a rule, or of prompts of several lengths", "one of facts")
-        asked = self.certificate.criterion
-        dtype = dtype or (self.figures.dtype if isinstance(self, CertifiedMemory) else None) or own_dtype(self.model)
-        return export(
+        asked, hosts = self.certificate.criterion, required_plug_in("byheart.hosts.export")
+        own = self.figures.dtype if isinstance(self, CertifiedMemory) else None
+        dtype = dtype or own or hosts.own_dtype(self.model)
+        return hosts.export(
             self.model, task=listing, criterion=asked, to=to, out=out, dtype=dtype, allow_loss=allow_loss,
             all_contexts=all_contexts, overwrite=overwrite,
         )  # fmt: skip
@@ -222,21 +225,15 @@ class CertifiedMemory(Memory):
     def _write(self, folder: Path, out: Path) -> Figures:
         save_certified(folder, self.model, self.task, self.proved)
         names = [MODEL_FILE, TASK_FILE, CERTIFICATE_FILE]
-        task, drawn = self.task.facts, None
-        if task is not None:
-            details = Details(
-                divergence_upper=self.proved.answers.loss_upper,
-                margin_lower=self.proved.answers.margin_lower,
-                ranks_lower=None if self.ranks is None else self.ranks[0],
-                ranks_upper=None if self.ranks is None else self.ranks[1],
-            )
-            drawn = drawn_numbers(self.model, task, details)
+        task, pages, drawn = self.task.facts, plug_in("byheart.pages"), None
+        if task is not None and pages is not None:
+            drawn = pages.drawn(self.model, task, self.proved.answers, self.ranks)
         measured = Measured.of(self.figures.json(), self.certificate, source=self.source, drawn=drawn)
         measured.save(folder)
         written = [*names, MEASURED_FILE, SUMMARY_FILE]
-        if task is not None and drawn is not None:
+        if pages is not None and drawn is not None:
             written.insert(-1, REPORT_FILE)
-            text = page(folder, self.certificate, self.model, task, measured)
+            text = pages.page(folder, self.certificate, self.model, task, measured)
             write_atomically(folder / REPORT_FILE, text.encode("utf-8"))
         write_atomically(folder / SUMMARY_FILE, summary_json(self.certificate, measured).encode("utf-8"))
         return replace(self.figures, files={name.split(".")[0]: str(out / name) for name in written})
@@ -319,6 +316,6 @@ def load(folder: Path | str) -> Memory:
         TamperedError: The files are not those that the certificate names.
     """
     certificate = Certificate.load(Path(folder))
-    of_a_rule = certificate.subject.is_of_a_rule
-    model, task = load_rule(Path(folder), certificate) if of_a_rule else load_subject(Path(folder), certificate)
+    read = getattr(prover_of(certificate.answers.id), "load_rule", load_subject)
+    model, task = read(Path(folder), certificate)
     return Memory(task, model, certificate)

@@ -3,11 +3,11 @@
 Page: docs/contributing.md
 """
 
-from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
 from constructions.errors import InputError
+from constructions.plug_ins import plug_in
 
 FOLDERS = (
     "constructions.attention",
@@ -57,4 +57,4 @@ def theorems(module: str) -> ModuleType | None:
         >>> theorems("memorized").__name__
         'byheart.theorems.memorized'
     """
-    return None if missing_folders() else import_module(f"byheart.theorems.{module}")
+    return None if missing_folders() else plug_in(f"byheart.theorems.{module}")

@@ -3,14 +3,15 @@
 Page: docs/memories.md
 """
 
-import importlib.util
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from constructions.counted import counted
 from constructions.model.construction import Construction
 from constructions.model.model import Model
 from constructions.model.precision import Precision
+from constructions.plug_ins import plug_in
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.task import Task
 from verify.runs.exact_runs import memorized_without_rounding
@@ -68,7 +69,7 @@ def runs_in_torch(
     device: str = "cpu",
     outputs: "Enclosure | None" = None,
 ) -> "dict[str, RunResult] | None":
-    """Return what one run in each type shows, in the type that is meant too; none where torch is not installed.
+    """Return what one run in each type shows, in the type that is meant too; none where nothing here runs weights.
 
     Args:
         model: The weights.
@@ -78,11 +79,9 @@ def runs_in_torch(
         device: Where they run.
         outputs: The exact logits, enclosed, where they are known.
     """
-    if importlib.util.find_spec("torch") is None:
+    torch = plug_in("verify.torch.run") if find_spec("torch") is not None else None
+    if torch is None:
         return None
-
-    from verify.torch.run import DTYPES, run_all
-
     logits = None if outputs is None else [(0, outputs)]
-    dtypes = DTYPES if dtype in DTYPES else (*DTYPES, dtype)
-    return run_all(model, task, device=device, dtypes=dtypes, tolerance=tolerance, logits=logits)
+    dtypes = torch.DTYPES if dtype in torch.DTYPES else (*torch.DTYPES, dtype)
+    return torch.run_all(model, task, device=device, dtypes=dtypes, tolerance=tolerance, logits=logits)

@@ -27,6 +27,7 @@ from byheart.terminal.options import (
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.tables import show
+from constructions.plug_ins import plug_in, required_plug_in
 from verify.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -189,11 +190,10 @@ def _report(
     """Return what checking a folder found: of an edit, of an export, or of a memory."""
     if (edit := proof_of_an_edit(folder)) is not None and not options.coq:
         return _report_of_an_edit(options, folder, edit, **progress)
-    from byheart.hosts.exported_folder import proof_of_an_export, require_export_made_again
-
-    if (proof := proof_of_an_export(folder)) is not None:
+    exported = plug_in("byheart.hosts.exported_folder")
+    if exported is not None and (proof := exported.proof_of_an_export(folder)) is not None:
         report = _report_of_a_memory(options, proof, **progress)
-        return _ExportCheck(report, require_export_made_again(folder))
+        return _ExportCheck(report, exported.require_export_made_again(folder))
     return _report_of_a_memory(options, folder, **progress)
 
 
@@ -227,23 +227,9 @@ def _report_of_an_edit(options: argparse.Namespace, folder: Path, edit: Path, **
         raise InputError(
             f"--{given[0].replace('_', '-')}", f"is given, but {folder} is an edit, which is judged as it was asked"
         )
-    if options.fast:
-        from verify.provers.edit import check_edit
-
-        report = replace(check_edit(edit, **progress), aside=_FAST)
-    else:
-        from byheart.terminal.kernel_report import check_edit_by_kernel
-
-        report = check_edit_by_kernel(edit, tell=_say_how_long)
-    if edit != folder:
-        from byheart.edited_folder import decoded_by_host, host_config, require_proved_weights, stored_dtype
-        from byheart.edited_page import require_edit_page_made_again
-
-        require_proved_weights(folder, report.certificate.edited)
-        if report.verdict.value != "REFUTED":  # a page of what is refuted is of no use, and the reason comes first
-            require_edit_page_made_again(folder, edit, stored_dtype(host_config(folder)))
-        report = replace(report, decoding=decoded_by_host(folder, edit))
-    return report
+    checked_edit = required_plug_in("byheart.checked_edit")
+    said = _FAST if options.fast else None
+    return checked_edit.check_edited_folder(folder, edit, fast=said, tell=_say_how_long, **progress)
 
 
 def _say_how_long(line: str) -> None:
@@ -252,13 +238,14 @@ def _say_how_long(line: str) -> None:
 
 def _report_of_coq(options: argparse.Namespace, folder: Path, **progress: Any) -> "CoqReport":
     """Return what Coq says to the claim of a folder; where there is one folder, its answers share the workers."""
-    from byheart.coq.compiled import check_by_coq
     from constructions.errors import InputError
 
     if proof_of_an_edit(folder) is not None:
         raise InputError("--coq", f"is given, but {folder} is an edit", "a memory")
     workers = None if len(options.folder) == 1 else 1
-    return check_by_coq(folder, native=options.native, workers=workers, **progress)
+    return required_plug_in("byheart.coq.compiled").check_by_coq(
+        folder, native=options.native, workers=workers, **progress
+    )
 
 
 def proof_of_an_edit(folder: Path) -> Path | None:
@@ -289,9 +276,10 @@ def _asked(options: argparse.Namespace, folder: Path) -> "Criterion | None":
 def _check_fast(options: argparse.Namespace, folder: Path, beside: list[str], **progress: Any) -> "CheckReport":
     """Return what the fast prover found, which the first line says."""
     from verify.provers.memorization import check_memorization
-    from verify.runs.every_run import argmax_of_every_run
 
-    given = {"sample_seed": options.sample_seed, "kinds": options.kinds, "beyond": argmax_of_every_run}
+    runs = plug_in("verify.runs.every_run")
+    beyond = None if runs is None else runs.argmax_of_every_run
+    given = {"sample_seed": options.sample_seed, "kinds": options.kinds, "beyond": beyond}
     report = check_memorization(folder, _asked(options, folder), **given, **progress)
     return replace(report, asides=(*report.asides, _FAST, *beside))
 

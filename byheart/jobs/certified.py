@@ -15,7 +15,6 @@ from byheart.memory import CertifiedMemory
 from byheart.theory import theorems
 from constructions.model.construction import Construction
 from constructions.model.model import Model
-from constructions.model.shapes import is_dana_network, is_heads_alone
 from constructions.progress import Progress
 from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion
@@ -24,7 +23,6 @@ from verify.provers.answer_bounds import Answers
 from verify.provers.memorization import certify_memorization
 from verify.provers.proved import Proved
 from verify.provers.runs import prove_runs
-from verify.provers.saturation import DELTA
 from verify.provers.text import state_text
 
 if TYPE_CHECKING:
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
 KEPT_LOGITS = 2**24
 """Entries of enclosed logits that are kept for torch instead of being enclosed again."""
 
-_LARGEST_RANK = 4096  # contexts of which a rank is stated, though the memory does not rest on it
 _SCORES_RUN = 2**17  # scores of a head of all windows, beyond which running them all would take minutes
 
 
@@ -68,22 +65,18 @@ def certified(
         left_out: What of the source was left out, for the first line.
         runs: Runs that were made already; none where they are still to be made.
     """
-    model = built.model
-    classic = not model.reads_tokens or is_dana_network(model)  # what has features
-    facts = task.facts
+    model, facts, memorized = built.model, task.facts, theorems("memorized")
     size = task.n_contexts
+    stated: dict[str, Any] = {}
+    if memorized is not None:
+        stated = memorized.statements(model, task, rests_on_rank=rests_on_rank, two_sided=two_sided)
     with clock.stage("certificate"):
         proved = certify_memorization(
             model,
             task,
             criterion,
-            # All features at once are T x H d_h numbers; a memory that does not rest on their rank can do without.
-            rank=classic and (rests_on_rank or size <= _LARGEST_RANK),
-            rank_of_heads=two_sided and (classic or is_heads_alone(model)) and size <= _LARGEST_RANK,
-            rank_with_skip=two_sided and is_dana_network(model) and size <= _LARGEST_RANK,
-            divergence=two_sided and task.target == "distributions",
+            **stated,
             text_divergence=text_divergence,
-            saturation=None if model.reads_tokens else DELTA,
             keep_outputs=size * model.d_vocab_out <= KEPT_LOGITS,
             progress=within(clock.progress, "certificate"),
         )
@@ -94,9 +87,9 @@ def certified(
     if left_out:
         proved = replace(proved, certificate=proved.certificate.beside("left out", left_out))
     name = figures.get("memory", "")
-    found = {"front_end": name, "route": name, **task.sizes(), **_model_figures(model)}
-    memorized, ranks = theorems("memorized"), None
-    if facts is not None and memorized is not None:
+    found: dict[str, Any] = {"front_end": name, "route": name, **task.sizes(), **_model_figures(model)}
+    ranks = None
+    if memorized is not None:
         beside = memorized.beside(built, facts, proved, clock)
         found, ranks = found | beside.figures, beside.ranks
     found |= figures
@@ -129,14 +122,5 @@ def is_long(task: Task) -> bool:
 
 
 def _model_figures(model: Model) -> dict[str, Any]:
-    if model.reads_tokens and not is_dana_network(model):
-        kinds = [str(block.options()["kind"]) for block in model.blocks]
-        return {"dim": model.d_model, "blocks": kinds, "outputs": model.d_vocab_out, "parameters": model.parameters}
-    return {
-        "dim": model.d_model,
-        "heads": model.n_heads,
-        "query_dim": model.d_qk,
-        "head_dim": model.d_head,
-        "outputs": model.d_vocab_out,
-        "parameters": model.parameters,
-    }
+    kinds = [str(block.options()["kind"]) for block in model.blocks]
+    return {"dim": model.d_model, "blocks": kinds, "outputs": model.d_vocab_out, "parameters": model.parameters}

@@ -10,10 +10,8 @@ from typing import Any
 
 from constructions.errors import FileFormatError
 from verify.certificates.certificate import Certificate
-from verify.edits.certificate import EditCertificate, EditCheck
 from verify.kernel.check import outcome
-from verify.kernel.edit import prove_edit
-from verify.kernel.verdicts import BadInputError, NotProvedError, UndecidedError
+from verify.kernel.verdicts import BadInputError, UndecidedError
 from verify.verdict import Verdict
 
 _VERDICTS = {0: Verdict.PROVED, 1: Verdict.REFUTED, 3: Verdict.UNDECIDED}
@@ -97,31 +95,3 @@ def check_by_kernel(
         return KernelReport(certificate, Verdict.UNDECIDED, f"{UndecidedError.word}: {'; '.join(not_for_the_kernel)}")
     ends = not_for_the_kernel if code == UndecidedError.exit_code else []
     return KernelReport(certificate, _VERDICTS[code], "; ".join([first, *ends]))
-
-
-def check_edit_by_kernel(folder: Path, *, tell: Callable[[str], None] = lambda line: None) -> EditCheck:
-    """Let the kernel check the proof of an edit.
-
-    Args:
-        folder: Where ``edit.json`` lies.
-        tell: Told how long it takes, where that is more than a minute.
-
-    Returns:
-        What it found: every number was proved, or the number or context that was not. Never PROVED where runs are
-        stated, which are for the fast prover alone.
-
-    Raises:
-        FileFormatError: A file is missing or is not what it should be.
-        TamperedError: The digest of the certificate is another.
-    """
-    certificate = EditCertificate.load(folder)
-    path = "the kernel"
-    try:
-        prove_edit(folder, tell)
-    except BadInputError as error:
-        raise FileFormatError(str(error)) from error
-    except NotProvedError as error:
-        return EditCheck(certificate, Verdict.REFUTED, str(error), path)
-    except UndecidedError as error:
-        return EditCheck(certificate, Verdict.UNDECIDED, str(error), path)
-    return EditCheck.proved_again(certificate, path).without_the_prover_alone()

@@ -5,6 +5,8 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
+from constructions.plug_ins import required_plug_in
+
 if TYPE_CHECKING:
     from constructions.folds.fold import Fold
     from constructions.tasks.task import Task
@@ -24,7 +26,6 @@ def next_commands(
         fold: The rule with a state that it follows, for an input that can be typed.
         runs: Whether `run` takes it.
     """
-    from constructions.folds.typed import last_input
     from constructions.tasks.vocabulary import typed_example
     from verify.certificates.headline import PROVER_ALONE
 
@@ -37,7 +38,7 @@ def next_commands(
     elif task is not None and (example := typed_example(task, in_csv=True)) is not None:
         steps += [f"ask {folder} {quote(example)}"] if len(example) <= _LONGEST_TYPED else []
     if fold is not None:
-        example = last_input(fold)
+        example = required_plug_in("constructions.folds.typed").last_input(fold)
         steps += [f"ask {folder} {quote(example)}"] if len(example) <= _LONGEST_TYPED else []
     if runs and find_spec("torch") is not None:
         steps.append(f"run {folder}")

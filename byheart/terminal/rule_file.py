@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from constructions.errors import InputError
+from constructions.plug_ins import required_plug_in
 
 if TYPE_CHECKING:
     from constructions.memories.memory import Memory
@@ -34,12 +35,11 @@ def named_rule(rule: str, option: str = "--rule") -> str | Callable[..., Any]:
         >>> named_rule("max")
         'max'
     """
-    from constructions.tasks.rule import RULES
-
     place, separator, name = rule.rpartition(":")
     if not separator or not place.endswith(".py"):
-        if rule not in RULES:
-            raise InputError(option, f"is {rule!r}", f"one of {', '.join(RULES)}, or FILE.py:function")
+        rules = required_plug_in("constructions.tasks.rule").RULES
+        if rule not in rules:
+            raise InputError(option, f"is {rule!r}", f"one of {', '.join(rules)}, or FILE.py:function")
         return rule
     path, found = Path(place), _run(place, option, rule)
     function = found.get(name)

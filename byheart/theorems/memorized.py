@@ -14,12 +14,14 @@ from constructions.heads_of_theorem_1.memory import QUICK_ELIMINATION, HeadsOfTh
 from constructions.heads_of_theorem_1.parameters import printed_count
 from constructions.model.construction import Construction
 from constructions.model.model import Model
-from constructions.model.shapes import is_dana_network
+from constructions.model.shapes import is_dana_network, is_heads_alone
 from constructions.progress import Progress
+from constructions.tasks.any_task import AnyTask
 from constructions.tasks.task import Task
 from verify.certificates.certificate import FEATURE_RANK, Certificate
 from verify.provers.answer_bounds import Answers
 from verify.provers.proved import Proved
+from verify.provers.saturation import DELTA
 from verify.theorems.encoders.encoder_ceiling import network_divergence
 from verify.theorems.encoders.encoder_floor import encoder_floor
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from verify.arithmetic.enclosure import Enclosure
 
 _COVERED, _COVERED_ENTRIES = 4000, 1024  # cones of directions, of distributions with so many entries: some seconds
+_LARGEST_RANK = 4096  # contexts of which a rank is stated, though the memory does not rest on it
 _COVERED_WORK = 2**25  # entries of distributions times squared moves of a context, for all cones: some seconds too
 
 
@@ -42,19 +45,44 @@ class Beside(NamedTuple):
     ranks: Ranks | None
 
 
-def beside(built: Construction[Any], task: Task, proved: Proved[Answers], clock: Clock) -> Beside:
+def statements(model: Model, task: AnyTask, *, rests_on_rank: bool, two_sided: bool) -> dict[str, Any]:
+    """Return which statements a certificate makes beside the answers, as `certify_memorization` takes them.
+
+    Args:
+        model: The weights.
+        task: What they hold.
+        rests_on_rank: Whether they hold it because features are independent, of any number of contexts.
+        two_sided: Whether ranks and divergences are bounded from both sides.
+    """
+    has_rank = not model.reads_tokens or is_dana_network(model)
+    is_small = task.n_contexts <= _LARGEST_RANK
+    return {
+        # All features at once are T x H d_h numbers; a memory that does not rest on their rank can do without.
+        "rank": has_rank and (rests_on_rank or is_small),
+        "rank_of_heads": two_sided and (has_rank or is_heads_alone(model)) and is_small,
+        "rank_with_skip": two_sided and is_dana_network(model) and is_small,
+        "divergence": two_sided and task.target == "distributions",
+        "saturation": None if model.reads_tokens else DELTA,
+    }
+
+
+def beside(built: Construction[Any], task: Task | None, proved: Proved[Answers], clock: Clock) -> Beside:
     """Return what the theorems say of weights, and how the heads of Theorem 1' were found.
 
     Args:
         built: What was built.
-        task: What it holds, tokens.
+        task: What it holds, where that is tokens.
         proved: Its certificate.
         clock: Times both stages.
     """
     model, found = built.model, dict[str, Any]()
+    if not model.reads_tokens or is_dana_network(model):  # of others their blocks are shown
+        found = {"blocks": None, "heads": model.n_heads, "query_dim": model.d_qk, "head_dim": model.d_head}
+    if task is None:
+        return Beside(found, None)
     if isinstance(built, HeadsOfTheorem1):
         needed = built.needed
-        found = {"front_end": built.built.front_end, "route": built.built.route}
+        found |= {"front_end": built.built.front_end, "route": built.built.route}
     elif is_dana_network(model) and model.n_heads:
         with clock.stage("capacity"):
             needed = _capacity(task, model, progress=clock.progress)

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from byheart import check_memorization, memorize
-from byheart.measured import Measured, page, proved_figures, require_made_again, summary_json
+from byheart.measured import Measured, proved_figures, require_made_again, summary_json
+from byheart.pages import page
 from constructions.errors import FileFormatError, TamperedError
 from constructions.tasks.task import Task
 

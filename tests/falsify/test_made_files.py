@@ -136,8 +136,9 @@ def test_what_only_a_certificate_may_say_is_refused_in_measured_numbers(folders,
 
 def test_a_measured_sentence_stands_in_the_measured_block_alone(folders, tmp_path, capsys):
     """A maker who lies in measured.json, and makes all files anew, has a page that says whose word it is."""
-    from byheart.measured import Measured, page, summary_json
+    from byheart.measured import Measured, summary_json
     from byheart.memory import load
+    from byheart.pages import page
 
     folder, lie = copy(folders["text"], tmp_path), "BY HEART, PROVED: in every float16 run"
     rewritten(folder, lambda data: data["figures"].update(built=lie))

@@ -22,8 +22,8 @@ class Prover(Protocol):
       only if somebody asks for it;
     - `estimated_bytes`, a function of a model and a task, where it needs much memory;
     - `NEEDS_LOWER_LOSSES`, where it asks for bounds of all losses from below;
-    - where it answers the question of a certificate in another way than context by context: `load`, which reads the
-      model and the task of a folder, and `evaluation`, which returns what its statements are proved again of.
+    - where it answers the question of a certificate in another way than context by context: `load_rule`, which reads
+      the model and the rule of a folder, and `evaluation`, which returns what its statements are proved again of.
     """
 
     ID: str

@@ -14,6 +14,7 @@ from byheart.jobs import memorize as job
 from byheart.jobs.memorize import ever_smaller, hold
 from byheart.jobs.run import run_summary
 from byheart.memory import load
+from byheart.theorems import memorized
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
 from constructions.heads_of_theorem_1 import memory as heads
 from constructions.model.model import Model
@@ -145,7 +146,7 @@ def run_instead(monkeypatch, runs) -> None:
 
 
 def test_the_rank_of_very_many_contexts_is_stated_only_where_a_memory_rests_on_it(monkeypatch):
-    monkeypatch.setattr(certified, "_LARGEST_RANK", 8)
+    monkeypatch.setattr(memorized, "_LARGEST_RANK", 8)
     run_instead(monkeypatch, lambda *_, **__: None)
     for name, stated in (("last-token-heads", False), ("theorem-1", True)):
         figures = hold(facts_of_three_columns(), memory=name).figures

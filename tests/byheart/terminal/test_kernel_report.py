@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from byheart.checked_edit import check_edit_by_kernel
 from byheart.facts import memorize
-from byheart.terminal.kernel_report import check_by_kernel, check_edit_by_kernel
+from byheart.terminal.kernel_report import check_by_kernel
 from constructions.errors import FileFormatError
 from tests.corpus.cases import GOOD_FOLDERS
 from tests.corpus.forging import restated
