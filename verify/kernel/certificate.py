@@ -87,7 +87,7 @@ def read_certificate(folder: Path) -> Certificate:
     said = {name: value for name, value in found.items() if name != "digest"}
     if hashlib.sha256(canonical(said).encode("ascii")).hexdigest() != found["digest"]:
         raise NotProvedError(f"{FILE}: digest is not the hash of the rest")
-    require_texts("provenance", found["provenance"])
+    require_texts(FILE, "provenance", found["provenance"])
     subject, sizes = found["subject"], _sizes(found["subject"])
     criterion, statements = _criterion(found["criterion"]), _statements(found["statements"])
     model, task, target, origin = (subject[name] for name in ("model", "task", "target", "origin"))
@@ -97,10 +97,10 @@ def read_certificate(folder: Path) -> Certificate:
 def _sizes(subject: Any) -> dict[str, int]:
     require_fields(FILE, "subject", subject, ["model", "task", "target", "origin", "sizes"])
     for name in ("model", "task"):
-        require_hash(f"subject.{name}", subject[name])
+        require_hash(FILE, f"subject.{name}", subject[name])
     if subject["target"] not in ("labels", "distributions", "values"):
         raise BadInputError(FILE, "subject.target", f"is {str(subject['target'])[:20]!r}")
-    _require_text("subject.origin", subject["origin"])
+    _require_text(FILE, "subject.origin", subject["origin"])
     require_fields(FILE, "subject.sizes", subject["sizes"], _SIZES)
     return {name: read_count(FILE, f"subject.sizes.{name}", size) for name, size in subject["sizes"].items()}
 
@@ -134,7 +134,7 @@ def _statements(data: Any) -> list[dict[str, Any]]:
             FILE, f"statements[{place}]", each, ["id", "statement", "method", "values", "memorized"], ["named"]
         )
         for name in ("id", "method"):
-            _require_text(f"statements[{place}].{name}", each[name])
+            _require_text(FILE, f"statements[{place}].{name}", each[name])
         if not isinstance(each["statement"], str) or not isinstance(each["memorized"], str):
             raise BadInputError(FILE, f"statements[{place}]", "has a sentence or a mask that is not a text")
         if not isinstance(each["values"], dict):
@@ -148,28 +148,28 @@ def _witness(data: Any) -> str | None:
     require_fields(FILE, "witness", data, ["file", "sha256"])
     if data["file"] != "witness.safetensors":
         raise BadInputError(FILE, "witness.file", f"is {str(data['file'])[:60]!r}")
-    require_hash("witness.sha256", data["sha256"])
+    require_hash(FILE, "witness.sha256", data["sha256"])
     return data["sha256"]
 
 
-def require_texts(field: str, data: Any) -> None:
+def require_texts(file: str, field: str, data: Any) -> None:
     """Require an object of texts that are not too long."""
     if not isinstance(data, dict):
-        raise BadInputError(FILE, field, "is not an object")
+        raise BadInputError(file, field, "is not an object")
     for name, text in data.items():
-        _require_text(field, name)
-        _require_text(f"{field}.{name}", text)
+        _require_text(file, field, name)
+        _require_text(file, f"{field}.{name}", text)
 
 
-def _require_text(field: str, text: Any) -> None:
+def _require_text(file: str, field: str, text: Any) -> None:
     if not isinstance(text, str) or len(text) > _LONGEST_TEXT:
-        raise BadInputError(FILE, field[:60], f"is not a text of at most {_LONGEST_TEXT} characters")
+        raise BadInputError(file, field[:60], f"is not a text of at most {_LONGEST_TEXT} characters")
 
 
-def require_hash(field: str, text: Any) -> None:
+def require_hash(file: str, field: str, text: Any) -> None:
     """Require the hexadecimal digits of a SHA-256."""
     if not isinstance(text, str) or not _HASH.fullmatch(text):
-        raise BadInputError(FILE, field, "is not a hash of 64 hexadecimal digits")
+        raise BadInputError(file, field, "is not a hash of 64 hexadecimal digits")
 
 
 def read_values(

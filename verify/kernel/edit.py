@@ -154,9 +154,9 @@ def _read_edit(folder: Path) -> tuple[Edit, Any]:
     said = {name: value for name, value in found.items() if name != "digest"}
     if hashlib.sha256(canonical(said).encode("ascii")).hexdigest() != found["digest"]:
         raise NotProvedError(f"{FILE}: digest is not the hash of the rest")
-    require_texts("provenance", found["provenance"])
+    require_texts(FILE, "provenance", found["provenance"])
     for name in _HASHES:
-        require_hash(name, found[name])
+        require_hash(FILE, name, found[name])
     if type(found["everywhere"]) is not bool:
         raise BadInputError(FILE, "everywhere", "is not a truth value")
     layer = None if found["layer"] is None else read_count(FILE, "layer", found["layer"])

@@ -90,6 +90,25 @@ def test_what_is_stronger_than_the_truth_or_about_something_else_is_not_proved(
     assert found == code, text
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"original": "0" * 63}, {"edited": "0" * 65}, {"edit": "g" * 64}, {"values": {"memorized": 5}},
+        {"values": {"before": 5}}, {"values": {"asked": 3}}, {"values": {"flat": 2}}, {"values": {"same": 212}},
+        {"values": {"changed": 1}}, {"values": {"kept": 210}}, {"values": {"same": 0, "changed": 212}},
+        {"values": {"moved": 1}}, {"values": {"spread": 1}}, {"edits": 4}, {"provenance": {"by": 1}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_numbers_that_do_not_go_together_are_refused(changes: dict[str, Any], saved: Path, tmp_path: Path) -> None:
+    folder = forged(saved, tmp_path)
+    data = json.loads((folder / "edit.json").read_text())
+    values = {**data["values"], **changes.get("values", {})}
+    rewrite(folder, {**data, **changes, "values": values}, "edit.json")
+    code, text = outcome(folder)
+    assert code == 2 and text.startswith("BAD INPUT: edit.json: "), text
+
+
 def reasked(folder: Path, **changes: Any) -> Path:
     """The folder with other contexts or answers, and the hash that fits."""
     asked = replace(EditRequest(**json.loads((folder / "contexts.json").read_text())), **changes)
