@@ -27,7 +27,7 @@ MUTANTS = [
     reciting(
         "if part.stop > place], start", "if part.start <= place < part.stop], start", "what follows a part is not said"
     ),
-    recitation("np.append(tokens[start:stop], end)", "tokens[start:stop]", "a part ends as another place goes on"),
+    recitation("start = place - 1 + n_ctx", "start = place + n_ctx", "a part ends behind a window that stands twice"),
     reciting("memorized[at] & same", "memorized[at] | same", "what is a fact is memorized"),
     reciting("spoken[: int((~good).argmax())].sum()", "spoken.sum()", "all is said where one token is not"),
     reciting("last = [*last[:1], *last[2:], token] if windows.titled else", "last =", "decoding forgets the title"),
