@@ -1,6 +1,6 @@
 r"""The rank that heads of each width and number reach on given contexts, beside the count that is printed.
 
-Page: docs/claims/capacity.md
+Pages: docs/claims/capacity.md, docs/rank_profile.md
 """
 
 from collections.abc import Iterator, Sequence
