@@ -22,11 +22,14 @@ _SIGNS = str.maketrans(
     {"−": "-", "·": "*", "×": "*", "π": "pi", "½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3"}
 )
 _NAMES = "log|ln|exp|sqrt|cos|sin"
+_POWER_OF_TEN = re.compile(r"(?<![\w.])(\d*\.?\d+) *\* *10 *\^ *\(?(-?\d+)\)?")
+_DECIMAL = re.compile(r"-?(?P<whole>\d*)\.?(?P<part>\d*)(?:e(?P<power>-?\d+))?")
 
 
 def _with_brackets(text: str) -> str:
     """Return a text with plain signs, and with brackets about the arguments of functions."""
-    return re.sub(rf"\b({_NAMES}) +([\w.]+)", r"\1(\2)", text.translate(_SIGNS))
+    text = _POWER_OF_TEN.sub(r"\1e\2", text.translate(_SIGNS))
+    return re.sub(rf"\b({_NAMES}) +([\w.]+)", r"\1(\2)", text)
 
 
 def _plain(text: str) -> str:
@@ -131,13 +134,28 @@ def agrees(given: Number, text: str, right: Number) -> bool:
     if isinstance(given, Fraction) and given == right:
         return True
     if _is_rounded(text, right):
-        return abs(Fraction(given) - Fraction(right)) <= Fraction(1, 2 * 10 ** len(text.partition(".")[2]))
+        decimal = _decimal(text)
+        places = len(decimal["part"] or "") - int(decimal["power"] or 0)
+        return abs(Fraction(given) - Fraction(right)) <= Fraction(10) ** -places / 2
     return isinstance(given, float) and math.isclose(given, right, rel_tol=1e-9, abs_tol=1e-12)
 
 
+def _decimal(text: str) -> dict[str, str | None]:
+    """Return the digits before and after the point of a decimal and its power of ten; nothing of another text."""
+    found = _DECIMAL.fullmatch(text)
+    return found.groupdict() if found else {}
+
+
 def _is_rounded(text: str, right: Number) -> bool:
+    """Whether a text is a decimal that may stand for a number that is not an integer."""
     whole = isinstance(right, Fraction) and right.denominator == 1
-    return not whole and re.fullmatch(r"-?\d*\.?\d+", text) is not None
+    return not whole and any(_decimal(text).get(part) for part in ("whole", "part"))
+
+
+def _digits(text: str) -> int:
+    """Return how many digits of a decimal count."""
+    decimal = _decimal(text)
+    return len(f"{decimal['whole']}{decimal['part']}".lstrip("0"))
 
 
 def compared(answer: str, right: Sequence[tuple[str, Number]]) -> str:
@@ -145,6 +163,6 @@ def compared(answer: str, right: Sequence[tuple[str, Number]]) -> str:
     for (given, text), (name, value) in zip(numbers(answer, len(right)), right, strict=True):
         if not agrees(given, text, value):
             return f"{name} is not {text}: that is too {'large' if given > value else 'small'}"
-        if given != value and _is_rounded(text, value) and len(re.sub(r"\D", "", text).lstrip("0")) < 2:
+        if given != value and _is_rounded(text, value) and _digits(text) < 2:
             return f"{name}: {text} has one digit, give two or more"
     return ""

@@ -550,3 +550,14 @@ def _large_terms_without_rounding(answer: str) -> str:
 
 
 _numbers_of("17.3", ["the codes of one digit", "those of two"], "256, 65536", lambda: [Fraction(257), Fraction(257**2)])
+
+# Chapter 18
+
+_numbers_of(
+    "18.1",
+    ["the size at -20", "that at -40"],
+    "1e-8, 1e-16",
+    lambda: [20 / (1 + math.exp(20)), 40 / (1 + math.exp(40))],
+)
+_numbers_of("18.2", ["r^2 by hand", "r^2 for d = 512"], "2, 512", lambda: [Fraction(3), Fraction(768)])
+_numbers_of("18.3", ["what the neuron reads in the midpoint"], "40", lambda: [Fraction(-50)])
