@@ -31,10 +31,9 @@ def drawing() -> str:
     parts += [draw.dot(x, y, "on-first", 7), draw.words(x + 14, y - 4, "edited: u = 40", "on-first", "start")]
     for row in KEPT:
         x, y = axes.at(*row)
-        anchor, shift = ("start", 14) if row[0] > 0 else ("end", -14)
-        parts += [draw.dot(x, y, "on-ink", 7), draw.words(x + shift, y + 16, "kept: u = −40", anchor=anchor)]
-    x, y = axes.at(1.8, -1.3)
-    parts.append(draw.words(x + 6, y + 5, "u = −20", "on-second", "start"))
+        parts += [draw.dot(x, y, "on-ink", 7), draw.words(x - 14, y + 5, "kept: u = −40", anchor="end")]
+    x, y = axes.at(-1.3, 1.8)
+    parts.append(draw.words(x - 8, y + 8, "u = −20", "on-second", "end"))
     title = (
         "A circle with three rows on it: the edited one, (1, 1), where the new neuron reads 40, and two kept ones "
         "where it reads -40. A dashed line on which it reads -20 cuts the cap around the edited row off."
