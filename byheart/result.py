@@ -153,6 +153,11 @@ class Result:
         return answer | {field.name: field.value for field in self.fields() if field.name}
 
 
+def data_fields(data: Mapping[str, Any], meanings: Mapping[str, str]) -> tuple[Field, ...]:
+    """Return fields that only a program reads, of each name in `data` that has a meaning."""
+    return tuple(Field(name, data[name], words, shown=False) for name, words in meanings.items() if name in data)
+
+
 def json_text(result: Result) -> str:
     """Return the one line of JSON that `--json` prints."""
     return json.dumps(result.json()) + "\n"

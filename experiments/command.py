@@ -4,16 +4,15 @@ Page: docs/experiments.md
 """
 
 import argparse
-import json
-import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED
+from byheart.result import Field, Result, Section
 from byheart.terminal.options import workers
 from byheart.terminal.progress import progress_lines
-from byheart.terminal.tables import print_list
+from byheart.terminal.tables import show
 from constructions.counted import counted, inflected
+from verify.verdict import Verdict
 
 if TYPE_CHECKING:
     from constructions.progress import Progress
@@ -31,8 +30,7 @@ def run(options: argparse.Namespace) -> int:
         require_one_of(FIGURES, NAME=name)
     figures = [FIGURES[name] for name in options.name] or list(FIGURES.values())
     if options.list:
-        _list(options, figures)
-        return PROVED
+        return show(options, _listed(options, figures))
     for name, folder in (("out", options.out), ("keep", options.keep)):
         if folder is not None and folder.exists() and not folder.is_dir():
             raise InputError(name, f"= {str(folder)!r} is a file", "a folder")
@@ -57,43 +55,47 @@ def _checked(options: argparse.Namespace) -> int:
         first += f"; the weights of {len(found.missing):,} are not here, and nothing is proved of these"
     if wrong:
         first = f"NOT AS WRITTEN: {wrong[0]}"
-    if options.json:
-        sys.stdout.write(json.dumps({"headline": first, **vars(found)}) + "\n")
-    else:
-        sys.stdout.write("\n".join([first] if options.quiet else [first, *wrong[1:]]) + "\n")
-    if wrong:
-        return REFUTED
-    return UNDECIDED if found.missing else PROVED
+    fields = (
+        Field("points", found.points, "models of the tables", note="with `--check`", shown=False),
+        Field("missing", found.missing, "those whose weights are not there, by their keys", shown=False),
+        Field("differences", found.differences, "what does not follow from the weights", shown=False),
+        *(Field("", difference, "another") for difference in wrong[1:]),
+    )
+    verdict = Verdict.REFUTED if wrong else Verdict.UNDECIDED if found.missing else Verdict.PROVED
+    return show(options, Result(first, verdict, (Section("Not as written", fields),)))
 
 
-def _list(options: argparse.Namespace, figures: "list[Figure]") -> None:
+def _listed(options: argparse.Namespace, figures: "list[Figure]") -> Result:
+    """Return the figures, with the number of models of each."""
     size = "full" if options.full else "quick"
     grids = {each.name: getattr(each, size)() for each in figures}
-    models = {name: len(grid) for name, grid in grids.items()}
+    listed = {each.name: {"title": each.title, "models": len(grids[each.name])} for each in figures}
     distinct = len({point.key for grid in grids.values() for point in grid})
-    first = f"{counted(len(models), 'figure')}, {counted(distinct, 'model')} in the {size} grids"
-    if options.json:
-        listed = {each.name: {"title": each.title, "models": models[each.name]} for each in figures}
-        sys.stdout.write(json.dumps({"headline": first, "figures": listed}) + "\n")
-    else:
-        sys.stdout.write(f"{first}\n")
-    if not (options.json or options.quiet):
-        rows = [(each.name, f"{each.title}: {counted(models[each.name], 'model')}") for each in figures]
-        sys.stdout.write("\n")
-        print_list("Figures", rows)
+    headline = f"{counted(len(listed), 'figure')}, {counted(distinct, 'model')} in the {size} grids"
+    lines = (Field("", f"{each['title']}: {counted(each['models'], 'model')}", name) for name, each in listed.items())
+    data = Field("figures", listed, _FIGURES, note=_FIGURES_NOTE, shown=False)
+    return Result(headline, None, (Section("Figures", (*lines, data)),))
+
+
+_FIGURES = "the figures, by name"
+_FIGURES_NOTE = (
+    "`models` of `of` that are proved; `findings`, each a `sentence`, a `verdict` for these runs, what was `found`, "
+    "and the `curve` whose runs decide it, empty for all; with `--list` its `title` and how many `models`"
+)
 
 
 def _swept(options: argparse.Namespace, figures: "list[Figure]") -> int:
     """Figure by figure, each drawn as soon as it is proved; with workers all at once, so that none of them waits."""
     from experiments.figures import FIGURES
     from experiments.page import Drawn, read_figure, write_figure, write_page
-    from experiments.sweep import AGREEING, Result, agreeing, sweep
+    from experiments.sweep import AGREEING, agreeing, sweep
+    from experiments.sweep import Result as Trained
 
     grids = {each.name: (each.full if options.full else each.quick)() for each in figures}
     options.out.mkdir(parents=True, exist_ok=True)
     others = [FIGURES[name] for name in FIGURES.keys() - grids.keys() if (options.out / f"{name}.csv").is_file()]
     pages = {each.name: read_figure(options.out, each) for each in others}
-    found, failed = dict[str, Result](), dict[str, str]()
+    found, failed = dict[str, Trained](), dict[str, str]()
     executor = workers(options)
     with progress_lines(options) as progress:
         for own in [figures] if executor else [[each] for each in figures]:
@@ -126,17 +128,10 @@ def _swept(options: argparse.Namespace, figures: "list[Figure]") -> int:
         word = "RUNS COUNT OTHERWISE" if few else f"{'ALL' if len(results) == asked else 'NOT ALL'} PROVED"
         first = f"{word}: {len(results)} of {asked} trained models{' proved' * bool(few)}"
         first += f"; one float32 run counts what is proved in {same} of them{few}"
-    said = {"headline": first, "figures": {each.figure.name: _said(each) for each in drawn}, "failed": failed}
-    if options.json:
-        sys.stdout.write(json.dumps(said) + "\n")
-    elif options.quiet:
-        sys.stdout.write(f"{first}\n")
-    else:
-        _print(first, drawn, failed)
-        sys.stdout.write(f"\nThe page: {options.out / 'index.html'}\n")
-    if beyond or not agreeing(results):
-        return REFUTED
-    return PROVED if len(results) == asked else UNDECIDED
+    refuted = beyond or not agreeing(results)
+    verdict = Verdict.REFUTED if refuted else Verdict.PROVED if len(results) == asked else Verdict.UNDECIDED
+    steps = (f"open {options.out / 'index.html'}",)
+    return show(options, Result(first, verdict, _sections(drawn, failed), steps=steps))
 
 
 def _shown(progress: "Progress", name: str, stage: str, share: float | None, detail: str) -> None:
@@ -149,12 +144,18 @@ def _said(drawn: "Drawn") -> dict[str, object]:
     return {"models": len(drawn.results), "of": drawn.asked, "findings": [vars(each) for each in drawn.findings]}
 
 
-def _print(first: str, drawn: "list[Drawn]", failed: dict[str, str]) -> None:
-    sys.stdout.write(f"{first}\n\n")
-    for each in drawn:
-        rows = [(finding.verdict, f"{finding.sentence}: {finding.found}") for finding in each.findings]
-        if rows:
-            print_list(f"{each.figure.name}: {each.figure.title}", rows)
-            sys.stdout.write("\n")
-    for key, reason in failed.items():
-        sys.stdout.write(f"nothing is proved of point {key}: {reason}\n")
+def _sections(drawn: "list[Drawn]", failed: dict[str, str]) -> tuple[Section, ...]:
+    """Return what was found of each figure, and why nothing is proved of some points."""
+    found = {each.figure.name: _said(each) for each in drawn}
+    sections = [
+        Section(
+            f"{each.figure.name}: {each.figure.title}",
+            tuple(Field("", f"{finding.sentence}: {finding.found}", finding.verdict) for finding in each.findings),
+        )
+        for each in drawn
+    ]
+    data = (
+        Field("figures", found, _FIGURES, note=_FIGURES_NOTE, shown=False),
+        Field("failed", failed, "why nothing is proved of a point, by its key", columns={"point": "", "reason": ""}),
+    )
+    return (*sections, Section("Points of which nothing is proved", data))

@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from byheart.result import Field, Result, Section
 from byheart.terminal.argument_types import parameter, path
-from byheart.terminal.exit_codes import PROVED
 from byheart.terminal.made import made_result
 from byheart.terminal.options import add_device_option, add_out_options, add_output_options
 from byheart.terminal.progress import progress_lines
-from byheart.terminal.tables import print_list, show
+from byheart.terminal.tables import show
 from constructions.errors import InputError
 
 if TYPE_CHECKING:
@@ -54,12 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command on what the line says, and return its exit code."""
-    from byheart.theorems.building import FOLDS, NAMED, names
+    from byheart.theorems.building import FOLDS, names
 
     if options.list:
-        listed = [(each.name, _line(each)) for each in NAMED]
-        print_list("Constructions", [*listed, *((name, _fold_line(each)) for name, each in FOLDS.items())])
-        return PROVED
+        return show(options, _listed())
     if options.name is None:
         raise InputError(
             "NAME", "is missing", "a construction, which `byheart build --list` names, or the id of a claim"
@@ -79,6 +77,17 @@ def run(options: argparse.Namespace) -> int:
     if (beside := _beside(options.name)) is not None and not (options.json or options.quiet):
         sys.stdout.write(f"For {beside.data.name} of your own: byheart build {beside.name} --{beside.data.name} FILE\n")
     return code
+
+
+def _listed() -> Result:
+    """Return all constructions that have a name."""
+    from byheart.theorems.building import FOLDS, NAMED
+
+    lines = {each.name: _line(each) for each in NAMED} | {name: _fold_line(each) for name, each in FOLDS.items()}
+    fields = tuple(Field("", line, name) for name, line in lines.items())
+    data = Field("constructions", lines, "without a name: what each construction builds, by its name", shown=False)
+    headline = f"{len(lines)} constructions can be built: byheart build NAME"
+    return Result(headline, None, (Section("Constructions", (*fields, data)),))
 
 
 def _line(construction: "NamedConstruction") -> str:

@@ -1,17 +1,17 @@
 """`byheart check`: prove stored certificates again."""
 
 import argparse
-import json
 import os
 import sys
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from byheart.result import Field, Result, Section
+from byheart.result import Field, Result, Section, data_fields
 from byheart.terminal.argument_types import path
-from byheart.terminal.exit_codes import EXIT_CODES, worst
+from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED, worst
 from byheart.terminal.failures import error_fields, interrupted_after, meant
 from byheart.terminal.options import (
     add_criterion_options,
@@ -26,7 +26,8 @@ from byheart.terminal.options import (
 )
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
-from byheart.terminal.tables import show
+from byheart.terminal.tables import exit_code, show, show_several
+from constructions.counted import counted
 from constructions.plug_ins import plug_in, required_plug_in
 from verify.verdict import Verdict
 
@@ -131,37 +132,67 @@ def _check_each(options: argparse.Namespace) -> int:
     from verify.journal import cached_map
 
     journal = journal_of(options)
-    found: dict[Path, dict[str, Any]] = {}
-    codes: set[int] = set()
+    found: dict[Path, Result] = {}
+    codes: dict[Path, int] = {}
     interrupted = False
     try:
         with progress_lines(options) as progress:
-            for folder, result, earlier in cached_map(
+            for folder, summary, earlier in cached_map(
                 partial(_checked, options, Path.cwd()),
                 options.folder,
                 workers(options),
                 journal=journal,
                 named=partial(_named, options, Path.cwd()),
             ):
-                if isinstance(result, Exception):
-                    error, code = meant(options, result)
-                    found[folder] = error_fields(options, error)
+                if isinstance(summary, Exception):
+                    error, codes[folder] = meant(options, summary)
+                    found[folder] = _not_checked(folder, error_fields(options, error))
                 else:
-                    found[folder], code = {"earlier": earlier, **result}, EXIT_CODES[result["verdict"]]
-                codes.add(code)
-                progress(str(folder), 1.0, found[folder].get("verdict", "not checked"))
+                    found[folder] = _of_folder(folder, _result(summary), earlier=earlier)
+                    codes[folder] = exit_code(found[folder])
+                progress(str(folder), 1.0, summary["verdict"] if isinstance(summary, dict) else "not checked")
     except KeyboardInterrupt:
         interrupted = True
     done = [folder for folder in options.folder if folder in found]
-    if options.json:
-        sys.stdout.write(json.dumps([{"folder": str(folder), **found[folder]} for folder in done]) + "\n")
-    else:
-        for folder in done:
-            taken = " (found by an earlier run, not checked again)" if found[folder].get("earlier") else ""
-            sys.stdout.write(f"{folder}: {found[folder].get('headline') or found[folder]['error']}{taken}\n")
-    before = [each["earlier"] for each in found.values() if "earlier" in each]
+    show_several(options, _overview(options, found, codes), [found[folder] for folder in done])
+    before = [found[folder]["earlier"] for folder in done if found[folder].verdict is not None]
     say_what_was_kept(journal, sum(before), len(before) - sum(before))
-    return interrupted_after(len(found), len(options.folder), "folder") if interrupted else worst(codes)
+    return interrupted_after(len(found), len(options.folder), "folder") if interrupted else worst({*codes.values()})
+
+
+def _overview(options: argparse.Namespace, found: dict[Path, Result], codes: dict[Path, int]) -> Result:
+    """Return what became of all folders, and a line of each."""
+    words = {PROVED: "proved", REFUTED: "refuted", UNDECIDED: "undecided"}
+    counts = Counter(words.get(code, "not checked") for code in codes.values())
+    first = worst({*codes.values()}) if codes else UNDECIDED
+    total = counted(len({*options.folder}), "folder")
+    others = "".join(f", {counts[word]} {word}" for word in ("refuted", "undecided", "not checked") if counts[word])
+    headline = f"{words.get(first, 'not checked').upper()}: {counts['proved']} of {total} proved{others}"
+    lines = tuple(Field("", each.headline, str(folder)) for folder, each in found.items())
+    return Result(headline, None, (Section("Folders", lines),))
+
+
+_WHICH = "of several folders, or with `--keep`: which one"
+_ERROR = "one that was not checked has an `error` and its `kind` instead of a verdict"
+
+
+def _of_folder(folder: Path, result: Result, *, earlier: bool) -> Result:
+    """Return what was found of one of several folders, perhaps by an earlier run."""
+    fields = (
+        Field("folder", str(folder), _WHICH, note=_ERROR, shown=False),
+        Field("earlier", earlier, "whether an earlier run found this, and this one did not check it", shown=False),
+    )
+    headline = result.headline + " (found by an earlier run, not checked again)" * earlier
+    return replace(result, headline=headline, sections=(*result.sections, Section("", fields)))
+
+
+def _not_checked(folder: Path, error: dict[str, Any]) -> Result:
+    """Return why a folder could not be checked."""
+    fields = (
+        Field("folder", str(folder), _WHICH, note=_ERROR, shown=False),
+        *data_fields(error, {"error": "why a folder was not checked", "kind": "the class of the error"}),
+    )
+    return Result(error["error"], None, (Section("", fields),))
 
 
 def _checked(options: argparse.Namespace, here: Path, folder: Path) -> dict[str, Any]:

@@ -1,17 +1,17 @@
 """`byheart claims`: the claims of the literature and the verdict on each."""
 
 import argparse
-import json
 import re
 import sys
 from collections import Counter
 from fnmatch import fnmatchcase
 from typing import Any, get_args
 
+from byheart.result import Field, Result, Section, data_fields
 from byheart.terminal.exit_codes import PROVED
 from byheart.terminal.options import add_output_options
 from byheart.terminal.places import file_of_page
-from byheart.terminal.tables import Rows, print_list, print_tables
+from byheart.terminal.tables import show_several
 from constructions.counted import counted
 from constructions.errors import InputError
 
@@ -53,21 +53,17 @@ def run(options: argparse.Namespace) -> int:
         if claim["verdict"] in (options.verdict or [claim["verdict"]])
         and claim["kind"] in (options.kind or [claim["kind"]])
     ]
-    if options.json:
-        sys.stdout.write(json.dumps(listed) + "\n")
-    elif options.csv:
+    if options.csv:
         sys.stdout.write(csv_table(listed))
-    elif options.latex:
+        return PROVED
+    if options.latex:
         from byheart import __version__
 
         sys.stdout.write(latex_table(listed, __version__))
-    else:
-        _show(
-            listed,
-            full=len(listed) == 1 or {claim["id"] for claim in listed} <= set(options.claim),
-            quiet=options.quiet,
-        )
-    return PROVED
+        return PROVED
+    results = [_result(claim) for claim in listed]
+    in_full = len(listed) == 1 or {claim["id"] for claim in listed} <= set(options.claim)
+    return show_several(options, _overview(listed, results, in_full=in_full), results)
 
 
 def _named(words: list[str]) -> list[dict[str, Any]]:
@@ -112,20 +108,14 @@ def _each_place(source: str) -> str:
     return ", ".join(places)
 
 
-def _show(listed: list[dict[str, Any]], *, full: bool, quiet: bool) -> None:
-    sys.stdout.write(f"{_headline(listed)}\n")
-    if quiet or not listed:
-        return
-    sys.stdout.write("\n")
-    if full:
-        print_tables(_claims_tables(listed))
-    else:
-        print_list("Claims", [(claim["id"], _line(claim)) for claim in listed])
-
-
-def _headline(listed: list[dict[str, Any]]) -> str:
+def _overview(listed: list[dict[str, Any]], results: list[Result], *, in_full: bool) -> Result:
+    """Return all claims as one result: each in full, or in a line."""
     verdicts = Counter(claim["verdict"] for claim in listed).most_common()
-    return counted(len(listed), "claim") + ": " * bool(listed) + ", ".join(f"{n} {verdict}" for verdict, n in verdicts)
+    by_verdict = ", ".join(f"{verdict} {count}" for verdict, count in verdicts)
+    headline = counted(len(listed), "claim") + (f", by verdict: {by_verdict}" if listed else "")
+    if in_full:
+        return Result(headline, None, tuple(section for result in results for section in result.sections))
+    return Result(headline, None, (Section("Claims", tuple(Field("", _line(claim), claim["id"]) for claim in listed)),))
 
 
 def _line(claim: dict[str, Any]) -> str:
@@ -134,37 +124,51 @@ def _line(claim: dict[str, Any]) -> str:
     return f"{verdict(claim)}: {claim['title']}" + (f": {claim['wrong']}" if claim["wrong"] else "")
 
 
-def _claims_tables(listed: list[dict[str, Any]]) -> Rows:
+def _result(claim: dict[str, Any]) -> Result:
+    """Return the record of a claim."""
     from byheart.theorems.claims_table import verdict
 
-    return [
-        (
-            f"{claim['id']}: {claim['title']}",
-            [
-                ("source", claim["source"]),
-                ("verdict", verdict(claim)),
-                *([("in its words", claim["quotation"])] if claim["quotation"] else []),
-                ("true", claim["truth"]),
-                *([("wrong", claim["wrong"])] if claim["wrong"] else []),
-                ("printed", claim["printed"]),
-                *([("read so", claim["reading"])] if claim["reading"] else []),
-                *([("not at hand", claim["reconstructed"])] if claim["reconstructed"] else []),
-                *_built(claim),
-                ("page", file_of_page(claim["page"])),
-            ],
-        )
-        for claim in listed
-    ]
+    shown = (
+        Field("source", claim["source"], "source", note="where it is printed"),
+        Field("", verdict(claim), "verdict"),
+        Field("quotation", claim["quotation"], "in its words", note="with formulas in TeX; `null` where none is known"),
+        Field("truth", claim["truth"], "what is true"),
+        Field("wrong", claim["wrong"], "what is wrong", note="`null` where nothing is"),
+        Field("printed", claim["printed"], "what is printed"),
+        Field("reading", claim["reading"], "how it is read", note="or `null`"),
+        Field("reconstructed", claim["reconstructed"], "what was not at hand", note=_RECONSTRUCTED),
+        *_built(claim),
+        Field("", file_of_page(claim["page"]), "page"),
+    )
+    title = f"{claim['id']}: {claim['title']}"
+    return Result(
+        f"{title}: {verdict(claim)}", None, (Section(title, shown), Section("", data_fields(claim, _ONLY_DATA)))
+    )
 
 
-def _built(claim: dict[str, Any]) -> list[tuple[str, str]]:
+_RECONSTRUCTED = "so that `printed` is a reconstruction; else `null`"
+_ONLY_DATA = {
+    "id": "the claim",
+    "title": "its title",
+    "verdict": "the word of docs/audit.md",
+    "kind": "what it is in its source: `statement`, `remark`, `summary`, `fit`, or `own`",
+    "hypotheses": "a list of sentences: the conditions of the weights that `byheart build` makes, not of the claim and "
+    "not of `truth`; where nothing is built, those of `truth`",
+    "parameters": "of `verify.theorems.claims.claim(ID).construct`; where the id leads to a construction by name, "
+    "`byheart build` takes those of that one; `null` where the claim builds no weights",
+    "page": "where its proofs are",
+}
+"""The meaning of the fields that only a program reads."""
+
+
+def _built(claim: dict[str, Any]) -> list[Field]:
     """Return what `byheart build` makes of a claim, and for what; or where the truth holds, if it makes nothing."""
     from byheart.theorems.claims_table import parameters
     from byheart.theorems.register import leading_from
 
     if (named := leading_from(claim["id"])) is not None:
-        return [("builds", f"{named.name}: {named.line}; `byheart build {named.name} --{named.data} FILE`")]
+        return [Field("", f"{named.name}: {named.line}; `byheart build {named.name} --{named.data} FILE`", "builds")]
+    builds, where = f"weights, --param {parameters(claim['parameters'])}", "builds where"
     if claim["parameters"] is None:
-        return [("builds", "no weights"), *(("true where", hypothesis) for hypothesis in claim["hypotheses"])]
-    built = f"weights, --param {parameters(claim['parameters'])}"
-    return [("builds", built), *(("builds where", hypothesis) for hypothesis in claim["hypotheses"])]
+        builds, where = "no weights", "true where"
+    return [Field("", builds, "builds"), *(Field("", hypothesis, where) for hypothesis in claim["hypotheses"])]

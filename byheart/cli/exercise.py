@@ -1,11 +1,12 @@
 """`byheart exercise`: judge the answer to an exercise of the book."""
 
 import argparse
-import json
-import sys
 
-from byheart.terminal.exit_codes import BAD_USAGE, PROVED, REFUTED
+from byheart.result import Field, Result, Section
+from byheart.terminal.exit_codes import BAD_USAGE
 from byheart.terminal.options import add_output_options
+from byheart.terminal.tables import show, show_several
+from verify.verdict import Verdict
 
 HELP = "judge the answer to an exercise of the book"
 EXAMPLE = "byheart exercise 3.2"
@@ -29,33 +30,39 @@ def run(options: argparse.Namespace) -> int:
     from byheart.theorems.exercises import EXERCISES, judged
 
     answer = " ".join(options.answer)
-    if options.exercise is None:
-        _list(options, list(EXERCISES))
-        return BAD_USAGE
-    if not answer:
-        _list(options, [options.exercise])
-        return PROVED
-    wrong = judged(options.exercise, answer)
-    if options.json:
-        said = {"exercise": options.exercise, "answer": answer, "right": not wrong, "wrong": wrong or None}
-        sys.stdout.write(json.dumps(said) + "\n")
-    else:
-        sys.stdout.write(f"WRONG: {wrong}\n" if wrong else f"RIGHT: exercise {options.exercise}\n")
-    return REFUTED if wrong else PROVED
+    if answer:
+        return show(options, _judged(options.exercise, answer, judged(options.exercise, answer)))
+    if options.exercise:
+        [result] = results = [_asked(options.exercise)]
+        return show_several(options, result, results)
+    results = [_asked(name) for name in EXERCISES]
+    rows = tuple(Field("", f"{each['asks']}; for example {each['example']!r}", each["exercise"]) for each in results)
+    headline = f"{len(results)} exercises of the book are judged by `byheart exercise NUMBER ANSWER`"
+    show_several(options, Result(headline, None, (Section("What each asks for", rows),)), results)
+    return BAD_USAGE
 
 
-def _list(options: argparse.Namespace, names: list[str]) -> None:
-    """Print what exercises ask for, each with an answer of the right form."""
+def _asked(name: str) -> Result:
+    """Return what an exercise asks for."""
     from byheart.theorems.exercises import found
 
-    listed = {name: found(name) for name in names}
-    if options.json:
-        rows = [{"exercise": name, "asks": one.asks, "example": one.example} for name, one in listed.items()]
-        sys.stdout.write(json.dumps(rows) + "\n")
-        return
-    if len(names) > 1:
-        sys.stdout.write(f"{len(listed)} exercises whose answers are judged\n")
-        if options.quiet:
-            return
-    for name, one in listed.items():
-        sys.stdout.write(f"{name}: {one.asks}; for example {one.example!r}\n")
+    exercise = found(name)
+    fields = (
+        Field("exercise", name, "chapter and number", shown=False),
+        Field("asks", exercise.asks, "what it asks for", note="without an answer", shown=False),
+        Field("example", exercise.example, "an answer of the right form, which may be wrong", shown=False),
+    )
+    headline = f"Exercise {name} asks for {exercise.asks}; for example {exercise.example!r}"
+    return Result(headline, None, (Section("", fields),))
+
+
+def _judged(name: str, answer: str, wrong: str) -> Result:
+    """Return whether an answer is right, and what is wrong with it where it is not."""
+    fields = (
+        Field("exercise", name, "chapter and number", shown=False),
+        Field("answer", answer, "the answer", shown=False),
+        Field("right", not wrong, "whether it is right", shown=False),
+        Field("wrong", wrong or None, "what is wrong with it", note="`null` where it is right", shown=False),
+    )
+    headline = f"WRONG: {wrong}" if wrong else f"RIGHT: {answer!r} answers exercise {name}"
+    return Result(headline, Verdict.REFUTED if wrong else Verdict.PROVED, (Section("", fields),))

@@ -4,7 +4,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from byheart.result import Field, Result, Section
-from byheart.terminal.exit_codes import PROVED
 from byheart.terminal.options import add_output_options
 from byheart.terminal.places import file_of_page
 from byheart.terminal.tables import show_several
@@ -26,8 +25,9 @@ def run(options: argparse.Namespace) -> int:
     from constructions.menu import MEMORIES
 
     results = [_result(memory) for memory in MEMORIES]
-    show_several(options, f"{len(MEMORIES)} memories: what each needs, and what it costs", results)
-    return PROVED
+    sections = tuple(section for result in results for section in result.sections)
+    overview = Result(f"{len(MEMORIES)} memories: what each needs, and what it costs", None, sections)
+    return show_several(options, overview, results)
 
 
 def _result(memory: "Memory") -> Result:

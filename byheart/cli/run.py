@@ -4,17 +4,20 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from byheart.result import Field, Result, Section
+from byheart.result import Field, Result, Section, data_fields
 from byheart.terminal.argument_types import bound, count, path
-from byheart.terminal.exit_codes import EXIT_CODES, INTERRUPTED, UNDECIDED
+from byheart.terminal.exit_codes import INTERRUPTED, UNDECIDED
 from byheart.terminal.options import add_folder, add_output_options
 from byheart.terminal.places import require_folder
 from byheart.terminal.progress import progress_lines
 from byheart.terminal.streams import complain
-from byheart.terminal.tables import print_summary, show
+from byheart.terminal.tables import show
 from verify.verdict import Verdict
+
+if TYPE_CHECKING:
+    from byheart.device_runs.record import Record
 
 HELP = "run the weights in PyTorch, and compare with the certificate"
 EXAMPLE = "byheart run capitals"
@@ -45,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"without a folder: begin nothing after so many (default: {_MINUTES:g})",
     )
     parser.add_argument("--threads", type=count, metavar="K", help="threads on the CPU (default: PyTorch's own)")
-    add_output_options(parser)
+    add_output_options(parser, verbose=True)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -85,7 +88,7 @@ def _record(options: argparse.Namespace) -> int:
 
     if find_spec("torch") is None:
         raise InputError("torch", "is not installed; `pip install 'byheart[torch]'` to run the weights")
-    from byheart.device_runs.record import DTYPES, reasons, record_device, table
+    from byheart.device_runs.record import DTYPES, record_device
     from verify.torch.device import on_threads
 
     where = options.record or _RECORD
@@ -97,15 +100,46 @@ def _record(options: argparse.Namespace) -> int:
             minutes=options.minutes or _MINUTES,
             progress=progress,
         )
-    of_device = [("driver", record.driver), ("torch", record.torch), ("CUDA", record.cuda), ("TF32", record.tf32)]
-    tables = [
-        ("Largest error in each case, over the batch sizes", table(record)),
-        ("Left out", reasons(record)),
-        ("Device", [(name, value or "unknown") for name, value in of_device]),
-        ("Files", [("record", str(where))]),
-    ]
-    print_summary(options, record.json(), lambda _: [each for each in tables if each[1]])
-    return EXIT_CODES[record.verdict.value] if record.finished else INTERRUPTED
+    code = show(options, _record_result(record, where))
+    return code if record.finished else INTERRUPTED
+
+
+def _record_result(record: "Record", where: Path) -> Result:
+    """Return what ran on the device, what did not, and where the record lies."""
+    from byheart.device_runs.record import COLUMNS, reasons, table
+
+    data = record.json()
+    device = {"driver": record.driver, "torch": record.torch, "CUDA": record.cuda, "TF32": record.tf32}
+    left_out = tuple(Field("", runs, reason) for reason, runs in reasons(record))
+    sections = (
+        Section(
+            "Largest error in each case, over the batch sizes", (Field("", table(record), "cases", columns=COLUMNS),)
+        ),
+        Section("Left out", left_out),
+        Section("Device", tuple(Field("", value or "unknown", name) for name, value in device.items())),
+        Section("Files", (Field("", str(where), "record"),)),
+        Section("", data_fields(data, _ONLY_DATA)),
+    )
+    return Result(record.headline, record.verdict, sections)
+
+
+_ONLY_DATA = {
+    "device": "what ran it",
+    "driver": "without a folder: version of the driver; `null` on a CPU",
+    "torch": "without a folder: version of torch",
+    "cuda": "without a folder: version of CUDA; `null` on a CPU",
+    "command": "without a folder: what was typed",
+    "tf32": "without a folder: what happens to products with TF32 switched on",
+    "rows": "without a folder: of each run the `kind` and `name` of the case, its `dtype`, `mode`, `batch`, "
+    "`contexts`, how many are `memorized` and `memorized_proved`, the `largest_error` and `largest_bound` (`null` where none is "
+    "finite), whether it `agrees` with what is proved (`null` where nothing is), and `seconds`",
+    "left_out": "without a folder: each run that is missing, by `kind`, `name`, `dtype`, `mode` and `batch`, and the "
+    "`reason`",
+    "finished": "without a folder: whether all was tried, `false` after an interrupt",
+    "seconds": "time that it took",
+    "versions": "without a folder: versions of all else",
+}
+"""The meaning of the fields of a record that only a program reads."""
 
 
 def _missing_device(device: str) -> str:

@@ -268,19 +268,39 @@ def _driver(device: "torch.device") -> str | None:
     return said.stdout.strip() or None
 
 
-def table(record: Record) -> list[tuple[str, ...]]:
-    """Return a row for each case, type and mode, the largest figures of all batch sizes."""
+COLUMNS = {
+    "name": "case",
+    "dtype": "type",
+    "mode": "mode",
+    "largest_error": "largest error",
+    "largest_bound": "proved bound",
+    "memorized": "right",
+    "agrees": "agrees",
+}
+"""What the columns of `table` are, by their keys."""
+
+
+def table(record: Record) -> list[dict[str, str]]:
+    """Return a row for each case, type and mode, with the largest figures of all batch sizes."""
     by_case: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in record.rows:
         by_case.setdefault((row["name"], row["dtype"], row["mode"]), []).append(row)
-    lines = [("case", "type", "mode", "largest error", "proved bound", "memorized", "agrees")]
+    found = []
     for (name, dtype, mode), rows in by_case.items():
         verdicts = [row["agrees"] for row in rows]
-        agrees = "NO" if False in verdicts else "not judged" if None in verdicts else "yes"
-        errors, bounds = ([row[of] for row in rows] for of in ("largest_error", "largest_bound"))
         fewest = min(row["memorized"] for row in rows)
-        lines.append((name, dtype, mode, _largest(errors), _largest(bounds), f"{fewest}/{rows[0]['contexts']}", agrees))
-    return lines
+        found.append(
+            {
+                "name": name,
+                "dtype": dtype,
+                "mode": mode,
+                "largest_error": _largest([row["largest_error"] for row in rows]),
+                "largest_bound": _largest([row["largest_bound"] for row in rows]),
+                "memorized": f"{fewest:,}/{rows[0]['contexts']:,}",
+                "agrees": "NO" if False in verdicts else "not judged" if None in verdicts else "yes",
+            }
+        )
+    return found
 
 
 def reasons(record: Record) -> list[tuple[str, str]]:

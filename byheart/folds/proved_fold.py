@@ -45,23 +45,31 @@ class FoldAnswer:
             return "undecided"
         return _spaced(self.decoded) if self.number is None else str(self.number)
 
-    def words(self) -> str:
-        """Whether it is that of the rule, and by which tokens, in a line.
+    def headline(self) -> str:
+        """Return the input, the answer, and whether it is that of the rule, in a line.
 
         Example:
-            >>> FoldAnswer("0 + 0", (0, 0), (0, 3), (0, 0), 30, 0, False).words()
-            '0 + 0: wrong, the rule says 0; it says 0 3, each token proved to have the largest logit'
+            >>> FoldAnswer("0 + 0", (0, 0), (0, 3), (0, 0), 30, 0, False).headline()
+            '0 + 0 -> 30: WRONG, PROVED; the rule says 0'
         """
-        rule = f"the rule says {_spaced(self.answer) if self.expected is None else self.expected}"
-        judged = {True: "right", False: f"wrong, {rule}", None: rule}[self.right]
-        said = (
-            f"it says {_spaced(self.decoded)}, each token proved to have the largest logit"
-            if self.decoded
-            else "it says nothing"
-        )
+        expected = _spaced(self.answer) if self.expected is None else str(self.expected)
+        if self.right is None:
+            return f"{self.asked} -> UNDECIDED; the rule says {expected}"
+        if not self.right:
+            return f"{self.asked} -> {self}: WRONG, PROVED; the rule says {expected}"
+        return f"{self.asked} -> {self}: RIGHT, PROVED"
+
+    def words(self) -> str:
+        """Return the line of the answer, and the tokens that are said."""
+        return f"{self.headline()}. {self.decoded_words()}"
+
+    def decoded_words(self) -> str:
+        """Return the tokens that are said, and where they end, in a sentence."""
+        if not self.decoded:
+            return "It says nothing: two logits are equal, or too close to tell which is larger."
+        said = f"It says {_spaced(self.decoded)}, each token proved to have the largest logit"
         whole = len(self.decoded) == len(self.answer)
-        behind = "" if whole else "; then two logits are equal, or too close to tell which is larger"
-        return f"{self.asked}: {judged}; {said}{behind}"
+        return f"{said}." if whole else f"{said}; then two logits are equal, or too close to tell which is larger."
 
 
 @dataclass(frozen=True, eq=False, repr=False)

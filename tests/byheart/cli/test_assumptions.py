@@ -26,8 +26,9 @@ def test_the_command_prints_one_json_object(data, capsys):
     summary = json.loads(printed.out)
     assert printed.out.count("\n") == 1
     assert [summary[f"assumption_{i}"]["verdict"] for i in (1, 2, 3)] == ["PROVED"] * 3
-    assert summary["headline"].startswith("ASSUMPTIONS 1, 2, 3: PROVED, PROVED, PROVED; ")
-    assert summary["headline"].endswith("can hold any labels of the first 12 examples, PROVED")
+    assert summary["headline"].startswith("PROVED: assumptions 1, 2 and 3 hold for these 12 examples; ")
+    assert summary["headline"].endswith("can hold any labels of the first 12, proved")
+    assert summary["verdict"] == "PROVED"
     assert summary["block_condition"]["verdict"] == "PROVED" and summary["shared"] is False
     assert summary["promised"] == {"mahdavi": 12, "sharp": 12, "shared_limit": 12, "generic": 12, "dana": 12}
 
@@ -38,7 +39,10 @@ def test_the_command_prints_tables_for_a_shared_context(data, capsys):
     path = data(contexts=contexts[0], queries=queries)
     assert main(["assumptions", path, "--heads", "4", "--head-dim", "1", "--samples", "20"]) == 1
     text = " ".join(capsys.readouterr().out.split())
-    assert text.startswith("ASSUMPTIONS 1, 2, 3: REFUTED, PROVED, ") and "can hold is not proved" in text
+    assert (
+        text.startswith("REFUTED: assumption 1 fails, 2 holds, 3 ")
+        and "can hold is not proved" in text
+    )
     assert "12 examples with one shared context of 3 tokens, d = 5" in text
     assert "exact relation between 2 vectors: 0, 1" in text and "REFUTED" in text
     assert "1, under 1 and 2" in text and "9, under 2 and the block condition" in text

@@ -143,6 +143,7 @@ def test_weights_that_follow_a_rule_with_a_state_are_built_and_proved(tmp_path, 
 def test_the_constructions_are_listed_where_that_is_asked_for(capsys) -> None:
     assert main(["build", "--list"]) == 0
     listed = capsys.readouterr().out
+    assert " constructions can be built: byheart build NAME\n" in listed
     assert "adder" in listed and "modular-sum" in listed
 
 

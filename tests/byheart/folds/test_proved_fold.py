@@ -34,13 +34,17 @@ def test_tokens_are_said_where_the_rule_does_not_add(tmp_path):
     certify_fold(largest_token(3, below=4), maximum(3, below=4), out=tmp_path / "made")
     found = byheart.load_fold(tmp_path / "made").ask("1 3 2")
     assert (str(found), found.number, found.right) == ("3", None, True)
-    assert found.words() == "1 3 2: right; it says 3, each token proved to have the largest logit"
+    assert found.words() == "1 3 2 -> 3: RIGHT, PROVED. It says 3, each token proved to have the largest logit."
 
 
 def test_a_wrong_sum_is_said_to_be_wrong(tmp_path):
     wrong = certify_fold(damaged(2, 2), addition(2, base=2), out=tmp_path / "made")["wrong_input"]
     found = byheart.load_fold(tmp_path / "made").ask(" ".join(map(str, wrong["prompt"])))
-    assert found.right is False and list(found.decoded) == wrong["decoded"] and "wrong, the rule says" in found.words()
+    assert (
+        found.right is False
+        and list(found.decoded) == wrong["decoded"]
+        and "WRONG, PROVED; the rule says" in found.headline()
+    )
     assert found.number != found.expected
 
 
@@ -54,10 +58,8 @@ def test_equal_logits_are_open():
     certificate = Certificate.__new__(Certificate)
     found = ProvedFold(model, fold, certificate).ask("0")
     assert (found.right, found.decoded, str(found)) == (None, (), "undecided")
-    assert (
-        found.words()
-        == "0: the rule says 0; it says nothing; then two logits are equal, or too close to tell which is larger"
-    )
+    assert found.headline() == "0 -> UNDECIDED; the rule says 0"
+    assert found.decoded_words() == "It says nothing: two logits are equal, or too close to tell which is larger."
 
 
 def test_a_folder_of_another_kind_or_of_other_weights_is_refused(tmp_path):

@@ -1,7 +1,7 @@
 """What a command prints: one JSON object, or tables whose bounds are rounded outwards."""
 
 from byheart.cli.main import main
-from byheart.terminal.tables import print_list
+from byheart.result import table_lines
 
 
 def test_long_paths_are_neither_cut_nor_broken(facts_table, tmp_path, capsys, monkeypatch):
@@ -11,11 +11,9 @@ def test_long_paths_are_neither_cut_nor_broken(facts_table, tmp_path, capsys, mo
     assert f" {out / 'model.safetensors'}\n" in capsys.readouterr().out
 
 
-def test_a_list_folds_what_is_long_beside_its_names_and_loses_nothing(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "30")
+def test_a_list_folds_what_is_long_beside_its_names_and_loses_nothing():
     rows = [("a", "one two three four five six"), ("bcd", ""), ("e", "f\ng")]
-    print_list("Title", rows)
-    title, empty, *lines = capsys.readouterr().out.splitlines()
+    title, empty, *lines = table_lines("Title", rows, width=30)
     assert (title, empty) == ("Title", "") and max(map(len, lines)) < 30
     assert [line[:7].strip() for line in lines if line[:7].strip()] == ["a", "bcd", "e"]
     assert "".join(lines).replace(" ", "") == "aonetwothreefourfivesixbcdefg"
