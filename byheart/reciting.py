@@ -113,7 +113,7 @@ def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "cha
             what,
             f"has the same {counted(max(lengths) - 1, UNIT_NAMES[unit])} before {_where(pieces[longest], first)} and "
             f"before {_where(pieces[longest], second)}, and goes on otherwise: to know what follows, a context of "
-            f"{n_ctx} is needed; at most {LONGEST} is learned",
+            f"{n_ctx:,} is needed; at most {LONGEST:,} is learned",
             "other tokens (--tokens words), a file for each part of it, or frequent contexts (--facts N)",
         )
     titles = np.arange(end + 1, len(names)) if titled else np.array([end])
@@ -195,7 +195,7 @@ class Recitation:
         if len(self.pieces) > 1:
             of_all += f" {'in' if self.parts else 'of'} {len(self.pieces)} {'parts' if self.parts else 'texts'}"
         of_all += f" after {self.begins[-40:]!r}" if self.begins else ""
-        runs = f"in every {self.dtype} run"
+        runs = f"in every {self.dtype} run{f' {PROVER_ALONE}' * self.prover_alone}"
         if self.by:
             found = f"{of_all}, "
             found += runs if self.by == "runs" else f"in real arithmetic; {runs} {self._size(said[: self.proved]):,}"
@@ -206,8 +206,6 @@ class Recitation:
         word = "BY HEART, PROVED" if self.answers(of_runs=of_runs) else "NOT DECIDED"
         if self.by and self.stated is False:
             found += "; proved now, and stated in no certificate"
-        if self.by == "runs" and self.prover_alone:
-            found += f"; every {self.dtype} run {PROVER_ALONE}"
         return f"{word}: {found}" + ("" if run is None else f"; one run in {self.dtype} said the same")
 
     def _size(self, tokens: tuple[str, ...]) -> int:

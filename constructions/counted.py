@@ -17,10 +17,11 @@ def counted(count: float | Fraction, noun: str) -> str:
         Both, with the noun in the singular for 1 only.
 
     Example:
-        >>> counted(1, "head"), counted(2, "pair of heads"), counted(0, "context")
-        ('1 head', '2 pairs of heads', '0 contexts')
+        >>> counted(1, "head"), counted(2, "pair of heads"), counted(1000, "context")
+        ('1 head', '2 pairs of heads', '1,000 contexts')
     """
-    return f"{count} {inflected(noun, count)}"
+    number = str(count) if isinstance(count, Fraction) else f"{count:,}"
+    return f"{number} {inflected(noun, count)}"
 
 
 def inflected(noun: str, count: float | Fraction) -> str:

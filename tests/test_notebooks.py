@@ -79,7 +79,7 @@ def test_a_notebook_runs(path, tmp_path, monkeypatch, capsys):
         assert names["found"].text == names["verse"] and names["back"]["white"] == " "
     elif path.stem == "trained_adder":
         assert names["proved"]["verdict"] == "PROVED" and names["found"]["verdict"] == "REFUTED"
-        assert "100p-damaged 1000 of 1000" in printed and "0 + 0: wrong, the rule says 0" in printed
+        assert "100p-damaged 1000 of 1000" in printed and "WRONG, PROVED; the rule says 0" in printed
     elif path.stem == "counterexample":
         assert len(names["found"]) == 12 and (names["figures"].paper_rank, names["figures"].rank_upper) == (4, 3)
     else:

@@ -27,12 +27,14 @@ class KernelReport:
             says is for the fast prover alone.
         said: The first line.
         proofs: How each statement was proved, in a few words; empty unless all were.
+        reason: Where the kernel leaves open what it has no proof of: what it says itself.
     """
 
     certificate: Certificate
     verdict: Verdict
     said: str
     proofs: tuple[str, ...] = ()
+    reason: str = ""
 
     def adding(self, *parts: str) -> "KernelReport":
         """Return the same with more behind the first line."""
@@ -46,6 +48,7 @@ class KernelReport:
             "headline": self.said,
             "asked": certificate.criterion.describe(subject.target),
             "path": "the kernel",
+            "reason": self.reason,
             "model_sha256": subject.model,
             "task_sha256": subject.task,
             "statements": [
@@ -85,13 +88,18 @@ def check_by_kernel(
     if code == BadInputError.exit_code:
         raise FileFormatError(text.removeprefix(f"{BadInputError.word}: "))
     first, *proved = text.split("\n  ")
-    not_for_the_kernel = certificate.for_the_prover_alone(certificate.statements)
+    not_for_the_kernel = certificate.for_the_prover_alone()
     if code == 0 and not not_for_the_kernel:
         sentences = [certificate.words(stated) for stated in certificate.statements]
         proofs = tuple(line[len(sentence) + 2 : -1] for line, sentence in zip(proved, sentences, strict=False))
         headline = replace(certificate, provenance={}).headline()  # nothing in the provenance is proved
         return KernelReport(certificate, Verdict.PROVED, headline, proofs)
-    if code == 0:
-        return KernelReport(certificate, Verdict.UNDECIDED, f"{UndecidedError.word}: {'; '.join(not_for_the_kernel)}")
-    ends = not_for_the_kernel if code == UndecidedError.exit_code else []
-    return KernelReport(certificate, _VERDICTS[code], "; ".join([first, *ends]))
+    if code in (0, UndecidedError.exit_code) and not_for_the_kernel:
+        said = f"{UndecidedError.word}: {without_a_proof(not_for_the_kernel)}"
+        return KernelReport(certificate, Verdict.UNDECIDED, said, reason="" if code == 0 else first)
+    return KernelReport(certificate, _VERDICTS[code], first)
+
+
+def without_a_proof(parts: Sequence[str]) -> str:
+    """Return that the kernel has no proof of these parts, and who has."""
+    return f"the kernel has no proof of {' or of '.join(parts)}, but the fast prover may have one (check --fast)"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from constructions.counted import counted
+from constructions.counted import inflected
 from constructions.errors import FileFormatError, InputError
 from constructions.numeric.arrays import Int64Array
 from constructions.numeric.frozen_arrays import frozen_copy
@@ -114,7 +114,7 @@ class RuleTask(Stored):
     def origin(self) -> str:
         """Where the targets come from: the rule, what it reads, and the tokens that stand about that in all inputs."""
         reads, own = self.reads.tolist(), "one's own function"
-        parts = [f"{own if self.rule == OWN else self.rule} of {counted(len(reads), 'token')}"]
+        parts = [f"{own if self.rule == OWN else self.rule} of {len(reads)} {inflected('token', len(reads))}"]
         domains = {tuple(self.tokens[s].tolist()) for s in reads}
         if len(domains) == 1 and (domain := domains.pop()) == tuple(range(len(domain))):
             parts[0] += f" below {len(domain)}"

@@ -170,7 +170,7 @@ def test_the_kernel_and_the_prover_in_its_place_pass_but_for_what_is_for_the_pro
     for each in found:
         if each.fate == "undecided":
             certificate = Certificate.load(folders / each.case.name)
-            assert certificate.for_the_prover_alone(certificate.statements), each.case.name
+            assert certificate.for_the_prover_alone(), each.case.name
 
 
 def test_the_kernel_alone_passes_without_the_pages_that_it_does_not_read(cases, folders) -> None:
@@ -181,7 +181,7 @@ def test_the_kernel_alone_passes_without_the_pages_that_it_does_not_read(cases, 
     for each in found:
         if each.fate == "undecided":
             certificate = Certificate.load(folders / each.case.name)
-            assert certificate.for_the_prover_alone(certificate.statements), each.case.name
+            assert certificate.for_the_prover_alone(), each.case.name
 
 
 def test_the_kernel_alone_does_not_tell_forged_pages_from_true_ones(cases, folders) -> None:

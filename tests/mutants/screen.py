@@ -62,5 +62,5 @@ MUTANTS = [
     ),
     ask("    if answer.ignored:", "    if False:", "what was not read is called memorized"),
     ask("REFUTED if answer.refuted else", "PROVED if answer.refuted else", "a fact that is lost ends with 0"),
-    headline('measured=by == "MEASURED"', "measured=False", "what one run measured is printed as a bound"),
+    headline('if by == "MEASURED" and', "if False and", "what one run measured is printed as a bound"),
 ]

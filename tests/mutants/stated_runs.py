@@ -25,7 +25,7 @@ MUTANTS = [
     text_by_stated("if task.windows is None or task.contradicted:", "if task.windows is None:", "a fork is said"),
     text_by_stated("if known.verdict is not Verdict.PROVED:", "if False:", "a text rests on nothing"),
     stated('"hypotheses": statement.named["hypotheses"],', '"hypotheses": ALL,', "what is not named is used"),
-    certificate('if criterion.asked != "memorized" or found', "if found", "the line of another question"),
+    certificate('if criterion.asked == "memorized" and found', "if found", "the line of another question"),
     measured("{*proved_figures(certificate), *_NEVER} & set(figures)", "set()", "a maker says what is proved"),
     facts_page("if (lower > 0.0) != (fact in details.memorized):", "if False:", "a page contradicts the certificate"),
     facts_page("if len(found[_WRONG]) != details.wrong:", "if False:", "a page says more wrong than is proved"),

@@ -25,7 +25,7 @@ from verify.arithmetic.exact_json import (
     require_sha256,
     require_text,
 )
-from verify.certificates.headline import OF_A_FOLD, OF_A_RULE, OWN, PROMPTS, PROVER_ALONE, Outcome, outcome
+from verify.certificates.headline import OF_A_FOLD, OF_A_RULE, PROMPTS, PROVER_ALONE, Outcome, outcome
 from verify.kernel.certificate import Certificate as KernelCertificate
 from verify.kernel.certificate import Criterion as KernelCriterion
 from verify.kernel.rule import Rule
@@ -305,9 +305,8 @@ class Certificate:
         """The answer to the question, by the numbers that stand here."""
         sample = self.statement(SAMPLE)
         found = self.subject.outcome(self.criterion, {**(sample.values if sample else {}), **self.answers.values})
-        found = said_of_runs(found, self.criterion, self.subject, self.statements)
         asides = (self.provenance[name] for name in ASIDES if name in self.provenance)
-        return found.adding(*asides, *self.for_the_prover_alone(self.statements))
+        return said_of_runs(found, self.criterion, self, self.statements).adding(*asides)
 
     @property
     def verdict(self) -> Verdict:
@@ -335,15 +334,10 @@ class Certificate:
         """
         return PROVER if self._prover_alone(statement) else KERNEL
 
-    def for_the_prover_alone(self, statements: Sequence[Statement]) -> list[str]:
-        """Return the end of the first line where some of these statements are for the fast prover alone; else
-        nothing.
-        """
-        parts = []
-        for each in statements:
-            part = self._prover_alone(each)
-            parts += [part] if part and part not in parts else []
-        return [f"{', '.join(parts)} {PROVER_ALONE}"] if parts else []
+    def for_the_prover_alone(self) -> list[str]:
+        """Return what of the statements the kernel has no proof of, each part once."""
+        parts = (self._prover_alone(each) for each in self.statements)
+        return list(dict.fromkeys(filter(None, parts)))
 
     def _prover_alone(self, statement: Statement) -> str:
         """Return what of a statement the kernel has no proof of, as the kernel's file of its kind says; else
@@ -604,14 +598,14 @@ class CheckReport:
         if found.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:
             missing = f"not proved again: {', '.join(left[Verdict.UNDECIDED])}"
             found = replace(found.adding(missing), word="NOT DECIDED")
-        return str(found.adding(*self.asides, *self.certificate.for_the_prover_alone(self._proved_again)))
+        return str(found.adding(*self.asides))
 
     @property
     def _outcome(self) -> Outcome:
         sample = next((check.values for check in self.checks if check.id == SAMPLE), {})
         subject = self.certificate.subject
         found = subject.outcome(self.criterion, {**sample, **self.checks[0].values})
-        return said_of_runs(found, self.criterion, subject, self._proved_again)
+        return said_of_runs(found, self.criterion, self.certificate, self._proved_again)
 
     @property
     def _proved_again(self) -> list[Statement]:
@@ -642,49 +636,70 @@ class CheckReport:
         }
 
 
-def said_of_runs(found: Outcome, criterion: Criterion, subject: Subject, statements: Sequence[Statement]) -> Outcome:
-    """Return a yes about all contexts with where it is so, in every run of a number format or in real arithmetic.
+def said_of_runs(
+    found: Outcome, criterion: Criterion, certificate: Certificate, statements: Sequence[Statement]
+) -> Outcome:
+    """Return an answer with where it is proved, and with who has a proof of it.
 
-    The parameters stand in the place of the bounds, which are among the figures. Of a text that is learned whole it is
-    said how much of it is said. Any other answer stays as it is, and that about a rule.
+    A yes about all contexts says whether it is so in every run of a number format or in real arithmetic, and how large
+    the model is; of a text that is learned whole it says how much of it is said. Of any other answer only the count is
+    marked, where the fast prover alone has a proof of it.
 
     Args:
         found: The answer about the contexts.
         criterion: The question.
-        subject: What it is about.
+        certificate: What it is about.
         statements: What is proved.
     """
-    if criterion.asked != "memorized" or found.verdict is not Verdict.PROVED or subject.is_of_a_rule:
-        return found
-    if any(stated.id == TEXT for stated in statements):
-        return _said_by_heart(found, subject, statements)
-    formats = [
-        stated.named["format"]
-        for stated in statements
-        if stated.id == RUNS and stated.values["memorized"] == stated.values["contexts"]
-    ]
-    where = f"in every {formats[-1]} run" if formats else "in real arithmetic"
-    whose = found.parts[-1:] if subject.origin == OWN else ()
-    return replace(found, parts=(f"{found.parts[0]}, {where}", _parameters(subject), *whose))
+    runs = [each for each in statements if each.id == RUNS]
+    whole = [each for each in runs if each.values["memorized"] == each.values["contexts"]]
+    rests_on = list(statements[:1])
+    if criterion.asked == "memorized" and found.verdict is Verdict.PROVED:
+        if texts := [each for each in statements if each.id == TEXT]:
+            rests_on = [texts[-1], *(each for each in whole if each.named["format"] == texts[-1].named["format"])]
+            found = replace(found, word="BY HEART, PROVED", parts=(_said_by_heart(texts[-1]),))
+        else:
+            rests_on += whole
+            found = replace(found, parts=(f"{found.parts[0]}, {_where(whole)}", *found.parts[1:]))
+        first, *others = found.parts
+        found = replace(found, parts=(first, _parameters(certificate.subject), *others))
+    prover_alone = [each for each in statements if certificate.checker(each) == PROVER]
+    if any(each in prover_alone for each in rests_on):
+        first, *others = found.parts
+        found = replace(found, parts=(f"{first} {PROVER_ALONE}", *others))
+    beside = [each for each in statements if each not in rests_on]
+    beside = [each for each in beside if each in prover_alone or (each in runs and each not in whole)]
+    return found.adding(*(f"{_beside(each)}{f' {PROVER_ALONE}' * (each in prover_alone)}" for each in beside))
 
 
-def _said_by_heart(found: Outcome, subject: Subject, statements: Sequence[Statement]) -> Outcome:
-    """Return a yes about the windows of a text as a person asks it: how much of the text is said, and by what runs."""
-    texts = [each for each in statements if each.id == TEXT]
-    text, values = texts[-1], texts[-1].values
+def _where(whole: Sequence[Statement]) -> str:
+    """Return where all contexts are memorized, by the statements about every run that say so."""
+    *names, last = [each.named["format"] for each in whole] or [""]
+    if not last:
+        return "in real arithmetic"
+    formats = f"{', '.join(names)} and {last}" if names else last
+    return f"in every {formats} run"
+
+
+def _said_by_heart(text: Statement) -> str:
+    """Return how much of a text is said, and by what runs."""
+    values, dtype = text.values, text.named["format"]
     name = "character" if "characters" in values else "byte"
     size = int(values.get("characters", values["bytes"]))
     said = f"{size:,} of {size:,} {inflected(name, size)}"
     if values["parts"] > 1:
-        said += f" in {values['parts']} parts" if values["texts"] == 1 else f" of {values['texts']} texts"
-    dtype = text.named["format"]
-    said += f", in {dtype}" if dtype == REALS else f", in every {dtype} run"
-    parts = []
-    for each in statements:
-        if each.id == RUNS and dtype == REALS:
-            windows = f"{each.values['memorized']:,} of {counted(each.values['contexts'], 'window')}"
-            parts.append(f"{windows} memorized in every {each.named['format']} run")
-    return replace(found, word="BY HEART, PROVED", parts=(said, *parts, _parameters(subject)))
+        said += f" in {values['parts']:,} parts" if values["texts"] == 1 else f" of {values['texts']:,} texts"
+    return f"{said}, in {dtype}" if dtype == REALS else f"{said}, in every {dtype} run"
+
+
+def _beside(statement: Statement) -> str:
+    """Return in a few words what is stated of runs beside the answer."""
+    if statement.id == TEXT:
+        return f"the text in every {statement.named['format']} run"
+    if statement.id == RUNS:
+        size = counted(statement.values["contexts"], "context")
+        return f"{statement.values['memorized']:,} of {size} in every {statement.named['format']} run"
+    return statement.id
 
 
 def _parameters(subject: Subject) -> str:

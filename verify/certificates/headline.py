@@ -30,17 +30,9 @@ PROMPTS = "prompts"
 """The origin of the answers to prompts, each said whole."""
 
 PROVER_ALONE = "(fast prover only)"
-"""How the first line ends of what the kernel has no proof of."""
+"""What the first line says behind each part of it that the kernel has no proof of."""
 
 VACUOUS = "NO BETTER THAN A GUESS"
-
-_TARGETS = {
-    "smoothed counts": "targets from smoothed counts",
-    "most frequent": "targets are the most frequent answers",
-    TABLE: "one target for each context",
-    PROMPTS: "each answer decoded greedily to its end",
-    OWN: "custom targets, not from counts",
-}
 
 
 @dataclass(frozen=True)
@@ -75,10 +67,10 @@ def sampled_bound(most: int, whole: int, said: str) -> str:
 
     Example:
         >>> sampled_bound(80, 342, "are wrong")
-        'at most 80 of all 342 are wrong (23.4 %), but for a draw of probability 2^-128'
+        'at most 80 of all 342 are wrong (23.4 %), except for a draw of probability 2^-128'
     """
     share = decimal_above(Fraction(100 * most, whole), 3)
-    return f"at most {most} of all {whole} {said} ({share} %), but for a draw of probability 2^-128"
+    return f"at most {most:,} of all {whole:,} {said} ({share} %), except for a draw of probability 2^-128"
 
 
 def outcome(
@@ -108,9 +100,9 @@ def outcome(
     Example:
         >>> values = {"contexts": 3, "memorized": 3, "wrong": 0, "guess_right": 2}
         >>> print(outcome(values, Criterion(), target="labels", origin="table"))
-        MEMORIZED, PROVED: 3 of 3 facts; a guess that ignores the context gets 2; one target for each context
-        >>> print(outcome({**values, "memorized": 2, "wrong": 1}, Criterion(), target="labels", origin="table").word)
-        NOT MEMORIZED
+        MEMORIZED, PROVED: 3 of 3 facts
+        >>> print(outcome({**values, "memorized": 2, "wrong": 1}, Criterion(), target="labels", origin="table"))
+        NO BETTER THAN A GUESS: 2 of 3 facts memorized, 1 proved wrong; a guess that ignores the context gets 2
     """
     contexts, memorized, wrong = (values.get(name, 0) for name in ("contexts", "memorized", "wrong"))
     verdict, whole = answer(criterion, values), criterion.asked == "memorized"
@@ -131,30 +123,34 @@ def outcome(
     sampled = "drawn" in values and memorized < contexts
     if sampled:
         words = {Verdict.UNDECIDED: "SAMPLED", Verdict.REFUTED: f"{words}, SAMPLED"}.get(verdict, words)
-        count = f"{values['right']} of {values['drawn']} {inflected(noun, 2)} drawn from {contexts} are right"
+        count = f"{values['right']:,} of {values['drawn']:,} {inflected(noun, 2)} drawn from {contexts:,} are right"
     elif criterion.asked == "at-most":  # how many are within a tolerance is not the question
-        count = f"mean over {counted(contexts, noun)}"
+        count = f"{_mean(values, verdict, target, by)} over {counted(contexts, noun)}"
     elif memorized == contexts:
-        count = f"{memorized} of {counted(contexts, noun)}"
+        count = f"{memorized:,} of {counted(contexts, noun)}"
     elif verdict is Verdict.REFUTED and whole and words != VACUOUS:
-        count = f"{wrong} of {contexts} {by.lower()} wrong, {memorized} memorized"
-        count += f", {contexts - memorized - wrong} not decided" if memorized + wrong < contexts else ""
+        count = f"{wrong:,} of {counted(contexts, noun)} {by.lower()} wrong, {memorized:,} memorized"
+        count += f", {contexts - memorized - wrong:,} not decided" if memorized + wrong < contexts else ""
     else:
-        count = f"{memorized} of {counted(contexts, noun)} memorized, {wrong} {by.lower()} wrong"
+        count = f"{memorized:,} of {counted(contexts, noun)} memorized, {wrong:,} {by.lower()} wrong"
     if target != "labels" and criterion.asked != "at-most" and criterion.tolerance != TOLERANCE:
         count += f", within {criterion.within}{_unit(target)}"
     parts = [count]
     if sampled:
-        parts.append(f"{wrong} {by.lower()} wrong")
+        parts.append(f"{wrong:,} {by.lower()} wrong")
         parts.append(sampled_bound(int(values["wrong_upper"]), int(contexts), "are wrong"))
     if not whole:
         parts.append(f"asked: {criterion.describe(target, met=verdict is Verdict.PROVED)}")
     if guess_is_open:
         parts.append(f"what is asked is {by.lower()}, but not that a guess does less")
-    if by != "MEASURED" and criterion.asked == "at-most" and verdict is Verdict.REFUTED and "mean_lower" in values:
-        parts.append(f"mean >= {decimal_below(values['mean_lower'])}{_unit(target)}")
-    parts += _bounds(criterion, values, target, measured=by == "MEASURED")
-    parts.append(_TARGETS.get(origin) or f"the rule is {origin.removeprefix(OF_A_RULE)}")
+    if guess_is_open or words.startswith(VACUOUS):
+        parts += _guess(criterion, values, target, verdict, by)
+    if origin == OWN:
+        parts.append("custom targets, not from counts")
+    elif origin.startswith(OF_A_FOLD):
+        parts.append(f"the rule is {origin.removeprefix(OF_A_FOLD)}, said token by token")
+    elif origin.startswith(OF_A_RULE):
+        parts.append(f"the rule is {origin.removeprefix(OF_A_RULE)}")
     return Outcome(verdict, words, tuple(parts))
 
 
@@ -248,29 +244,31 @@ def _compares_means(criterion: Criterion, target: str) -> bool:
     return target != "labels" or criterion.asked == "at-most"
 
 
-def _bounds(criterion: Criterion, values: Mapping[str, Number], target: str, *, measured: bool) -> list[str]:
-    """Return the bounds, and of a run that was measured its own numbers, which bound nothing."""
-    unit, parts = _unit(target), []
-    every = values.get("memorized") == values.get("contexts")
-    if "margin_lower" in values and (every or criterion.asked != "at-most"):
-        of = "" if every else " of those memorized"
-        parts.append(f"least margin{of} >= {decimal_below(values['margin_lower'])}")
-    if "max_upper" in values and "mean_upper" in values:
-        name = "distance" if target == "values" else "KL"
-        if measured:
-            worst, mean = (f"{float(values[which]):.4g}{unit}" for which in ("max_upper", "mean_upper"))
-            parts.append(f"{name} worst = {worst}, mean = {mean}, measured")
-        else:
-            worst, mean = decimal_above(values["max_upper"]), decimal_above(values["mean_upper"])
-            parts.append(f"{name} worst <= {worst}{unit}, mean <= {mean}{unit}")
+def _mean(values: Mapping[str, Number], verdict: Verdict, target: str, by: str) -> str:
+    """Return what is known of the mean loss; of a run that was measured its own number, which bounds nothing."""
+    name, unit = "mean distance" if target == "values" else "mean KL", _unit(target)
+    if by == "MEASURED" and "mean_upper" in values:
+        return f"{name} {float(values['mean_upper']):.4g}{unit}"
+    if verdict is Verdict.REFUTED and "mean_lower" in values:
+        return f"{name} at least {decimal_below(values['mean_lower'])}{unit}"
+    if "mean_upper" in values:
+        return f"{name} at most {decimal_above(values['mean_upper'])}{unit}"
+    return name
+
+
+def _guess(criterion: Criterion, values: Mapping[str, Number], target: str, verdict: Verdict, by: str) -> list[str]:
+    """Return what the best guess that ignores the context gets, next to what it is compared with."""
     guess = "a guess that ignores the context"
-    if "guess_right" in values and criterion.asked != "at-most":
-        parts.append(f"{guess} gets {values['guess_right']}")
-    elif "guess_most" in values:
-        parts.append(f"{guess} gets at most {values['guess_most']}")
-    elif "guess_lower" in values:
-        parts.append(f"{guess} has >= {decimal_below(values['guess_lower'])}{unit}")
-    return parts
+    if not _compares_means(criterion, target):
+        if "guess_right" in values:
+            return [f"{guess} gets {values['guess_right']:,}"]
+        return [f"{guess} gets at most {values['guess_most']:,}"] if "guess_most" in values else []
+    mean = [] if criterion.asked == "at-most" else [_mean(values, verdict, target, by)]  # else it comes first
+    if verdict is Verdict.REFUTED and "guess_upper" in values:
+        return [*mean, f"{guess} has at most {decimal_above(values['guess_upper'])}{_unit(target)}"]
+    if "guess_lower" in values:
+        return [*mean, f"{guess} has at least {decimal_below(values['guess_lower'])}{_unit(target)}"]
+    return []
 
 
 def _unit(target: str) -> str:

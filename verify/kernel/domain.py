@@ -79,9 +79,9 @@ def prover_alone(statement: Statement, certificate: Certificate) -> str:
     nothing.
     """
     if statement.token_by_token:
-        return "token by token"
+        return "answers said token by token"
     is_drawn = any(record["id"] == sample.ID for record in certificate.statements)
-    return "all inputs" if statement.contexts > _LARGEST and not is_drawn else ""
+    return "so many inputs" if statement.contexts > _LARGEST and not is_drawn else ""
 
 
 def stated(statement: Statement) -> Stated:

@@ -39,10 +39,7 @@ def test_the_command_prints_tables_for_a_shared_context(data, capsys):
     path = data(contexts=contexts[0], queries=queries)
     assert main(["assumptions", path, "--heads", "4", "--head-dim", "1", "--samples", "20"]) == 1
     text = " ".join(capsys.readouterr().out.split())
-    assert (
-        text.startswith("REFUTED: assumption 1 fails, 2 holds, 3 ")
-        and "can hold is not proved" in text
-    )
+    assert text.startswith("REFUTED: assumption 1 fails, 2 holds, 3 ") and "can hold is not proved" in text
     assert "12 examples with one shared context of 3 tokens, d = 5" in text
     assert "exact relation between 2 vectors: 0, 1" in text and "REFUTED" in text
     assert "1, under 1 and 2" in text and "9, under 2 and the block condition" in text

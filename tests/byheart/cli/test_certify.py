@@ -57,7 +57,7 @@ def test_a_rule_is_a_bad_task_where_its_options_do_not_fit(tmp_path, capsys):
     assert main(["export", str(out), "--to", "safetensors"]) == 2
     assert "holds a rule" in capsys.readouterr().err
     assert main(["ask", str(out), "0, 1"]) == 0
-    assert capsys.readouterr().out.startswith("'0, 1': '1', at least")
+    assert capsys.readouterr().out.startswith("'0, 1' -> '1': FACT PROVED\n")
     assert main(["explain", str(out), "--fact", "1 0"]) == 0
     assert capsys.readouterr().out.startswith("FACT PROVED: 1, 0 -> 1;")
     for words in ("0, 9", "1", "0 1 2"):
@@ -217,7 +217,7 @@ def test_addition_is_proved_on_all_inputs_or_an_input_is_shown(tmp_path, capsys)
     out = str(tmp_path / "out")
     assert main(["certify", str(good), *asked, "--sum-digits", "1", "--out", out, "--every-run", "float32"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert f"MEMORIZED, PROVED: {2**80} of {2**80} inputs" in shown
+    assert f"MEMORIZED, PROVED: {2**80:,} of {2**80:,} inputs" in shown
     assert "Every float32 run right on all inputs, proved" in shown
     assert main(["check", out, "--fast"]) == 0
     assert main(["check", out]) == 3
@@ -231,7 +231,7 @@ def test_addition_is_proved_on_all_inputs_or_an_input_is_shown(tmp_path, capsys)
     assert wrong["decoded"] == wrong["host_decoded"] != wrong["answer"] and "replica in torch" in wrong["host"]
     assert main(["certify", str(bad), *asked, "--overwrite", "--out", out]) == 1
     first = capsys.readouterr().out.splitlines()[0]
-    assert f"1 of {2**80} proved wrong, 0 memorized, {2**80 - 1} not decided; " in first
+    assert f"1 of {2**80:,} inputs proved wrong, 0 memorized, {2**80 - 1:,} not decided (fast prover only); " in first
     shown = "to {} it says {}, not {}".format(*(" ".join(map(str, wrong[n])) for n in ("prompt", "decoded", "answer")))
     assert f"; {shown}; so does the replica in torch" in first
     assert main(["check", out, "--fast"]) == 1

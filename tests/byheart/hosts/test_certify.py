@@ -289,7 +289,7 @@ def test_a_rule_is_certified_on_all_inputs_and_both_readers_check_it(tmp_path, c
     assert main(["certify", str(tmp_path / "model.safetensors"), "--rule", "max", "--at-least", count]) == 0
     printed = capsys.readouterr().out
     assert (
-        printed.startswith(f"AS ASKED, PROVED: {count} of 4096 inputs")
+        printed.startswith(f"AS ASKED, PROVED: {int(count):,} of 4,096 inputs")
         and f"{figures['wrong']} proved wrong" in printed
     )
     assert main(["check", str(tmp_path / "out"), "--fast"]) == 1

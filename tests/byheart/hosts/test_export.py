@@ -48,7 +48,7 @@ def test_smaller_types_lose_facts_and_the_report_says_which_number_is_left(tmp_p
     write_memory(tmp_path / "in", network, task)
     given = {"to": "safetensors", "dtype": "bfloat16", "out": tmp_path / "out"}
     with pytest.raises(
-        LossError, match=r"^NOT MEMORIZED: \d+ of 12 proved wrong.*as written for safetensors in bfloat16"
+        LossError, match=r"^NOT MEMORIZED: \d+ of 12 contexts proved wrong.*as written for safetensors in bfloat16"
     ):
         export(tmp_path / "in", **given)
     assert not (tmp_path / "out").exists()

@@ -43,7 +43,7 @@ def test_no_run_is_proposed_where_torch_is_missing(monkeypatch):
 def test_what_the_kernel_cannot_check_is_left_to_the_fast_prover():
     task = facts_task([("a", "b", "y")])
     for headline, fast in (
-        ("MEMORIZED, PROVED; every float32 run (fast prover only)", True),
+        ("MEMORIZED, PROVED: 1 of 1 fact, in every float32 run (fast prover only); 9 parameters", True),
         ("MEMORIZED, PROVED", False),
     ):
         assert parsed(next_commands(Path("out"), headline, task=task))[0].fast is fast

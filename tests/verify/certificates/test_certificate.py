@@ -457,7 +457,7 @@ def test_the_answer_is_that_of_the_numbers(criterion, values, verdict):
     ("memorized", "wrong", "words"),
     [
         (4, 0, "MEMORIZED, PROVED: 4 of 4"),
-        (3, 1, "NOT MEMORIZED: 1 of 4 proved wrong, 3 memorized"),
+        (3, 1, "NOT MEMORIZED: 1 of 4 contexts proved wrong, 3 memorized"),
         (3, 0, "NOT DECIDED: 3 of 4"),
     ],
 )
@@ -646,9 +646,7 @@ def test_a_statement_says_its_format_and_what_it_rests_on(id, named, said):
 
 
 def test_of_the_answer_to_another_question_nothing_is_said_of_runs():
-    found, subject = (
-        Outcome(Verdict.PROVED, "YES", ("a mean is small", "4 contexts")),
-        Subject("a" * 64, "b" * 64, "labels", "table", COUNTS),
-    )
-    assert said_of_runs(found, Criterion.at_most(0.25), subject, ()) is found
-    assert said_of_runs(found, Criterion(), subject, ()).parts[0] == "a mean is small, in real arithmetic"
+    found = Outcome(Verdict.PROVED, "YES", ("a mean is small", "4 contexts"))
+    made = certificate(statements=statements()[:1], witness=None)
+    assert said_of_runs(found, Criterion.at_most(0.25), made, ()) == found
+    assert said_of_runs(found, Criterion(), made, ()).parts[0] == "a mean is small, in real arithmetic"

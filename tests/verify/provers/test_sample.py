@@ -21,7 +21,7 @@ def test_a_sample_is_never_a_proof_and_who_checks_draws_anew(tmp_path):
     most = most_wrong(8**4, 300, 0)
     assert certificate.verdict.value == "UNDECIDED"
     assert certificate.headline().startswith(
-        f"SAMPLED: 300 of 300 inputs drawn from 4096 are right; 0 proved wrong; at most {most} of all 4096 are wrong ("
+        f"SAMPLED: 300 of 300 inputs drawn from 4,096 are right; 0 proved wrong; at most {most:,} of all 4,096 are wrong"
     )
     assert "seed 'né'" in certificate.words(certificate.statement(SAMPLE))
     for seed in (None, "of the reader"):
@@ -31,7 +31,7 @@ def test_a_sample_is_never_a_proof_and_who_checks_draws_anew(tmp_path):
         assert repr(seed or "né") in report.checks[1].reason
     assert [each.verdict.value for each in check_by_kernel(tmp_path).checks] == ["PROVED", "PROVED"]
     assert (
-        certified(tmp_path, max_of_four(), sample=8**4).headline().startswith("MEMORIZED, PROVED: 4096 of 4096 inputs")
+        certified(tmp_path, max_of_four(), sample=8**4).headline().startswith("MEMORIZED, PROVED: 4,096 of 4,096 inputs")
     )
     with pytest.raises(InputError, match="no sample"):
         check_memorization(tmp_path, sample_seed="x")
@@ -43,7 +43,7 @@ def test_wrong_inputs_that_were_drawn_are_counted_and_refute(tmp_path):
     values = certificate.statement(SAMPLE).values
     wrong = certificate.answers.values["wrong"]
     assert 0 < wrong == 1000 - values["right"] and certificate.verdict.value == "REFUTED"
-    assert certificate.headline().startswith(f"NOT MEMORIZED, SAMPLED: {1000 - wrong} of 1000 inputs drawn")
+    assert certificate.headline().startswith(f"NOT MEMORIZED, SAMPLED: {1000 - wrong} of 1,000 inputs drawn")
     assert values["wrong_upper"] == most_wrong(8**4, 1000, wrong)
     whole = certify_domain(model, rule_task("max", d_vocab=8, n_ctx=4)).answers
     assert whole.wrong <= values["wrong_upper"]

@@ -128,7 +128,9 @@ def test_a_text_is_for_whom_its_runs_are(tmp_path):
     assert (made.checker(runs), made.checker(text)) == ("kernel", "kernel")
     values, named = {**runs.values, "exp_ulps": 4.0}, {**runs.named, "hypotheses": "H1 H2 H3 H4"}
     soft = replace(made, statements=(made.answers, replace(runs, values=values, named=named), text))
-    assert (soft.checker(text), soft.headline().endswith("; every float32 run (fast prover only)")) == ("prover", True)
+    assert (soft.checker(text), "in every float32 run (fast prover only); " in soft.headline()) == ("prover", True)
     reals = replace(text, named={**text.named, "format": REALS})
     apart = replace(made, statements=(made.answers, soft.statements[1], reals))
     assert [apart.checker(each) for each in apart.statements] == ["kernel", "prover", "kernel"]
+    count = runs.values["contexts"]
+    assert apart.headline().endswith(f"; {count} of {count} contexts in every float32 run (fast prover only)")
