@@ -131,8 +131,8 @@ _ONLY_DATA = {
     "command": "without a folder: what was typed",
     "tf32": "without a folder: what happens to products with TF32 switched on",
     "rows": "without a folder: of each run the `kind` and `name` of the case, its `dtype`, `mode`, `batch`, "
-    "`contexts`, how many are `memorized` and `memorized_proved`, the `largest_error` and `largest_bound` (`null` where none is "
-    "finite), whether it `agrees` with what is proved (`null` where nothing is), and `seconds`",
+    "`contexts`, how many are `memorized` and `memorized_proved`, the `largest_error` and `largest_bound` (`null` "
+    "where none is finite), whether it `agrees` with what is proved (`null` where nothing is), and `seconds`",
     "left_out": "without a folder: each run that is missing, by `kind`, `name`, `dtype`, `mode` and `batch`, and the "
     "`reason`",
     "finished": "without a folder: whether all was tried, `false` after an interrupt",

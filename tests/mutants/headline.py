@@ -51,7 +51,9 @@ MUTANTS = [
     headline_by_domain(
         "and whole and words != VACUOUS:", "and words != VACUOUS:", "what was asked of a part is said of the whole"
     ),
-    headline("    if origin == OWN:\n        parts", "    if False:\n        parts", "targets of one's own are not named"),
+    headline(
+        "    if origin == OWN:\n        parts", "    if False:\n        parts", "targets of one's own are not named"
+    ),
     facts("bincount(self.labels).max()", "bincount(self.labels).min()", "the rarest label is the guess"),
     answers("half = len(ordered) // 2", "half = len(ordered)", "distances count twice"),
     stated_answers("if stored.get(GUESS) != own.get(GUESS):", "if False:", "the guess of a certificate is believed"),
