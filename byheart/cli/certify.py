@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byheart.result import Field, Result, Section
+from byheart.terminal.answer_fields import answer_fields
 from byheart.terminal.argument_types import count, path
 from byheart.terminal.exit_codes import INTERRUPTED
 from byheart.terminal.fact_options import add_model_options, add_table_options, add_text_options, table_options
@@ -33,10 +34,17 @@ if TYPE_CHECKING:
 HELP = "prove which facts a trained model has memorized, or where it computes a rule"
 EXAMPLE = "byheart certify tensors --task tensors/task.safetensors"
 
-_OF_FACTS = ("tokenizer", "between", "cells")
-_OF_ADDITION = ("digits", "base", "first_digit", "first_digit_of_sum", "plus", "equals", "sum_digits")
-_ELSEWHERE = ("scheduler", "tolerance", "at_most")  # what becomes a part of another argument
+_OF_A_FOLD = "--rule FILE"
+_OF_FACTS = ("delimiter", "header", "weights", "tokenizer", "between", "cells")
 _OF_RULES = ("length", "tokens", "modulus", "before", "after", "sample", "seed", "one_by_one")
+_OF_ADDITION = ("digits", "base", "first_digit", "first_digit_of_sum", "plus", "equals", "sum_digits", "before")
+_OPTIONS = {
+    "--task": (*_OF_FACTS, "tolerance", "at_most"),  # the answers of a rule are labels, of which a count is asked
+    "--rule": (*_OF_RULES, "workers", "scheduler"),
+    "--rule addition": _OF_ADDITION,
+    _OF_A_FOLD: (),
+}
+"""The options of each kind of task, by the option that names it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -107,41 +115,69 @@ def run(options: argparse.Namespace) -> int:
     from constructions.tasks.criterion import TOLERANCE
 
     asked = criterion_of(options, TOLERANCE)
-    of_rule = {name: getattr(options, name) for name in _OF_RULES}
-    of_rule |= {"workers": options.workers, "scheduler": options.scheduler}
-    of_facts = {**table_options(options), **{name: getattr(options, name) for name in _OF_FACTS}}
-    # The answers of a rule are labels, of which a count is asked.
-    kinds = {"rule": of_rule, "task": of_facts | {"tolerance": options.tolerance, "at_most": options.at_most}}
-    here, other = ("task", "rule") if options.rule is None else ("rule", "task")
-    if strange := [name for name, value in kinds[other].items() if value is not None]:
-        raise InputError(f"--{strange[0].replace('_', '-')}", f"is given, but no --{other}")
     if (fold := _fold_of(options)) is not None:
         return _certify_fold(options, fold, asked)
+    if options.rule is None:
+        _require_options_of(options, "--task")
+        how = {**_given(options, _OF_FACTS), **table_options(options)}
+        if not (options.json or options.quiet):
+            how["decided"] = _say
+        with progress_lines(options) as progress:
+            figures = certify(
+                options.model, options.task, criterion=asked, progress=progress, **how, **_of_any_task(options)
+            )
+        return _shown(options, figures, _fact_fields(figures, of_mean=options.at_most is not None))
+    _require_options_of(options, "--rule")
     if options.seed is not None and options.sample is None:
-        raise InputError("--seed", "is given, but no --sample")
-    given = {name: value for name, value in kinds[here].items() if value is not None and name not in _ELSEWHERE}
-    if (makes := workers(options)) is not None:
-        given["workers"] = makes
-    if options.rule is None and not (options.json or options.quiet):
-        given["decided"] = _say
+        raise InputError("--seed", f"is {options.seed!r}, but nothing is drawn", "--sample too")
     with progress_lines(options) as progress:
-        figures = (certify if options.rule is None else certify_rule)(
+        figures = certify_rule(
             options.model,
-            options.task if options.rule is None else named_rule(options.rule),
-            **given,
-            **_of_any_task(options),
+            named_rule(options.rule),
             criterion=asked,
+            workers=workers(options),
             progress=progress,
+            **_given(options, _OF_RULES),
+            **_of_any_task(options),
         )
-    of_mean = options.at_most is not None
-    fields = _fact_fields(figures, of_mean=of_mean) if options.rule is None else _domain_fields(figures)
-    steps = next_commands(options.out, figures["headline"]) if options.out is not None else ()
-    code = show(options, _result(figures, fields, steps))
-    if figures.get("interrupted"):
+    code = _shown(options, figures, _domain_fields(figures))
+    if figures["interrupted"]:
         kept = f"; the same command with --overwrite goes on from {options.out}{PIECES_SUFFIX}" if options.out else ""
         complain(f"interrupted; what had been proved until then is stated{kept}")
         return INTERRUPTED
     return code
+
+
+def _given(options: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
+    """Return the options of these names that the line gives."""
+    return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+
+
+def _require_options_of(options: argparse.Namespace, kind: str, of: str = "") -> None:
+    """Refuse options of the other kinds of task.
+
+    Args:
+        options: The options.
+        kind: That of the task.
+        of: What the task is called; by default as its kind.
+
+    Raises:
+        InputError: Names the first such option.
+    """
+    from constructions.errors import InputError
+
+    own = _OPTIONS[kind]
+    for other, names in _OPTIONS.items():
+        strange = _given(options, [name for name in names if name not in own])
+        for name, value in strange.items():
+            said = f"is {value!r}, which does not apply to {of or kind}, only to {other}"
+            raise InputError(f"--{name.replace('_', '-')}", said)
+
+
+def _shown(options: argparse.Namespace, figures: dict[str, Any], fields: list[Field]) -> int:
+    """Print what was proved, and return the exit code."""
+    steps = next_commands(options.out, figures["headline"]) if options.out is not None else ()
+    return show(options, _result(figures, fields, steps))
 
 
 def _say(fact: Sequence[Any], memorized: bool, margin: float, arithmetic: str) -> None:
@@ -173,26 +209,24 @@ def _fold_of(options: argparse.Namespace) -> "Fold | None":
     from constructions.errors import InputError
     from constructions.folds.fold import Fold, addition
 
-    layout = {name: value for name in _OF_ADDITION if (value := getattr(options, name)) is not None}
-    if options.rule != "addition" and layout:
-        raise InputError(f"--{next(iter(layout)).replace('_', '-')}", "is given, but no --rule addition")
-    stored = options.rule is not None and options.rule.endswith(".safetensors")
-    if options.rule is None or (options.rule != "addition" and ":" not in options.rule and not stored):
+    rule: str | None = options.rule
+    if rule is None:
         return None
-    if stored:
-        fold, strange = Fold.load(Path(options.rule)), _OF_RULES
-    elif options.rule == "addition":
-        fold = addition(**layout, before=options.before or ())
-        strange = [name for name in _OF_RULES if name != "before"]
+    if rule == "addition":
+        _require_options_of(options, "--rule addition")
+        return addition(**_given(options, _OF_ADDITION))
+    if rule.endswith(".safetensors"):
+        fold = Fold.load(Path(rule))
+    elif ":" not in rule:
+        return None
     else:
-        function = named_rule(options.rule)
+        function = named_rule(rule)
         if not callable(function) or inspect.signature(function).parameters:
             return None
-        fold, strange = _made_by(function, options.rule), _OF_RULES
+        fold = _made_by(function, rule)
         if not isinstance(fold, Fold):
-            raise InputError(options.rule, f"gives {type(fold).__name__}", "a Fold (constructions/folds/fold.py)")
-    if given := [name for name in (*strange, "workers", "scheduler") if getattr(options, name) is not None]:
-        raise InputError(f"--{given[0].replace('_', '-')}", "is given", f"none for {fold.name}")
+            raise InputError(rule, f"gives {type(fold).__name__}", "a Fold (constructions/folds/fold.py)")
+    _require_options_of(options, _OF_A_FOLD, fold.name)
     return fold
 
 
@@ -320,6 +354,7 @@ def _input_fields(figures: dict[str, Any]) -> list[Field]:
         Field("right", figures["right"], "inputs answered right, proved"),
         Field("wrong", figures["wrong"], _WRONG),
         Field("undecided", figures["undecided"], _UNDECIDED),
+        *answer_fields({"guess_right": figures["guess_right"]}),
     ]
 
 
@@ -339,16 +374,7 @@ def _fact_fields(figures: dict[str, Any], *, of_mean: bool) -> list[Field]:
         Field("", lost if counts else None, _WRONG),
         Field("undecided", figures["undecided"], _UNDECIDED, shown=False),
         Field("", left if counts else None, _UNDECIDED),
-        Field("margin_lower", figures["margin_lower"], "least margin of these", "nats", "at least"),
-        Field("mean_loss_upper", figures["mean_loss_upper"], "KL from the targets, mean", "nats", "at most"),
-        Field("max_loss_upper", figures["max_loss_upper"], "KL from the targets, largest", "nats", "at most"),
-        Field(
-            "guess_kl_lower",
-            figures["guess_kl_lower"],
-            "KL of the best guess that ignores the context, mean",
-            "nats",
-            "at least",
-        ),
+        *answer_fields(figures),
         Field("wrong_contexts", figures["wrong_contexts"], "facts that are lost", note=place, shown=False),
         Field("wrong_facts", figures["wrong_facts"], "the same facts", note=rows, shown=False),
         Field("undecided_contexts", figures["undecided_contexts"], "undecided facts", note=place, shown=False),

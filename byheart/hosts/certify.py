@@ -50,23 +50,14 @@ def certify(
     task: Any,
     *,
     criterion: Criterion | None = None,
-    config: Mapping[str, Any] | Path | str | None = None,
-    names: Mapping[str, str] | None = None,
     delimiter: str | None = None,
     header: bool | None = None,
     weights: bool | None = None,
     tokenizer: Any = None,
     between: str = " ",
     cells: str | None = None,
-    key: str | None = None,
-    ignore_field: Sequence[str] = (),
-    plain_argmax: bool = False,
-    handshake: bool = True,
-    every_run: str | None = None,
-    out: Path | str | None = None,
-    overwrite: bool = False,
     decided: Callable[[Sequence[Any], bool, float, str], None] | None = None,
-    progress: Progress = silent,
+    **how: Any,
 ) -> dict[str, Any]:
     r"""Prove of the weights of a trained model, as they are stored, which facts of a list they hold.
 
@@ -81,8 +72,6 @@ def certify(
             a list, a data frame, a mapping from prompts to answers. A fact is memorized if greedy decoding says the
             whole answer (`constructions.tasks.prompts.PromptTask`).
         criterion: What is asked; by default that every fact is memorized.
-        config: What the tensors compute, where neither a ``config.json`` beside them nor the module itself says so.
-        names: For a module or tensors, the name there of each tensor that the configuration names.
         delimiter: What separates the cells of a table; by default found out, as by `byheart.memorize`.
         header: Whether the first row of a table holds names; by default found out.
         weights: Whether the last column of a table holds weights; by default as its header says.
@@ -90,18 +79,6 @@ def certify(
             what a file of GGUF says.
         between: What is put between a prompt and its answer where neither brings white space there.
         cells: Whether cells are ``"tokens"`` or ``"texts"``; by default texts where the tokenizer cuts words in pieces.
-        key: Under which key of the dictionary in a file of torch the tensors are; by default they are that dictionary.
-        ignore_field: Fields of the configuration that are not known here: they are passed over where the library that
-            runs the model agrees on the contexts, and named in the first line.
-        plain_argmax: Ask about the largest logits also where something beside the model makes `generate` of its library
-            say something else (`byheart/hosts/decoding.py`); the first line names it.
-        handshake: Run the module that the weights are those of, if there is one and its library is installed, on the
-            contexts, and refuse the weights where it computes something else (`byheart/hosts/handshake.py`).
-        every_run: ``"float32"`` or ``"float64"``: also prove in which contexts every run in this type, in any order of
-            summation, has one and the same answer (`verify.runs.every_run.every_run`), beside the certificate.
-        out: A folder to write: the weights, the facts, the certificate, and in ``wrong.csv`` all facts that are proved
-            not to be memorized, and of labels a page of all margins; nothing is written by default.
-        overwrite: Replace a folder that byheart wrote.
         decided: Called with each prompt and its answer once that is decided: the row, whether it is memorized, its
             margin at least, or at most where it is not memorized, and the arithmetic that decides.
         progress: Called with the stage, its finished share, and a detail.
@@ -127,21 +104,10 @@ def certify(
         >>> figures["verdict"], figures["memorized"], figures["wrong_facts"]
         ('REFUTED', 1, [['b', 'b']])
     """
-    how = Reading(delimiter, header, weights, tokenizer, between, cells, None, handshake)
-    journey = _Journey(
-        source=source,
-        config=config,
-        names=names,
-        key=key,
-        ignored=ignore_field,
-        plain_argmax=plain_argmax,
-        handshake=handshake,
-        every_run=every_run,
-        out=out,
-        overwrite=overwrite,
-    )
-    read = partial(facts_of, source=source, task=task, how=how, told=decided)
-    return journey.certified(read, criterion, progress, reads=(source, task))
+    journey = Journey(**how)
+    reading = Reading(delimiter, header, weights, tokenizer, between, cells, None, journey.handshake)
+    read = partial(facts_of, source=source, task=task, how=reading, told=decided)
+    return journey.certified(source, read, criterion, reads=(source, task))
 
 
 def certify_rule(
@@ -158,16 +124,7 @@ def certify_rule(
     seed: str = "",
     one_by_one: int = ONE_BY_ONE,
     workers: Workers | None = None,
-    config: Mapping[str, Any] | Path | str | None = None,
-    names: Mapping[str, str] | None = None,
-    key: str | None = None,
-    ignore_field: Sequence[str] = (),
-    plain_argmax: bool = False,
-    handshake: bool = True,
-    every_run: str | None = None,
-    out: Path | str | None = None,
-    overwrite: bool = False,
-    progress: Progress = silent,
+    **how: Any,
 ) -> dict[str, Any]:
     r"""Prove of a trained model on how many inputs of a whole domain it computes a rule: the maximum of 4 tokens, say.
 
@@ -184,19 +141,10 @@ def certify_rule(
         seed: A text that the draw depends on, beside the hashes of the weights and of the rule.
         one_by_one: How many inputs may be judged one by one, at rising precision, where tables do not decide them.
         workers: As for `verify.domains.rule_answers.judge_rule`.
-        config: As for `certify`.
-        names: As for `certify`.
-        key: As for `certify`.
-        ignore_field: As for `certify`.
-        plain_argmax: As for `certify`.
-        handshake: As for `certify`; the module is run on some of the inputs.
-        every_run: As for `certify`, of all inputs, at most 2^20.
-        out: A folder to write: the weights, the rule, the certificate, and in ``wrong.csv`` the first 65,536 inputs
-            that are proved wrong, with what the rule says behind them; nothing is written by default. Beside it, with
-            `PIECES_SUFFIX` behind its name, lies what is finished of the domain until all is: after an interrupt, or if
-            the process is killed, the same call goes on from there.
-        overwrite: Replace a folder that byheart wrote.
-        progress: Called with the stage, its finished share, and a detail.
+        how: As for `certify`; the module is run on some of the inputs, of every run at most 2^20 are judged, and in
+            ``wrong.csv`` are the first 65,536 inputs that are proved wrong, with what the rule says behind them. Beside
+            `out`, with `PIECES_SUFFIX` behind its name, lies what is finished of the domain until all is: after an
+            interrupt, or if the process is killed, the same call goes on from there.
 
     Returns:
         The figures, as plain JSON data: ``verdict``, ``headline``, ``inputs``, ``right``, ``wrong``, ``undecided``, and
@@ -215,18 +163,7 @@ def certify_rule(
         >>> figures["right"], figures["wrong_inputs"]
         (6, [[1, 0], [2, 0], [2, 1]])
     """
-    journey = _Journey(
-        source=source,
-        config=config,
-        names=names,
-        key=key,
-        ignored=ignore_field,
-        plain_argmax=plain_argmax,
-        handshake=handshake,
-        every_run=every_run,
-        out=out,
-        overwrite=overwrite,
-    )
+    journey = Journey(**how)
     asked = RuleOptions(
         rule=rule,
         length=length,
@@ -238,9 +175,9 @@ def certify_rule(
         seed=seed,
         one_by_one=one_by_one,
         workers=workers,
-        keep=None if out is None else Path(f"{out}{PIECES_SUFFIX}"),
+        keep=None if journey.out is None else Path(f"{journey.out}{PIECES_SUFFIX}"),
     )
-    return journey.certified(asked.read, criterion, progress, reads=(source,))
+    return journey.certified(source, asked.read, criterion, reads=(source,))
 
 
 def certify_fold(
@@ -248,15 +185,7 @@ def certify_fold(
     fold: Fold,
     *,
     criterion: Criterion | None = None,
-    config: Mapping[str, Any] | Path | str | None = None,
-    key: str | None = None,
-    ignore_field: Sequence[str] = (),
-    plain_argmax: bool = False,
-    handshake: bool = True,
-    every_run: str | None = None,
-    out: Path | str | None = None,
-    overwrite: bool = False,
-    progress: Progress = silent,
+    **how: Any,
 ) -> dict[str, Any]:
     r"""Prove that greedy decoding of a trained model says the answer to every input of a rule with a state.
 
@@ -264,15 +193,8 @@ def certify_fold(
         source: As for `certify`.
         fold: The rule.
         criterion: What is asked; by default that every input is answered right.
-        config: As for `certify`.
-        key: As for `certify`.
-        ignore_field: As for `certify`.
-        plain_argmax: As for `certify`.
-        handshake: As for `certify`; the module is run on some of the inputs.
-        every_run: A type of which every run is judged, too; stated if that is proved of all inputs.
-        out: A folder to write: the weights, the rule, the certificate; nothing is written by default.
-        overwrite: Replace a folder that byheart wrote.
-        progress: Called with the stage, its finished share, and a detail.
+        how: As for `certify`; the module is run on some of the inputs, and every run is stated only if it is proved of
+            all inputs.
 
     Returns:
         The figures, as plain JSON data: ``verdict``, ``headline``, ``inputs``, ``right``, ``wrong``, ``undecided``, and
@@ -290,71 +212,76 @@ def certify_fold(
         >>> certify_fold(adder(2, base=2), addition(2, base=2))["headline"][:36]
         'MEMORIZED, PROVED: 16 of 16 inputs; '
     """
-    journey = _Journey(
-        source=source,
-        config=config,
-        names=None,
-        key=key,
-        ignored=ignore_field,
-        plain_argmax=plain_argmax,
-        handshake=handshake,
-        every_run=every_run,
-        out=out,
-        overwrite=overwrite,
+    journey = Journey(**how)
+    return journey.certified(
+        source, partial(state_of, fold=fold, every_run=journey.every_run), criterion, reads=(source,)
     )
-    return journey.certified(partial(state_of, fold=fold, every_run=every_run), criterion, progress, reads=(source,))
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Journey:
-    """The way of every task: read the model and the task, ask the host, judge, state, write."""
+class Journey:
+    """The way of every task: read the model and the task, ask the host, judge, state, write.
 
-    source: Any
-    config: Mapping[str, Any] | Path | str | None
-    names: Mapping[str, str] | None
-    key: str | None
-    ignored: Sequence[str]
-    plain_argmax: bool
-    handshake: bool
-    every_run: str | None
-    out: Path | str | None
-    overwrite: bool
+    Args:
+        config: What the tensors compute, where neither a ``config.json`` beside them nor the module itself says so.
+        names: For a module or tensors, the name there of each tensor that the configuration names.
+        key: Under which key of the dictionary in a file of torch the tensors are; by default they are that dictionary.
+        ignore_field: Fields of the configuration that are not known here: they are passed over where the library that
+            runs the model agrees on the contexts, and named in the first line.
+        plain_argmax: Ask about the largest logits also where something beside the model makes `generate` of its library
+            say something else (`byheart/hosts/decoding.py`); the first line names it.
+        handshake: Run the module that the weights are those of, if there is one and its library is installed, on the
+            contexts, and refuse the weights where it computes something else (`byheart/hosts/handshake.py`).
+        every_run: ``"float32"`` or ``"float64"``: also prove in which contexts every run in this type, in any order of
+            summation, has one and the same answer (`verify.runs.every_run.every_run`), beside the certificate.
+        out: A folder to write: the weights, the task, the certificate, and in ``wrong.csv`` all that is proved wrong;
+            of labels, and of a rule with a state, a page too. Nothing is written by default.
+        overwrite: Replace a folder that byheart wrote.
+        progress: Called with the stage, its finished share, and a detail.
+    """
+
+    config: Mapping[str, Any] | Path | str | None = None
+    names: Mapping[str, str] | None = None
+    key: str | None = None
+    ignore_field: Sequence[str] = ()
+    plain_argmax: bool = False
+    handshake: bool = True
+    every_run: str | None = None
+    out: Path | str | None = None
+    overwrite: bool = False
+    progress: Progress = silent
 
     def certified(
-        self,
-        read: Callable[[Given], Question],
-        criterion: Criterion | None,
-        progress: Progress,
-        *,
-        reads: Sequence[Any],
+        self, source: Any, read: Callable[[Given], Question], criterion: Criterion | None, *, reads: Sequence[Any]
     ) -> dict[str, Any]:
         """Return the figures, and write the folder if there is to be one.
 
         Args:
+            source: The model.
             read: Makes the question, once the model is known.
             criterion: What is asked; by default that everything is memorized.
-            progress: Called with the stage, its finished share, and a detail.
             reads: What is read, and hence not written over.
         """
+        progress, ignored = self.progress, self.ignore_field
         if self.out is not None:
             refuse_existing(Path(self.out), overwrite=self.overwrite, reads=reads)
         progress("model", None, "")
-        given = read_given(self.source, self.config, self.names, self.key, self.ignored, self.handshake)
+        given = read_given(source, self.config, self.names, self.key, ignored, self.handshake)
         asked = read(given)
         if self.every_run is not None and not asked.judges_runs:
             require_every_run(self.every_run, given.model, asked.domain_size)
-        decoding = self._decoding(given, asked)
-        agreeing = _asked(given, asked, self.handshake, self.ignored, progress)
+        decoding = self._decoding(source, given, asked)
+        agreeing = _asked(given, asked, self.handshake, ignored, progress)
         proved = asked.prove(criterion, self.every_run, progress)
-        runs = self._runs(asked, progress)
+        runs = self._runs(asked)
         proved = replace(proved, certificate=proved.certificate.stating(runs and runs.statement))
         least = asked.least_margin(proved)
-        _require_agreement(agreeing, least, self.ignored)
+        _require_agreement(agreeing, least, ignored)
         asides = [
             decoding,
             *asked.asides(proved, (given.asked, given.config) if self.handshake else (None, None)),
-            _ignoring(self.ignored),
-            code_not_run(self.source, given.options),
+            _ignoring(ignored),
+            code_not_run(source, given.options),
             agreeing.said(least, drawn=asked.drawn) if agreeing else "",
         ]
         proved = replace(proved, certificate=proved.certificate.with_handshake(*asides))
@@ -364,20 +291,20 @@ class _Journey:
             _write(Path(self.out), asked, proved, figures, runs, drawn=drawn, page=page, overwrite=self.overwrite)
         return figures
 
-    def _decoding(self, given: Given, asked: Question) -> str:
+    def _decoding(self, source: Any, given: Given, asked: Question) -> str:
         """Return what the first line says of how answers are decoded, where the task has answers."""
         answers, read = asked.decoding()
         if asked.target != "labels" or not answers:
             return ""
-        return require_greedy(self.source, given.options, Decoded(answers, read), plain_argmax=self.plain_argmax)
+        return require_greedy(source, given.options, Decoded(answers, read), plain_argmax=self.plain_argmax)
 
-    def _runs(self, asked: Question, progress: Progress) -> EveryRun | None:
+    def _runs(self, asked: Question) -> EveryRun | None:
         """Return what every run answers, of contexts that are tokens, where the proof has not judged that itself."""
         if self.every_run is None or asked.judges_runs or not (parts := asked.parts()):
             return None
         size, labelled = asked.task.n_contexts, asked.target == "labels"
         return in_every_run(
-            asked.model, parts, size, asked.rows, dtype=self.every_run, labelled=labelled, progress=progress
+            asked.model, parts, size, asked.rows, dtype=self.every_run, labelled=labelled, progress=self.progress
         )
 
 

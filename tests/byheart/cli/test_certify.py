@@ -45,9 +45,9 @@ def test_a_rule_is_a_bad_task_where_its_options_do_not_fit(tmp_path, capsys):
     for words in (["--rule", "median"], ["--rule", "max", "--tokens", "9"], ["--rule", "max", "--modulus", "3"]):
         assert main(["certify", path, *words]) == 2
     assert main(["certify", path, "--task", "facts.csv", "--length", "3"]) == 2
-    assert "--length is given, but no --rule" in capsys.readouterr().err
+    assert "--length is 3, which does not apply to --task, only to --rule" in capsys.readouterr().err
     for words, said in (
-        (["--tolerance", "0.1"], "--tolerance is given, but no --task"),
+        (["--tolerance", "0.1"], "--tolerance is 0.1, which does not apply to --rule, only to --task"),
         (["--seed", "a"], "--seed is"),
     ):
         assert main(["certify", path, "--rule", "max", *words]) == 2
@@ -154,7 +154,7 @@ def test_a_table_is_read_however_it_is_written(tmp_path, capsys):
     assert main([*words, str(tmp_path / "strange.csv"), "--delimiter", ":", "--header"]) == 0
     assert json.loads(capsys.readouterr().out)["facts"] == 1
     assert main(["certify", str(tmp_path / "in"), "--rule", "max", "--header"]) == 2
-    assert "--header is given, but no --task" in capsys.readouterr().err
+    assert "--header is True, which does not apply to --rule, only to --task" in capsys.readouterr().err
     task = tmp_path / "made" / "task.safetensors"
     assert main([*words, str(task), "--no-header"]) == 2
     assert "--no-header is given" in capsys.readouterr().err
@@ -169,7 +169,7 @@ def test_a_domain_is_shared_out_among_workers_and_facts_are_not(tmp_path, capsys
         found.append(json.loads(capsys.readouterr().out))
     assert found[0] == found[1]
     assert main([*words[:2], "--task", "facts.csv", "--workers", "2"]) == 2
-    assert "--workers is given, but no --rule" in capsys.readouterr().err
+    assert "--workers is 2, which does not apply to --task, only to --rule" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", ["--length", "--tokens"])
