@@ -214,6 +214,7 @@ class Figures(TaskFigures):
         mean_loss_upper: Mean divergence of the memorized contexts, nats, at most; of values the distance.
         max_loss_upper: Largest of them, at most.
         guess_kl_lower: Mean divergence of the best guess that ignores the context, nats, at least.
+        guess_right: Right answers of the best guess that ignores the context, at most.
         text_kl: Mean divergence of the raw counts over all contexts, nats.
         unavoidable_kl: Least mean divergence that any weights of so many dimensions have, nats.
         encoder_kl: Mean divergence by frequency, nats.
@@ -253,6 +254,7 @@ class Figures(TaskFigures):
     mean_loss_upper: float | None = None
     max_loss_upper: float | None = None
     guess_kl_lower: float | None = None
+    guess_right: int | None = None
     text_kl: Ends | None = None
     unavoidable_kl: Ends | None = None
     encoder_kl: Ends | None = None

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byheart.result import Field, Result, Section, data_fields
+from byheart.terminal.answer_fields import answer_fields
 from byheart.terminal.argument_types import path
 from byheart.terminal.exit_codes import PROVED, REFUTED, UNDECIDED, worst
 from byheart.terminal.failures import error_fields, interrupted_after, meant
@@ -330,7 +331,9 @@ def _result(summary: dict[str, Any]) -> Result:
     fields = [
         Field("asked", summary["asked"], "what was asked"),
         Field("path", summary["path"], "method"),
+        Field("reason", summary.get("reason"), "what the kernel says of it", note="where it has no proof of a part"),
         Field("", "--fast lets the fast prover check it" if undecided else None, "what is left"),
+        *answer_fields(summary),
         statements,
     ]
     hashes = {"model_sha256": "hash of the weights", "task_sha256": "hash of the task"}

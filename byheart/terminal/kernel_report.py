@@ -48,7 +48,8 @@ class KernelReport:
             "headline": self.said,
             "asked": certificate.criterion.describe(subject.target),
             "path": "the kernel",
-            "reason": self.reason,
+            "reason": self.reason or None,
+            **(certificate.answer_figures() if self.verdict is Verdict.PROVED else {}),
             "model_sha256": subject.model,
             "task_sha256": subject.task,
             "statements": [

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from byheart.result import Field, Result, Section
+from byheart.terminal.answer_fields import answer_fields
 from byheart.terminal.next_steps import next_commands
 from byheart.terminal.tables import above, below, number
 from constructions.counted import inflected
@@ -103,7 +104,7 @@ def _sections(figures: "Figures") -> tuple[Section, ...]:
         Section("Built", _model_fields(figures, data), verbose=True),
         Section("Memories", _memory_fields(figures, data), verbose=True),
         Section(ANY_TARGETS, _shown_if(figures.rank_lower is not None, capacity_fields(figures)), verbose=True),
-        Section("Certified, of the weights as written", _certified_fields(figures), verbose=True),
+        Section("Certified, of the weights as written", _certified_fields(figures, data), verbose=True),
         Section("Runs in torch", _run_fields(figures, data), verbose=True),
     ]
     findings = Field(
@@ -193,9 +194,7 @@ def _memory_fields(figures: "Figures", data: dict[str, Any]) -> tuple[Field, ...
     )
 
 
-def _certified_fields(figures: "Figures") -> tuple[Field, ...]:
-    of_values = figures.target == "values"
-    unit, loss = ("", "distance from the values") if of_values else ("nats", "KL from the targets")
+def _certified_fields(figures: "Figures", data: dict[str, Any]) -> tuple[Field, ...]:
     pairs = f"at least {figures.saturated_pairs} of {figures.pairs}" if figures.pairs is not None else None
     counts = not figures.asks_a_mean
     return (
@@ -204,16 +203,7 @@ def _certified_fields(figures: "Figures") -> tuple[Field, ...]:
         Field("origin", figures.origin or None, "where the targets come from"),
         Field("memorized", figures.memorized, "contexts memorized, proved", shown=counts),
         Field("wrong", figures.wrong, "contexts lost, proved", shown=counts),
-        Field("margin_lower", figures.margin_lower, "least margin of a memorized context", "nats", "at least"),
-        Field("mean_loss_upper", figures.mean_loss_upper, f"{loss}, mean", unit, "at most"),
-        Field("max_loss_upper", figures.max_loss_upper, f"{loss}, largest", unit, "at most"),
-        Field(
-            "guess_kl_lower",
-            figures.guess_kl_lower,
-            "KL of the best guess that ignores the context, mean",
-            "nats",
-            "at least",
-        ),
+        *answer_fields(data, target=figures.target),
         Field("encoder_kl", figures.encoder_kl, "KL, weighted by frequency", "nats", "between"),
         Field("unavoidable_kl", figures.unavoidable_kl, "part that no weights of this d avoid", "nats", "between"),
         Field("text_kl", figures.text_kl, "KL of the raw counts, all contexts, mean", "nats", "between"),

@@ -358,10 +358,17 @@ class Certificate:
         return None if found is None or name not in found.values else plain_number(found.values[name])
 
     def answer_figures(self) -> dict[str, int | float | None]:
-        """Return what is proved of margins and losses, in nats, by the names of figures."""
+        """Return what is proved of margins, of losses and of the best guess, by the names of figures; losses in nats.
+
+        What a guess gets is an upper bound where answers have several tokens.
+        """
         names = {"margin_lower": "margin_lower", "mean_loss_upper": "mean_upper", "max_loss_upper": "max_upper"}
+        figures = {figure: self.figure(ANSWERS, name) for figure, name in names.items()}
+        guess = self.answers.values.get(GUESS, self.answers.values.get(GUESS_MOST))
         return {
-            figure: self.figure(ANSWERS, name) for figure, name in {**names, "guess_kl_lower": "guess_lower"}.items()
+            **figures,
+            "guess_kl_lower": self.figure(ANSWERS, "guess_lower"),
+            "guess_right": None if guess is None else int(guess),
         }
 
     def with_handshake(self, *said: str) -> "Certificate":
@@ -620,6 +627,7 @@ class CheckReport:
             "headline": self.headline(),
             "asked": self.criterion.describe(subject.target),
             "path": self.path,
+            **(self.certificate.answer_figures() if self.checks[0].is_proved else {}),
             "model_sha256": subject.model,
             "task_sha256": subject.task,
             "statements": [

@@ -143,6 +143,7 @@ class Rule(Question):
             "right": found.right,
             "wrong": found.wrong,
             "undecided": found.undecided,
+            "guess_right": proved.certificate.answer_figures()["guess_right"],
             "wrong_inputs": [list(each) for each in found.wrong_examples[:MOST_NAMED]],
             "open_inputs": [list(each) for each in found.open_examples[:MOST_NAMED]],
             "one_by_one": found.one_by_one,

@@ -92,6 +92,7 @@ class State(Question):
             "right": found.inputs - found.left,
             "wrong": int(wrong is not None),
             "undecided": found.left - int(wrong is not None),
+            "guess_right": proved.certificate.answer_figures()["guess_right"],
             "wrong_input": None if wrong is None else _wrong_figures(wrong, self.by_host),
             "every_run": every_run,
             "cells": found.cells,
