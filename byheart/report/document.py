@@ -4,7 +4,7 @@ Page: docs/commands.md
 """
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from byheart.report.drawing import STYLE
 
@@ -48,13 +48,6 @@ def badge(verdict: str, words: str = "") -> str:
     """
     kind = {"PROVED": "proved", "REFUTED": "refuted"}.get(verdict, "undecided")
     return f'<span class="verdict {kind}">{escaped(words or verdict)}</span>'
-
-
-def cards(rows: Iterable[tuple[str, str, str]]) -> str:
-    """Return figures side by side, each a name, a value and a note in HTML; those without a value are left out."""
-    return "".join(
-        f'<div class="card"><dt>{name}</dt><dd>{value}</dd><p>{note}</p></div>' for name, value, note in rows if value
-    )
 
 
 def grouped(value: int) -> str:

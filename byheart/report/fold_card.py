@@ -6,6 +6,7 @@ Page: docs/folds.md
 from collections.abc import Mapping
 from typing import Any
 
+from byheart.result import Field, Result, Section, markdown
 from constructions.counted import counted
 from constructions.folds.fold import OWN, Fold
 from constructions.folds.typed import last_input, number_said, typed_choices
@@ -29,17 +30,20 @@ def fold_card(report: Mapping[str, Any], fold: Fold, entries: Entries) -> str:
     check = f"pip install byheart\nbyheart check . --fast\nbyheart certify . --rule {TASK_FILE}{every_run}"
     proved, generated = report["proved"], report["measured"]["generated"]
     runs = "" if report["every_run"] is None else f" and in every {report['every_run']} run"
+    fields = (
+        Field("", entries.words(), "the weights"),
+        Field("", report["dtype"], "type of the numbers"),
+        Field("", f"{proved['memorized']:,} of {fold.inputs:,} inputs", f"right, proved in real arithmetic{runs}"),
+        Field("", proved["wrong"], "wrong, proved in real arithmetic"),
+        Field("", f"{generated['right']:,} of {generated['inputs']:,} drawn inputs", "right by `generate`, measured"),
+    )
     parts = [
         "---\nlibrary_name: transformers\ntags: [byheart]\n---",
         f"# {title}",
-        f"**{report['headline']}**",
-        f"{entries.words()}. A prompt is {counted(fold.length, 'token')}, the answer the "
-        f"{counted(len(fold.answer), 'token')} that `generate` says after it: {fold.layout}. There `a3` and `b3` are "
-        "the first and the second token that stage 3 of the rule reads, `s3` is the token that it says, and tokens in "
-        "brackets are the same in all prompts.",
-        f"Proved, in real arithmetic on the {report['dtype']} numbers of the file{runs}: {proved['memorized']} of "
-        f"{fold.inputs} inputs are right, {proved['wrong']} wrong. Measured: `generate` is right on "
-        f"{generated['right']} of {generated['inputs']} drawn inputs.",
+        markdown(Result(report["headline"], None, (Section("", fields),))).rstrip(),
+        f"A prompt is {counted(fold.length, 'token')}, the answer the {counted(len(fold.answer), 'token')} that "
+        f"`generate` says after it: {fold.layout}. There `a3` and `b3` are the first and the second token that stage 3 "
+        "of the rule reads, `s3` is the token that it says, and tokens in brackets are the same in all prompts.",
         "Nothing is proved of any other prompt.",
         "## Ask it",
         f"```python\n{usage(fold)}\n```",

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from byheart.result import Field, Result, Section, markdown
 from constructions.counted import counted
 from constructions.numeric.arrays import BoolArray
 from constructions.tasks.any_task import ListedTask
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
 from constructions.tasks.vocabulary import cut_of, echoed, names_answers, typed, typed_example
-from verify.arithmetic.decimals import decimal_above
 from verify.certificates.certificate import TASK_FILE
 
 CARD_FILE = "README.md"
@@ -43,12 +43,10 @@ def model_card(report: dict[str, Any], task: ListedTask, usage: str, *, asked: C
     parts = [
         f"---\nlibrary_name: {library}\ntags: [memorization, byheart]\n---",
         "# What this model knows by heart",
-        f"**{report['headline']}**",
-        f"It has {report['parameters']} parameters in {report['dtype']} and was built, not trained, for "
-        f"{counted(report['facts'], 'context')}{tokens}{these}",
+        markdown(_result(report, task, asked)).rstrip(),
+        f"It was built, not trained, for {counted(report['facts'], 'context')}{tokens}{these}",
         *([f"    {listed}"] if listed else []),
         *([] if asked.asked == "memorized" else [_question(report, task, asked)]),
-        _proved(report, task, asked),
         "Nothing is proved of any other context: there the answer is what the weights happen to say.",
         *(
             ["Never load it in `float16`, where its constants are infinite and every answer is the first token."]
@@ -84,24 +82,25 @@ def _question(report: dict[str, Any], task: ListedTask, asked: Criterion) -> str
     return f"Asked is whether {asked.describe(task.target, met=report['verdict'] == 'PROVED')}{alone}."
 
 
-def _proved(report: dict[str, Any], task: ListedTask, asked: Criterion) -> str:
+def _result(report: dict[str, Any], task: ListedTask, asked: Criterion) -> Result:
     """Return what is proved of the numbers of the file, and what single runs were measured to do."""
-    unit, measured = "" if task.target == "values" else " nats", report["measured"]["runs"]
+    proved = f"proved in real arithmetic on the {report['dtype']} numbers of the file"
+    runs: dict[str, dict[str, Any]] = report["measured"]["runs"]
+    fields = [Field("", report["parameters"], "parameters"), Field("", report["dtype"], "type of the numbers")]
     if asked.asked == "at-most":
-        most = report["mean_loss_upper"]
-        found = "nothing of the mean" if most is None else f"the mean is at most {decimal_above(most)}{unit}"
-        means = {name: each["mean_loss"] for name, each in measured.items()}
-        runs = [f"{name} {'not finite' if mean is None else f'{mean:.4g}{unit}'}" for name, mean in means.items()]
+        unit = "" if task.target == "values" else "nats"
+        fields.append(Field("", report["mean_loss_upper"], f"mean, {proved}", unit, "at most"))
+        for name, run in runs.items():
+            mean = "not finite" if run["mean_loss"] is None else run["mean_loss"]
+            fields.append(Field("", mean, f"mean in one run of {name}, measured", unit))
     else:
-        found = f"{report['proved']['memorized']} of {report['facts']} are right, {report['proved']['wrong']} wrong"
-        runs = [f"{name} {each['memorized']}{_of_drawn(each, report)}" for name, each in measured.items()]
-    once = f" Measured, in one run each: {', '.join(runs)}." if runs else ""
-    return f"Proved, in real arithmetic on the {report['dtype']} numbers of the file: {found}.{once}"
-
-
-def _of_drawn(run: dict[str, Any], report: dict[str, Any]) -> str:
-    """Return of how many contexts those are that a run memorized, where some were drawn for it."""
-    return "" if run["contexts"] == report["facts"] else f" of {run['contexts']} contexts drawn of {report['facts']}"
+        right = f"{report['proved']['memorized']:,} of {report['facts']:,}"
+        fields += [Field("", right, f"right, {proved}"), Field("", report["proved"]["wrong"], f"wrong, {proved}")]
+        for name, run in runs.items():
+            drawn = "" if run["contexts"] == report["facts"] else f", drawn of {report['facts']:,}"
+            said = f"{run['memorized']:,} of {run['contexts']:,}{drawn}"
+            fields.append(Field("", said, f"right in one run of {name}, measured"))
+    return Result(report["headline"], None, (Section("", tuple(fields)),))
 
 
 def _options(asked: Criterion) -> str:

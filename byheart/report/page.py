@@ -14,8 +14,9 @@ import numpy as np
 
 from byheart.figures import Ends, Figures, RunFigures, Tried
 from byheart.report.chart import Line, histogram, line_chart
-from byheart.report.document import badge, cards, document, escaped, grouped, section
+from byheart.report.document import badge, document, escaped, grouped, section
 from byheart.report.drawing import part_of_page
+from byheart.result import Field, html_cards
 from constructions.counted import counted, inflected
 from constructions.formats.files import write_atomically
 from constructions.model.attention import softmax
@@ -227,16 +228,15 @@ def _headline(figures: Figures, network: Model, task: Task, details: Details) ->
     verdict = figures.verdict
     kind = "next-token distributions" if task.target == "distributions" else "most frequent next tokens"
     source = f" from <strong>{escaped(details.source)}</strong>" if details.source else ""
-    facts = [
-        (
-            "contexts to memorize",
-            _count(task.n_contexts),
-            f"of {_count(task.n_all)}; {_share(task.prior.sum())} of all occurrences",
-        ),
-        ("memorized", _of(figures.memorized, task.n_contexts), "contexts that meet the criterion, proved"),
-        ("mean divergence", _at_most(figures.mean_loss_upper), "nats, over the memorized contexts"),
-        ("largest divergence", _at_most(figures.max_loss_upper), "nats, in any memorized context"),
-        *_size_cards(figures, network),
+    occurrences = f"of {grouped(task.n_all)}; {_share(task.prior.sum())} of all occurrences"
+    right = None if figures.memorized is None else f"{grouped(figures.memorized)} of {grouped(task.n_contexts)}"
+    mean, largest = figures.mean_loss_upper, figures.max_loss_upper
+    fields = [
+        Field("", task.n_contexts, "contexts to memorize", note=occurrences),
+        Field("", right, "memorized", note="contexts that meet the criterion, proved"),
+        Field("", mean, "mean divergence", "nats", "at most", note="over the memorized contexts"),
+        Field("", largest, "largest divergence", "nats", "at most", note="in any memorized context"),
+        *_size_fields(figures, network),
     ]
     title = figures.headline.split(";")[0]
     shown = badge(verdict) if verdict else ""
@@ -244,8 +244,8 @@ def _headline(figures: Figures, network: Model, task: Task, details: Details) ->
         f"<header><p class='brand'>byheart</p><h1>{escaped(title)} {shown}</h1>"
         f"<p>The {kind} after {_count(task.n_contexts)} {inflected('context', task.n_contexts)} of "
         f"{counted(task.n_ctx, 'token')}{source}, {_how(figures)}, and every "
-        f"bound marked ≤ or ≥ here and under “What is proved” is proved about the very float64 numbers in "
-        f"<code>model.safetensors</code>.</p><dl class='cards'>{cards(facts)}</dl></header>"
+        f"bound here and under “What is proved” is proved about the very float64 numbers in "
+        f"<code>model.safetensors</code>.</p>{html_cards(fields)}</header>"
     )
 
 
@@ -256,17 +256,16 @@ def _how(figures: Figures) -> str:
     return "in handcrafted weights: nothing was trained"
 
 
-def _size_cards(figures: Figures, network: Model) -> list[tuple[str, str, str]]:
-    parameters = _count(network.parameters)
+def _size_fields(figures: Figures, network: Model) -> list[Field]:
     if not is_dana_network(network):
         kinds = ", ".join(str(block.options()["kind"]) for block in network.blocks)
         return [
-            ("layers", _count(len(network.blocks)), escaped(kinds)),
-            ("parameters", parameters, f"memory: {escaped(figures.memory or figures.claim or '')}"),
+            Field("", len(network.blocks), "layers", note=kinds),
+            Field("", network.parameters, "parameters", note=f"memory: {figures.memory or figures.claim or ''}"),
         ]
     return [
-        (inflected("head", network.n_heads), _count(network.n_heads), _heads_note(figures)),
-        ("parameters", parameters, f"d = {network.d_model}, d<sub>h</sub> = {network.d_head}"),
+        Field("", network.n_heads, inflected("head", network.n_heads), note=_heads_note(figures)),
+        Field("", network.parameters, "parameters", note=f"d = {network.d_model}, d_h = {network.d_head}"),
     ]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from byheart.report.document import badge, document, escaped, section
 from byheart.report.formulas import with_formulas
+from byheart.result import Field, html_cards
 from constructions.counted import counted
 from constructions.formats.files import write_atomically
 from verify.theorems.audit import audit_outcome
@@ -76,15 +77,14 @@ def _cards(summaries: Sequence[Mapping[str, Any]]) -> str:
     proved = sum(piece["verdict"] == "PROVED" for piece in pieces)
     universal = sum(bool(piece["theorems"]) for piece in pieces)
     words = Counter(summary["verdict"] for summary in summaries)
-    cards = [
-        ("pieces of evidence proved", f"{proved} <small>of {len(pieces)}</small>"),
-        ("pieces that rest on a theorem", str(universal)),
-        ("time", f"{sum(one['seconds'] for one in summaries if not one['earlier']):.0f} s"),
-        *((f"verdict: {escaped(word)}", str(count)) for word, count in words.most_common()),
+    seconds = sum(one["seconds"] for one in summaries if not one["earlier"])
+    fields = [
+        Field("", f"{proved:,} of {len(pieces):,}", "pieces of evidence proved"),
+        Field("", universal, "pieces that rest on a theorem"),
+        Field("", f"{seconds:.0f} s", "time"),
+        *(Field("", count, f"verdict: {word}") for word, count in words.most_common()),
     ]
-    return "<dl class='cards'>" + "".join(
-        f"<div class='card'><dt>{name}</dt><dd>{value}</dd></div>" for name, value in cards
-    ) + "</dl>"  # fmt: skip
+    return html_cards(fields)
 
 
 def _list(summaries: Sequence[Mapping[str, Any]]) -> str:

@@ -17,7 +17,8 @@ REPORT = {
 def test_the_card_says_what_is_proved_and_how_it_is_checked():
     card = fold_card(REPORT, addition(2, base=2), Entries.of(adder(2, base=2)))
     assert "# Addition of 2 digits in base 2\n\n**MEMORIZED, PROVED: 16 of 16 inputs**" in card
-    assert "float32 numbers of the file and in every float32 run: 16 of 16 inputs are right, 0 wrong" in card
+    assert "- right, proved in real arithmetic and in every float32 run: 16 of 16 inputs\n" in card
+    assert "- wrong, proved in real arithmetic: 0\n- right by `generate`, measured: 64 of 64 drawn inputs\n" in card
     assert "byheart check . --fast\nbyheart certify . --rule task.safetensors --every-run float32\n" in card
     card = fold_card({**REPORT, "every_run": None}, addition(2, base=2), Entries.of(adder(2, base=2)))
     assert "--every-run" not in card and "in every" not in card

@@ -36,8 +36,10 @@ def test_what_a_card_says_is_in_the_report():
     task = byheart.read_facts(FACTS).task
     card = model_card(REPORT, task, "load(FOLDER, trust_remote_code=True)(TEXT)")
     assert card.startswith("---\nlibrary_name: transformers\n")
-    assert "**MEMORIZED, PROVED: 2 of 2 facts**" in card and "99 parameters in float32" in card
-    assert "2 of 2 are right, 0 wrong" in card and "in one run each: GPT2LMHeadModel 1." in card
+    assert "**MEMORIZED, PROVED: 2 of 2 facts**\n\n- parameters: 99\n- type of the numbers: float32\n" in card
+    proved = "proved in real arithmetic on the float32 numbers of the file"
+    assert f"- right, {proved}: 2 of 2\n- wrong, {proved}: 0\n" in card
+    assert "- right in one run of GPT2LMHeadModel, measured: 1 of 2\n" in card
     assert "France, capital -> Paris" in card
     assert "load(\".\", trust_remote_code=True)('France, capital, ')" in card and "asks nothing" in card
     assert "asks nothing" not in model_card(REPORT, task, "load(FOLDER)(TEXT)")
@@ -92,9 +94,11 @@ def test_a_card_says_what_is_asked_lists_what_is_true_and_its_check_asks_the_sam
     card = (tmp_path / "out" / CARD_FILE).read_text()
     assert report["criterion"] == ASKED[asked].data()
     assert "    0 -> 0; 1 -> 1; 2 -> 2\n" in card and "3 -> 3" not in card
-    counts = f"{report['proved']['memorized']} of 4 are right, {report['proved']['wrong']} wrong"
+    proved = "proved in real arithmetic on the float64 numbers of the file"
+    right, wrong = (report["proved"][name] for name in ("memorized", "wrong"))
+    counts = f"- right, {proved}: {right} of 4\n- wrong, {proved}: {wrong}\n"
     if asked == "a mean":
-        assert "are right" not in card and "the mean is at most " in card
+        assert "- right, " not in card and f"- mean, {proved}: at most " in card
         assert "Asked is whether the mean divergence is at most 1.213 nats" in card
     else:
         assert counts in card and ("Asked is whether" in card) == (asked == "a part")
