@@ -406,8 +406,8 @@ def test_heads_that_may_be_none_are_refused_below_none(tmp_path, capsys):
         assert "n_heads = -2, expected at least 0" in capsys.readouterr().err
 
 
-def test_without_a_name_all_are_listed_and_a_wrong_one_names_the_nearest(capsys):
-    assert main(["build"]) == 2
+def test_all_are_listed_and_a_wrong_name_names_the_nearest(capsys):
+    assert main(["build", "--list"]) == 0
     shown = capsys.readouterr().out
     assert all(name in shown for name in NAMES)
     assert main(["build", "skip-conection-head"]) == 2
