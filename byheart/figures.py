@@ -32,15 +32,6 @@ class TaskFigures:
         heads: Of one layer of attention.
         head_dim: d_head of them.
         seed: Of every random choice.
-        rank_heads: The heads that the next three speak about.
-        paper_rank: Contexts that they hold by the paper's count.
-        rank_lower: Contexts that they are proved to hold, whatever the targets.
-        rank_upper: Contexts that they are proved not to exceed.
-        paper_heads: Heads that are needed by the paper's count.
-        fewest_heads: Heads that are proved to suffice, with the last token's vector among the features.
-        necessary_heads: Heads below which the features of no weights are independent, with that vector among them.
-        heads_alone: Heads that suffice when the last token's vector is left as it is.
-        necessary_heads_alone: Heads below which the features of no weights are independent without that vector.
         seconds: Of each stage.
     """
 
@@ -55,6 +46,29 @@ class TaskFigures:
     heads: int | None = None
     head_dim: int | None = None
     seed: int | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def json(self) -> dict[str, Any]:
+        """All fields as plain JSON data."""
+        return {name: _plain(value) for name, value in vars(self).items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadFigures(TaskFigures):
+    """How many heads the contexts of a task need, by the paper's count and proved.
+
+    Args:
+        rank_heads: The heads that the next three speak about.
+        paper_rank: Contexts that they hold by the paper's count.
+        rank_lower: Contexts that they are proved to hold, whatever the targets.
+        rank_upper: Contexts that they are proved not to exceed.
+        paper_heads: Heads that are needed by the paper's count.
+        fewest_heads: Heads that are proved to suffice, with the last token's vector among the features.
+        necessary_heads: Heads below which the features of no weights are independent, with that vector among them.
+        heads_alone: Heads that suffice when the last token's vector is left as it is.
+        necessary_heads_alone: Heads below which the features of no weights are independent without that vector.
+    """
+
     rank_heads: int | None = None
     paper_rank: int | None = None
     rank_lower: int | None = None
@@ -64,16 +78,11 @@ class TaskFigures:
     necessary_heads: int | None = None
     heads_alone: int | None = None
     necessary_heads_alone: int | None = None
-    seconds: Mapping[str, float] = field(default_factory=dict)
-
-    def json(self) -> dict[str, Any]:
-        """All fields as plain JSON data."""
-        return {name: _plain(value) for name, value in vars(self).items()}
 
 
 @dataclass(frozen=True, kw_only=True)
-class CapacityFigures(TaskFigures):
-    """How many heads, and how many numbers of any architecture, the contexts of a task need; all proved.
+class CapacityFigures(HeadFigures):
+    """How many numbers of any architecture the contexts of a task need, beside the heads; all proved.
 
     Args:
         explanation: The heads in a sentence.
@@ -184,13 +193,57 @@ class RunFigures:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figures(TaskFigures):
-    """What `memorize` or `build` made, what is proved of it, and what a run of it showed.
+class CertifiedFigures(HeadFigures):
+    """What the certificate of a memory says, which `byheart check` proves again.
 
     Args:
         headline: The answer in a line.
         verdict: ``"PROVED"``, ``"REFUTED"`` or ``"UNDECIDED"``.
         asked: The question.
+        outputs: Entries of an output.
+        parameters: Entries of all tensors.
+        memorized: Contexts that are proved to be memorized.
+        wrong: Contexts that are proved not to be.
+        margin_lower: Least margin of a memorized context, at least.
+        mean_loss_upper: Mean divergence of the memorized contexts, nats, at most; of values the distance.
+        max_loss_upper: Largest of them, at most.
+        guess_kl_lower: Mean divergence of the best guess that ignores the context, nats, at least.
+        guess_right: Right answers of the best guess that ignores the context, at most.
+        text_kl: Mean divergence of the raw counts over all contexts, nats.
+        condition: Condition number of the features, at most.
+        rank_proved: Whether the features are proved to be independent.
+        pairs: Of vectors: pairs of a head and an example.
+        saturated_pairs: Those with an attention weight above 1 - `saturation_delta`, at least.
+        saturation_delta: See above.
+    """
+
+    headline: str = ""
+    verdict: str = ""
+    asked: str = ""
+    outputs: int = 0
+    parameters: int = 0
+    memorized: int | None = None
+    wrong: int | None = None
+    margin_lower: float | None = None
+    mean_loss_upper: float | None = None
+    max_loss_upper: float | None = None
+    guess_kl_lower: float | None = None
+    guess_right: int | None = None
+    text_kl: Ends | None = None
+    condition: float | None = None
+    rank_proved: bool | None = None
+    pairs: int | None = None
+    saturated_pairs: int | None = None
+    saturation_delta: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures(CertifiedFigures):
+    """What `memorize` or `build` made: beside what its certificate says, how it was made and what a run of it showed.
+
+    None of the figures below is proved again by `byheart check`: they are computed or measured when the memory is made.
+
+    Args:
         reading: How the file was read, with the first facts.
         claim: The claim that was built.
         named: The construction that was built.
@@ -204,33 +257,15 @@ class Figures(TaskFigures):
         shared_context: Of vectors: whether all examples have one context.
         query_dim: d_qk of one layer of attention.
         blocks: The kinds of the blocks, where the model is not a single attention.
-        outputs: Entries of an output.
-        parameters: Entries of all tensors.
-        front_end: How the attention patterns were made.
-        route: How their values were found.
-        memorized: Contexts that are proved to be memorized.
-        wrong: Contexts that are proved not to be.
-        margin_lower: Least margin of a memorized context, at least.
-        mean_loss_upper: Mean divergence of the memorized contexts, nats, at most; of values the distance.
-        max_loss_upper: Largest of them, at most.
-        guess_kl_lower: Mean divergence of the best guess that ignores the context, nats, at least.
-        guess_right: Right answers of the best guess that ignores the context, at most.
-        text_kl: Mean divergence of the raw counts over all contexts, nats.
+        front_end: Of the heads of Theorem 1': how the attention patterns were made.
+        route: Of the heads of Theorem 1': how their values were found.
         unavoidable_kl: Least mean divergence that any weights of so many dimensions have, nats.
         encoder_kl: Mean divergence by frequency, nats.
-        condition: Condition number of the features, at most.
-        rank_proved: Whether the features are proved to be independent.
-        pairs: Of vectors: pairs of a head and an example.
-        saturated_pairs: Those with an attention weight above 1 - `saturation_delta`, at least.
-        saturation_delta: See above.
-        findings: What is proved of a construction beside its answers.
+        findings: What is proved of a construction beside its answers, when it was made.
         torch: Runs by type, `None` where torch is not installed, or every run is proved without one.
         files: Where each file was written.
     """
 
-    headline: str = ""
-    verdict: str = ""
-    asked: str = ""
     reading: str | None = None
     claim: str = ""
     named: str = ""
@@ -244,25 +279,10 @@ class Figures(TaskFigures):
     shared_context: bool | None = None
     query_dim: int | None = None
     blocks: list[str] | None = None
-    outputs: int = 0
-    parameters: int = 0
     front_end: str = ""
     route: str = ""
-    memorized: int | None = None
-    wrong: int | None = None
-    margin_lower: float | None = None
-    mean_loss_upper: float | None = None
-    max_loss_upper: float | None = None
-    guess_kl_lower: float | None = None
-    guess_right: int | None = None
-    text_kl: Ends | None = None
     unavoidable_kl: Ends | None = None
     encoder_kl: Ends | None = None
-    condition: float | None = None
-    rank_proved: bool | None = None
-    pairs: int | None = None
-    saturated_pairs: int | None = None
-    saturation_delta: float | None = None
     findings: tuple[Finding, ...] | None = None
     torch: Mapping[str, RunFigures] | None = None
     files: Mapping[str, str] = field(default_factory=dict)

@@ -86,8 +86,7 @@ def certified(
             proved = _with_runs(proved, model, facts, dtype, criterion, clock.progress)
     if left_out:
         proved = replace(proved, certificate=proved.certificate.beside("left out", left_out))
-    name = figures.get("memory", "")
-    found: dict[str, Any] = {"front_end": name, "route": name, **task.sizes(), **_model_figures(model)}
+    found: dict[str, Any] = {**task.sizes(), **_model_figures(model)}
     ranks = None
     if memorized is not None:
         beside = memorized.beside(built, facts, proved, clock)

@@ -12,7 +12,7 @@ from constructions.counted import inflected
 from verify.verdict import Verdict
 
 if TYPE_CHECKING:
-    from byheart.figures import Figures, TaskFigures
+    from byheart.figures import Figures, HeadFigures
     from constructions.tasks.task import Task
 
 
@@ -140,8 +140,8 @@ def _model_fields(figures: "Figures", data: dict[str, Any]) -> tuple[Field, ...]
         Field("blocks", figures.blocks, "kinds of the blocks", note="where the model is no single attention"),
         Field("query_dim", figures.query_dim, "d_qk"),
         Field("outputs", figures.outputs, "entries of an output"),
-        Field("front_end", data["front_end"], "attention patterns"),
-        Field("route", data["route"], "how the values were found"),
+        Field("front_end", data["front_end"], "attention patterns", note="of `theorem-1`, else `null`"),
+        Field("route", data["route"], "how the values were found", note="of `theorem-1`, else `null`"),
         Field("seed", figures.seed, "seed of every random choice", shown=False),
         Field("reading", figures.reading, "how the file was read", shown=False),
         Field("answers", figures.answers, "tokens that may follow"),
@@ -176,7 +176,7 @@ def _memory_fields(figures: "Figures", data: dict[str, Any]) -> tuple[Field, ...
         Field(
             "information_limit",
             figures.information_limit,
-            "entries that no model for arbitrary targets does without",
+            "entries that every model needs, for arbitrary targets",
         ),
         Field("information_per_fact", figures.information_per_fact, "entropy of the labels that occur", "bits a fact"),
         Field(
@@ -252,7 +252,7 @@ def _why_not_run(figures: "Figures") -> str:
     return "not run here; where torch is installed, `byheart run` does"
 
 
-def capacity_fields(figures: "TaskFigures") -> tuple[Field, ...]:
+def capacity_fields(figures: "HeadFigures") -> tuple[Field, ...]:
     """Return the count of the paper next to what is certified."""
     ranks = [figures.rank_lower, figures.rank_upper]
     sides = {"rank_lower_by": "from below", "rank_upper_by": "from above"}  # of `capacity`
@@ -266,14 +266,14 @@ def capacity_fields(figures: "TaskFigures") -> tuple[Field, ...]:
         Field("dim", figures.dim, "d_model"),
         Field("head_dim", figures.head_dim, "d_head"),
         Field("heads", figures.heads, "heads that were asked about"),
-        Field("rank_heads", figures.rank_heads, "heads that are counted"),
+        Field("rank_heads", figures.rank_heads, "heads that the next rows speak about"),
         Field(
             "paper_rank",
             figures.paper_rank,
-            "contexts that these hold, by the paper",
+            "contexts that they can hold, by the paper",
             note="min(T, H d_h + d)",
         ),
-        Field("", ranks, "contexts that these hold, certified", "context", "between"),
+        Field("", ranks, "contexts that they can hold, certified", "context", "between"),
         Field("rank_lower", figures.rank_lower, "the lower of these", note="docs/claims/capacity.md", shown=False),
         Field("rank_upper", figures.rank_upper, "the upper of these", note="docs/claims/capacity.md", shown=False),
         *proofs,

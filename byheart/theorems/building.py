@@ -80,8 +80,6 @@ def build_claim(
         figures = {
             "claim": claim.id,
             "construction": {**claim.parameters, **given},
-            "front_end": claim.id,
-            "route": claim.id,
             "seed": given.get("seed", claim.parameters.get("seed", 0)),
         }
         return _Constructed(claim.construct(**given), figures, f"{claim.source} ({claim.id})")
@@ -150,8 +148,6 @@ def build_named(
             "claim": "" if statement is None else statement.id,
             "reading": None if file is None else made.reading,
             "construction": {name: _number(value) for name, value in made.parameters.items()},
-            "front_end": construction.name,
-            "route": construction.name,
             "seed": made.parameters["seed"],
         }
         return _Constructed(made.built, figures, f"{construction.name}: {made.reading}")

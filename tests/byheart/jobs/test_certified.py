@@ -25,7 +25,7 @@ def test_the_certificate_states_the_answers_and_every_run_and_the_figures_say_so
     new = made(enumerated_task(4, 2))
     assert new.certificate.verdict is Verdict.PROVED and new.certificate.in_every_run("float32") is not None
     assert new.figures.headline == new.certificate.headline() and new.figures.memorized == new.figures.facts == 16
-    assert new.figures.front_end == new.figures.route == "knots" and new.figures.rank_heads is None
+    assert new.figures.front_end == new.figures.route == "" and new.figures.rank_heads is None
 
 
 def test_what_was_left_out_stands_in_the_first_line():
