@@ -9,7 +9,7 @@ class ByheartError(Exception):
 
 
 class InputError(ByheartError, ValueError):
-    """An argument, a file or a table that cannot be used as given.
+    """An unusable argument, file or table.
 
     Args:
         argument: What cannot be used: the name of an argument, a file, or a place in one.
@@ -81,7 +81,7 @@ def require_one_of(options: Iterable[object], **arguments: object) -> None:
 
 
 class HypothesisError(ByheartError, ValueError):
-    """A hypothesis of a claim does not hold for the given data.
+    """A hypothesis of a claim fails for the given data.
 
     Args:
         claim: The claim, as the source names it, e.g. ``"Dana et al. (2024), Proposition 2"``.
@@ -127,7 +127,7 @@ class HandshakeError(ByheartError):
 
 
 class LossError(ByheartError):
-    """Weights that, as they would be written, are not proved to do what was asked; the message begins with the answer.
+    """Weights that, as they would be written, are not proved to meet the request; the message begins with the answer.
 
     Args:
         message: What is said.

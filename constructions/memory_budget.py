@@ -1,4 +1,4 @@
-"""How much memory there is, asked before the work starts.
+"""Determine the available memory before a computation starts.
 
 Page: docs/measurements.md
 """
@@ -11,7 +11,7 @@ from constructions.errors import ResourceError
 
 
 def available_bytes() -> int:
-    """Bytes of memory that this process may still take.
+    """Return how many bytes of memory this process may still allocate.
 
     The least of what the kernel calls available, of the control group's limit, and of the address-space limit set for
     the process; an upper estimate where the system tells none of them.

@@ -1,4 +1,4 @@
-"""The memories that are tried: one file each, with a `MEMORY`, found by the folder in which it lies.
+"""Collect the memories to try: each file of a folder defines a `MEMORY`.
 
 Pages: docs/memories.md, docs/contributing.md
 """

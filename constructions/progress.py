@@ -1,4 +1,4 @@
-"""How a long computation says how far it is."""
+"""Report the progress of long computations."""
 
 from collections.abc import Callable
 
@@ -7,4 +7,4 @@ Progress = Callable[[str, float | None, str], None]
 
 
 def silent(stage: str, share: float | None, detail: str) -> None:
-    """Progress that nobody looks at."""
+    """Ignore progress."""

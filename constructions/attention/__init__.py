@@ -1,1 +1,1 @@
-"""The attention that the theorems build: one function for each construction."""
+"""Attention layers built by the theorems: one function per construction."""

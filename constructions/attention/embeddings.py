@@ -1,4 +1,4 @@
-r"""Weights in general position that can be written down: roots of primes, Kronecker's powers, and small integers.
+"""Build explicit weights in general position: roots of primes, Kronecker's powers, and small integers.
 
 Lemma 3 of the paper asks for positive numbers at which no nonzero polynomial with integer coefficients vanishes. Less
 is enough for the largest rank that attention features can have, and that much can be written down.
@@ -45,7 +45,7 @@ class PrimeRoots:
     multiples: Int64Array
 
     def rounded(self) -> FrontEnd:
-        """Return the front end in float64, each root rounded: of the kind ``"shared-rank-one"``, and badly
+        """Return the attention parameters in float64, each root rounded; the kind is ``"shared-rank-one"``, badly
         conditioned.
         """
         n_heads, d_model = len(self.multiples), self.W_E.shape[1]
@@ -168,7 +168,7 @@ def integer_attention(
 def rank_one_integer_attention(
     *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, seed: int, largest: int = 5
 ) -> ExactFrontEnd:
-    r"""Draw a front end of small integers, like `integer_attention`, with $W_Q, W_K$ of one column: `d_qk = 1`.
+    """Draw attention of small integers, like `integer_attention`, with $W_Q, W_K$ of one column: `d_qk = 1`.
 
     Args:
         d_vocab: Number of tokens, N.
@@ -273,7 +273,7 @@ class _Integers:
 def drawn_until(
     draw: Callable[[int], ExactFrontEnd], *, rank: Callable[[ExactFrontEnd], int], target: int, attempts: int = 20
 ) -> ExactFrontEnd:
-    """Draw with one seed after another until the rank is what was asked for.
+    """Draw with one seed after another until the features have the requested rank.
 
     Args:
         draw: A front end for each seed.

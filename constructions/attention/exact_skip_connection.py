@@ -1,4 +1,4 @@
-r"""The skip connection as a part of the memory, exactly: a change of basis in rationals, without limit or slack.
+"""Store part of a memory in the skip connection, exactly: a change of basis in rationals, without a limit.
 
 Page: docs/claims/skip_connection.md
 """
@@ -50,7 +50,7 @@ class BasisCondition:
 
     @property
     def reachable(self) -> bool:
-        """Whether the targets are combinations of the last embeddings and the features at all."""
+        """Whether the targets are linear combinations of the last embeddings and the features."""
         return self.with_both == self.with_skip
 
     @property
@@ -61,7 +61,7 @@ class BasisCondition:
 
 @dataclass(frozen=True, eq=False)
 class ExactSkipConnection:
-    r"""A rational network whose skip connection carries part of the memory, and the change of basis that made it.
+    r"""A rational network whose skip connection carries part of the memory, and the change of basis behind it.
 
     Its residual stream at the last position is $x_S + Y W_O = X' M + Y' B = [E \mid F]$, with X' and Y' those of the
     front end that was given.
@@ -161,7 +161,7 @@ def exact_change_of_basis(
 
 
 def basis_condition(front_end: ExactFrontEnd, contexts: Int64Array, targets: fmpq_mat, W_U: fmpq_mat) -> BasisCondition:
-    r"""Whether an invertible change of basis reaches the logits $E W_U$, by the ranks that decide it.
+    """Decide by ranks whether an invertible change of basis reaches the logits $E W_U$.
 
     Args:
         front_end: Embeddings and heads; scores are integer multiples of ln 2.
@@ -294,7 +294,9 @@ class _Problem(NamedTuple):
 
 
 def _independent(targets: fmpq_mat, W_U: fmpq_mat) -> tuple[fmpq_mat, fmpq_mat]:
-    """E and W_U with the same product and as many columns and rows as its rank; unchanged if they have."""
+    """Return E and W_U with the same product and as many columns and rows as its rank; unchanged if they already
+    have.
+    """
     logits = targets * W_U
     reduced, pivots = _echelon(logits)
     if len(pivots) == targets.ncols():

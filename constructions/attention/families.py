@@ -23,7 +23,7 @@ _TABLE_ENTRIES = 2**24  # no table is the default whose W_Q would be larger than
 
 
 class Recipe(Protocol):
-    """Embeddings and heads of given sizes, drawn: one of the functions of this module."""
+    """A function of this module that draws embeddings and heads of given sizes."""
 
     def __call__(
         self, *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, seed: int | Sequence[int]
@@ -54,7 +54,7 @@ def table_attention(
     seed: int | Sequence[int],
     scale: float = 4.0,
 ) -> FrontEnd:
-    r"""Draw heads that read the score of a token off a table: one-hot embeddings, and random signs times `scale`.
+    """Draw heads that look up the score of a token in a table: one-hot embeddings, and random signs times `scale`.
 
     $W_E$ and $W_{pos}$ are one-hot (half a one for positions), $W_K = I$, $W_Q$ is a table of random signs times
     `scale`, and $W_V$ holds random signs; all is exact in bfloat16. Of all recipes it has the best condition.
@@ -320,7 +320,7 @@ FRONT_ENDS: dict[str, Recipe] = {
 
 
 def named_recipe(name: str) -> Recipe:
-    """Return the recipe of a name, one of `FRONT_ENDS`.
+    """Return the recipe with a name from `FRONT_ENDS`.
 
     Raises:
         InputError: A name that is none.
@@ -334,7 +334,7 @@ def named_recipe(name: str) -> Recipe:
 
 
 def require_recipe(front_end: object) -> None:
-    """Refuse what is no recipe, as the name of one.
+    """Raise `InputError` unless the value is a recipe or the name of one.
 
     Raises:
         InputError: Nothing that can be called.

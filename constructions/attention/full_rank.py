@@ -1,4 +1,4 @@
-r"""Attention of full rank for given contexts: the family of Lemma 2 of Dana et al., as far as it goes.
+r"""Build attention of full rank for given contexts: the family of Lemma 2 of Dana et al., where it works.
 
 Outside a null set of weights the features of contexts have the largest rank that any weights give them, the generic
 rank (Theorem G1). Lemma 2 promises $\min(T, H d_h)$ for every set of T contexts; what limits the rank is told by a set
@@ -26,7 +26,7 @@ _SEARCHED = 1024  # contexts, up to which a set that limits the rank is looked f
 
 @dataclass(frozen=True, eq=False)
 class FullRankAttention:
-    r"""Heads for some contexts, what Lemma 2 promises of their rank, and what limits it.
+    r"""Heads for some contexts, the rank that Lemma 2 promises, and the contexts that limit it.
 
     Args:
         front_end: Embeddings, queries, keys and values.
@@ -43,7 +43,7 @@ class FullRankAttention:
     limiting_with_skip: Int64Array
 
     def promised(self, *, with_skip: bool = False) -> int:
-        r"""Return the rank that is printed: $\min(T, H d_h)$ of Lemma 2, or $\min(T, H d_h + d)$ of Theorem 1."""
+        r"""Return the printed rank: $\min(T, H d_h)$ of Lemma 2, or $\min(T, H d_h + d)$ of Theorem 1."""
         n_heads, d_model, d_head = self.front_end.W_V.shape
         return min(len(self.contexts), n_heads * d_head + with_skip * d_model)
 
@@ -66,7 +66,7 @@ class FullRankAttention:
 def full_rank_attention(
     contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, d_vocab: int | None = None, seed: int = 0
 ) -> FullRankAttention:
-    r"""Draw heads whose features of the given contexts have the largest rank that any weights give them.
+    r"""Draw heads whose features of the given contexts have the largest rank that any weights reach.
 
     One-hot embeddings and tables of signs where $d \ge N + S$, else uniform embeddings and Gaussian queries and keys.
     With probability 1 the rank is the generic one (Theorem G1); the judge certifies the rank of the weights drawn.
@@ -106,7 +106,7 @@ def full_rank_attention(
 
 
 def _limiting(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool) -> Int64Array:
-    """Return the rows of a set that bounds the rank for all weights, as low as it was found."""
+    """Return the rows of the set with the lowest rank bound found that holds for all weights."""
     sizes = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads, "with_skip": with_skip}
     candidates = [np.arange(len(contexts)), peel(contexts).upper_bound(**sizes).rows]
     if len(contexts) <= _SEARCHED:

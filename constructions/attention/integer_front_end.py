@@ -54,7 +54,7 @@ def integer_front_end(
 
 
 def label_targets(labels: Int64Array, d_vocab: int) -> tuple[fmpq_mat, fmpq_mat]:
-    r"""Return a stream and an unembedding of two coordinates whose logits favour each label by 1/2 or more, exactly.
+    """Return a stream and an unembedding with two coordinates; each label leads by a margin of at least 1/2, exactly.
 
     $E_t = (l_t, 1)$ and the columns $(i, -i^2/2)$ of the unembedding give the logits
     $l_t^2 / 2 - (i - l_t)^2 / 2$, without their means.

@@ -1,4 +1,4 @@
-r"""Contexts to keep whose features have a large determinant: the constant of the contexts left out is then small.
+"""Choose contexts whose features have a large determinant, which keeps the constant of the remaining contexts small.
 
 Page: docs/claims/theorem_1_tail.md
 """
@@ -13,7 +13,7 @@ _EVERY, _MOST = 100, 100_000  # swaps, until the coefficients are solved for aga
 
 
 def maximal_volume(features: Float64Array, kept: Int64Array, *, excess: float = 0.05) -> Int64Array:
-    r"""Swap kept contexts for others until every row left out has coefficients of at most $1 + \eta$.
+    r"""Swap kept contexts for others until every remaining row has coefficients of at most $1 + \eta$.
 
     With $z_t = G_t G_1^{-1}$ a swap of the kept s for the other t multiplies $|\det G_1|$ by $|z_{t,s}|$. So swaps with
     $|z_{t,s}| > 1 + \eta$ come to an end, with $\max |z_{t,s}| \le 1 + \eta$.

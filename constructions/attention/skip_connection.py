@@ -22,7 +22,7 @@ _NOTHING = 2.0**-20  # random vectors of variance 1 whose projection is smaller 
 
 @dataclass(frozen=True, eq=False)
 class SkipConnection:
-    r"""A front end and an output whose skip connection carries part of what is memorized.
+    """Attention parameters and an output whose skip connection carries part of the memory.
 
     Args:
         front_end: The front end in its new basis.
@@ -51,7 +51,8 @@ def memorize_with_skip_connection(
     W_U: Float64Array,
     attempts: int,
 ) -> SkipConnection | None:
-    r"""Reach $E W_U$ on every context although the heads alone have too few columns: $T \le d + H d_h$.
+    r"""Reach $E W_U$ on every context although the heads have too few columns without the skip connection: $T \le d + H
+    d_h$.
 
     Solve $[X_S, Y] \binom{M}{B} = E$ by minimum norm. If the rows of B are combinations of the rows of M, the logits
     $E W_U = X_S (M W_U) + Y W_O (M W_U)$ with $W_O M = B$ are those of a network whose unembedding is $M W_U$. For an
@@ -112,7 +113,7 @@ def memorize_with_skip_connection(
 
 
 class _Pair(NamedTuple):
-    """M and B, what is multiplied with X_S and with Y."""
+    """The matrices M and B, which multiply X_S and Y."""
 
     of_skip: Float64Array
     of_heads: Float64Array
@@ -120,7 +121,7 @@ class _Pair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Solution:
-    """The pair of minimum norm with X_S M + Y B = E, and what is needed to change and to refine it."""
+    """The pair of minimum norm with X_S M + Y B = E, and the factors that change and refine it."""
 
     skip: Float64Array
     heads: Float64Array
@@ -174,7 +175,7 @@ def _solve(front_end: FrontEnd, contexts: Int64Array, targets: Float64Array) -> 
 
 
 def _completion(solved: _Solution, row_space: Float64Array) -> _Pair:
-    """Return what to add to M and B, so that the rows of M span the row space of E, without changing X_S M + Y B.
+    """Return increments of M and B after which the rows of M span the row space of E, with X_S M + Y B unchanged.
 
     Random pairs with X_S m + Y b = 0 are put where M misses a direction. They fill it if any pairs do.
     """
@@ -190,7 +191,7 @@ def _completion(solved: _Solution, row_space: Float64Array) -> _Pair:
 
 
 def _output(solved: _Solution, targets: Float64Array, row_space: Float64Array, addition: _Pair) -> tuple[_Pair, float]:
-    """M and W_O with (X_S + Y W_O) M = E to rounding level, and the largest deviation that is left."""
+    """Return M and W_O with (X_S + Y W_O) M = E up to rounding, and the largest remaining deviation."""
     rank = row_space.shape[1]
     of_skip, of_heads = solved.pair.of_skip + addition.of_skip, solved.pair.of_heads + addition.of_heads
     output = np.zeros((len(of_heads), len(of_skip)))
@@ -200,7 +201,7 @@ def _output(solved: _Solution, targets: Float64Array, row_space: Float64Array, a
 
 
 def _divided(left: Float64Array, graded: Float64Array) -> Float64Array:
-    """left graded^-1, to an accuracy that the different sizes of the rows of `graded` do not spoil."""
+    """Return left graded^-1 to an accuracy that does not suffer from the different sizes of the rows of `graded`."""
     sizes = np.linalg.norm(graded, axis=1)
     return np.linalg.solve((graded / sizes[:, None]).T, left.T).T / sizes
 

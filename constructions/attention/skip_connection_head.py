@@ -1,4 +1,4 @@
-r"""The skip connection as heads: a network without it whose extra heads write $x_S$.
+r"""Replace the skip connection by heads: a network without it whose extra heads write $x_S$.
 
 Each input gets one more coordinate, 1 at the last position and 0 elsewhere. A head whose query and key read it scores
 $\lambda$ at the last position and 0 elsewhere, in every context, so it writes, with $k = e^\lambda$,
@@ -38,7 +38,7 @@ class Copy:
 
 @dataclass(frozen=True, eq=False)
 class SkipConnectionHeads:
-    """A network without a skip connection, beside the one whose skip connection its last heads replace.
+    """A network without a skip connection, and the one whose skip connection its last heads replace.
 
     They speak of contexts of the full length S, since the last position is the last one of `W_pos`.
 
@@ -54,7 +54,7 @@ class SkipConnectionHeads:
 
     @property
     def n_copying_heads(self) -> int:
-        """How many heads of the width $d_h$ of the network the copies take."""
+        """Number of heads of width $d_h$ that the copies need."""
         return self.model.n_heads - self.network.n_heads
 
 
@@ -95,7 +95,7 @@ def skip_connection_head(network: Model, *, sharpness: float) -> SkipConnectionH
 
 
 def two_head_skip_connection(network: Model, *, sharpness: float | int | None = None) -> SkipConnectionHeads:
-    r"""Replace the skip connection of a network by two heads that write $x_S$ exactly, without a limit.
+    r"""Replace the skip connection of a network by two heads that write $x_S$ exactly; no limit is taken.
 
     With $k = e^\lambda$, and $A_0$ the mean of all inputs, which a head with scores of 0 writes,
 
@@ -145,7 +145,7 @@ def _require_sharpness(sharpness: float) -> None:
 
 
 def _without_skip(network: Model, copies: tuple[Copy, ...]) -> SkipConnectionHeads:
-    """Return the network without its skip connection, with one coordinate more and the copying heads behind its own."""
+    """Return the network without its skip connection, with one more coordinate and the copying heads after its own."""
     tensors = dana_tensors(network)
     block, d_model = network.attention, network.d_model
     d_head, d_qk = (block.d_head, block.d_qk) if block.n_heads else (d_model, 1)

@@ -1,4 +1,4 @@
-r"""A head that copies the last embedding: what is printed, and two repairs that always attend to the last position.
+"""Copy the last embedding by a head: the printed head, and two repairs that always attend to the last position.
 
 Pages: docs/claims/skip_connection.md, docs/claims/long_last_position.md
 """
@@ -14,7 +14,7 @@ from constructions.model.exact_network import as_rationals
 
 @dataclass(frozen=True, eq=False)
 class SkipHead:
-    r"""Embeddings and one head, whose scores $\lambda\, x_S W_Q W_K^\top x_s^\top$ are to favour the last position.
+    r"""Embeddings and one head whose scores $\lambda\, x_S W_Q W_K^\top x_s^\top$ should favour the last position.
 
     Args:
         W_E: Embeddings of the tokens, `[N, d]`.
@@ -35,7 +35,7 @@ class SkipHead:
 
 
 def identity_skip_head(W_E: fmpq_mat, W_pos: fmpq_mat) -> SkipHead:
-    r"""Return the head that is printed, $W_{QK} = \lambda I$, on embeddings as they are.
+    r"""Return the printed head, $W_{QK} = \lambda I$, on the given embeddings.
 
     It attends to the position with the largest $\langle x_S, x_s \rangle$, which need not be the last one.
 

@@ -1,1 +1,1 @@
-"""Edit a trained model by one neuron per fact, which writes into the stream."""
+"""Edit a trained model with one neuron per fact, which adds a vector to the residual stream."""

@@ -1,4 +1,4 @@
-r"""Which stream makes a model give an answer: the direction in which its logit leads all others by the most.
+"""Find a residual stream for which a model gives a chosen answer with the largest margin.
 
 Page: docs/claims/editing.md
 """
@@ -16,8 +16,7 @@ _GOOD = 0.5  # share of the largest lead that is enough
 def answer_direction(
     answer: int, norm: Normalization, W_U: Float64Array, b_U: Float64Array | None = None
 ) -> tuple[Float64Array, float]:
-    r"""Return a row n of length $\sqrt d$ behind a normalization for which one answer leads all others, and by how
-    much.
+    r"""Return a normalized row n of length $\sqrt d$ for which one answer leads all others, and its margin.
 
     The lead is $\min_k \langle n, a_k \rangle + \beta_k$ with $a_k = P(w \odot (U_t - U_k))$ and
     $\beta_k = \langle b, U_t - U_k \rangle + b_{U,t} - b_{U,k}$; $P$ takes the mean away for layer normalization. For

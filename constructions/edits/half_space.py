@@ -1,4 +1,4 @@
-r"""Half-spaces that cut one row of a normalized stream off from many others: the neuron of an edit.
+"""Half-spaces that separate one row of a normalized stream from many others: the neurons of an edit.
 
 Page: docs/claims/editing.md
 """
@@ -23,7 +23,7 @@ _TOGETHER = 128  # edits whose products with all rows are held at once
 
 @dataclass(frozen=True, eq=False)
 class HalfSpaces:
-    r"""Neurons $u_j = \langle a_j, y \rangle + b_j$ on the rows $y = n \odot w + b$ behind a normalization.
+    r"""Neurons $u_j = \langle a_j, y \rangle + b_j$ on the normalized rows $y = n \odot w + b$.
 
     Args:
         weights: The $a_j$ as columns, `[d, edits]`.
@@ -48,7 +48,7 @@ def half_spaces(
     trigger: float = TRIGGER,
     named: Callable[[int], str] = str,
 ) -> HalfSpaces:
-    r"""Return a neuron for each of some rows that is `trigger` at it and at most minus `trigger` at every other row.
+    r"""Return a neuron for each of some rows: `trigger` at that row and at most minus `trigger` at every other row.
 
     With $n_j$ the row before gain and shift, $\mathrm{gap} = |n_j|^2 - \max_c \langle n_j, n(c) \rangle$ and
     $g = 2T/\mathrm{gap}$ the neuron is $g(\langle n_j, n \rangle - |n_j|^2 + \frac12 \mathrm{gap})$, written as weights
@@ -121,7 +121,7 @@ def _sizes(normals: Float64Array, rows: Float64Array) -> Float64Array:
 
 
 def _gaps(rows: Float64Array, places: Int64Array, normals: Float64Array) -> tuple[Float64Array, Int64Array]:
-    """How much farther each place lies along its normal than any other row, and which row comes next."""
+    """Return how much farther each row lies along its normal than any other row, and which row is the closest."""
     gaps, nearest = np.empty(len(places)), np.full(len(places), -1)
     for start in range(0, len(places), _TOGETHER):
         part = slice(start, start + _TOGETHER)

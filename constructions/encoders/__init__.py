@@ -1,1 +1,1 @@
-"""Distributions and labels in d dimensions: what the stream of a context has to be."""
+"""Encode distributions and labels in d dimensions: the residual stream that each context needs."""

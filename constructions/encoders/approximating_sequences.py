@@ -1,5 +1,4 @@
-r"""Sequences of encoders that approximate distributions at a polynomial rate, with logits whose range grows as it
-pleases.
+"""Build sequences of encoders that approximate distributions at a polynomial rate, with logits of any growing range.
 
 Page: docs/claims/logit_range.md
 """
@@ -92,7 +91,7 @@ SECOND: Distribution = (Fraction(2, 5), Fraction(2, 5), Fraction(1, 5))
 
 
 def bound_to_diverge() -> ApproximatingSequence:
-    r"""Two contexts and one dimension: (16) can be met, and whoever meets it has logits of range $c / \delta$ or more.
+    r"""Return two contexts in one dimension: (16) can be met, but only with logits of range $c / \delta$ or more.
 
     With $r = \log 3$, $s = \log 2$ and $\lambda = 4 r s / \delta$: $W = (0, -r - \delta/2, -\lambda)$, $E = (1, (s +
     \delta/3) / \lambda)$.
@@ -116,8 +115,8 @@ def bound_to_diverge() -> ApproximatingSequence:
 
 
 def shortest_range(delta: Fraction) -> tuple[Rows, Rows]:
-    r"""Return an encoder of one dimension within $\delta$ of two distributions on their supports, its range nearly the
-    least.
+    r"""Return an encoder of one dimension within $\delta$ of two distributions on their supports, whose range is nearly
+    minimal.
 
     $W = (r, 0, r - r s / (2 \delta))$ and $E = (1, 2 \delta / r)$, where the logits after the second context,
     $(2 \delta, 0, 2 \delta - s)$, give it the log ratios $\delta$ and $-\delta$ at its two equal tokens. With
@@ -210,7 +209,7 @@ def within_range(largest: Fraction) -> tuple[list[Fraction], list[Fraction]]:
 def scaled_encoder(
     weights: list[list[Fraction]], embeddings: list[list[Fraction]], *, largest_range: Fraction, delta: Fraction
 ) -> tuple[list[list[Fraction]], list[list[Fraction]]]:
-    r"""Return the encoder $(1 + \delta / (2R)) f$ beside an encoder f whose logits have a range of at most R.
+    r"""Return the encoder $(1 + \delta / (2R)) f$ next to an encoder f whose logits have a range of at most R.
 
     If no logit of f equals the mean of the logits under its own distribution, these are a sequence as in (16), with
     $\alpha = 1$.

@@ -51,7 +51,7 @@ def targets(task: Task, d_model: int, *, seed: int = 0) -> tuple[Float64Array, F
 
 
 def in_general_position(W_U: Float64Array, stream: Float64Array, *, seed: int = 0) -> Float64Array:
-    r"""Targets without linear relations between their rows, which favour the labels by as much as before.
+    r"""Return targets without linear relations between their rows, which favour the labels as much as before.
 
     Labels that repeat make $E$ special, and for special $E$ the change of basis that uses the skip connection can be
     singular. Noise that changes no logit difference by more than half of the lead $\log K + 34$, and a factor 2, cost

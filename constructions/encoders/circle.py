@@ -1,4 +1,4 @@
-r"""Labels on a circle: two dimensions hold any number of them, and floating point a number that is known.
+"""Place labels on a circle: two dimensions separate any number of them, and floating point a known number.
 
 Page: docs/claims/lookup_in_two_dimensions.md
 """

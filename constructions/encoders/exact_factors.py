@@ -1,4 +1,4 @@
-r"""Encoders and unembeddings with given integer logits, and distributions with a gap.
+"""Build encoders and unembeddings with given integer logits, and distributions with a gap.
 
 Page: docs/claims/sequence_encoder.md
 """

@@ -1,4 +1,4 @@
-r"""A look-up table of all bigrams: one head for each first token, and outputs in closed form.
+"""Build a look-up table of all bigrams: one head per first token, and outputs in closed form.
 
 Page: docs/claims/look_up_table.md
 """
@@ -76,7 +76,7 @@ def lookup_front_end(d_vocab: int, *, gap: int, position: Sequence[fmpq | float]
 
 
 def lookup_output(wanted: Array, attention: Any, position: Sequence[Any]) -> Array:
-    r"""Return what the heads of `lookup_front_end` must write so that they add up to given vectors, in closed form.
+    r"""Return, in closed form, the outputs of the heads of `lookup_front_end` that add up to given vectors.
 
     Let $a \ne \frac12$ be the attention of head r to a first token r, $v_n = e_n + p$ and $F_{n,c}$ what the heads
     shall write on the bigram (n, c); sums over absent indices are meant. With $m = 1 + a (N - 2)$,
@@ -131,7 +131,7 @@ def lookup_output(wanted: Array, attention: Any, position: Sequence[Any]) -> Arr
 def exact_lookup_table(
     stream: fmpq_mat, W_U: fmpq_mat, *, gap: int, position: Sequence[fmpq | float] | None = None
 ) -> Model:
-    r"""Return a rational network whose residual stream is a given one on every bigram.
+    """Return a rational network with a given residual stream on every bigram.
 
     Args:
         stream: The stream on the bigrams in lexicographic order, `[N^2, N]`.
@@ -169,7 +169,7 @@ def exact_lookup_table(
 
 
 def lookup_table(task: Task, *, gap: float = 8.0, total: float = -2.0) -> Model:
-    r"""Memorize the labels of bigrams with N heads of dimension N = d, all $N^2 = H d_h$ of them if need be.
+    r"""Memorize the labels of bigrams, up to all $N^2 = H d_h$, with N heads of dimension N = d.
 
     The uniform position $p = (\sigma / N) \mathbf 1$ of `lookup_front_end`, the outputs of `lookup_output`, and the
     stream of `constructions.encoders.association_memory.targets`. For $\sigma = -2$ the features are nonsingular for

@@ -1,4 +1,4 @@
-r"""Encoders for distributions that are nearly a look-up table: one vector per token, and one strength per context.
+r"""Encode distributions that are nearly a look-up table: one vector per token and one strength per context.
 
 With a vector $w_j$ and an encoder $e_j$ for each token (`constructions.unembeddings.unembedding`), a context whose
 likeliest token is $g$ gets $E = \lambda e_g$. Token j is then behind by $\lambda \alpha_j$ nats, with the lead
@@ -24,7 +24,7 @@ _HALVINGS = 100
 
 @dataclass(frozen=True, eq=False)
 class LookupEncoder:
-    r"""One row of the stream for each distribution: $E_t = \lambda_t e_{g(t)}$.
+    r"""One row of the residual stream per distribution: $E_t = \lambda_t e_{g(t)}$.
 
     Args:
         tokens: $g(t)$, the likeliest token, `[T]`.
@@ -147,8 +147,8 @@ def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, d_vocab:
 
 
 def printed_strength(leads: Float64Array, entropies: Float64Array) -> Float64Array:
-    r"""Return the strength of the paper, the solution of its equation (6) with the entropy in the place of its
-    negative.
+    r"""Return the strength of the paper: the solution of its equation (6) with the entropy in place of minus the
+    entropy.
 
     $$ H_t = \log \sum_j e^{-\lambda \alpha_{t,j}} . $$
 

@@ -1,4 +1,4 @@
-r"""Instances of Theorem 2: distributions that are nearly a look-up table, or far from it, beside vectors for their
+"""Build instances of Theorem 2: distributions that are nearly a look-up table, or far from it, with vectors for their
 tokens.
 
 Page: docs/claims/theorem_2.md
@@ -24,7 +24,8 @@ _FAR = 0.49  # from the identity, entry by entry
 
 @dataclass(frozen=True, eq=False)
 class LowEntropyInstance:
-    r"""Distributions, a token for each, and the vectors that an encoder of strength $\lambda_t$ takes its logits from.
+    r"""Distributions, a token for each, and the vectors that define the logits of an encoder with strengths
+    $\lambda_t$.
 
     The vectors are $\sqrt c$ times those that are meant, so that families whose entries are integers over $\sqrt d$
     stay integers; leads are to be divided by c.

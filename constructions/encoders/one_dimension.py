@@ -1,4 +1,4 @@
-r"""Labels on a line: what one dimension can do, and the weights on many scales that do it.
+"""Place labels on a line: the limits of one dimension, and weights on many scales that reach them.
 
 Page: docs/claims/lookup_in_two_dimensions.md
 """
@@ -14,7 +14,7 @@ _RATIO = 2**60  # of one gap to the next one outwards
 
 @dataclass(frozen=True)
 class Line:
-    """Tokens on a line, and one number for each label: the logit of token j after label g is the product.
+    """Tokens on a line, and one number per label: the logit of token j after label g is the product.
 
     Args:
         positions: One integer per token, w_j.
@@ -30,7 +30,8 @@ class Line:
 
 
 def multi_scale_line(masses: Sequence[Fraction | int], *, sharpness: int = 40, ratio: int = _RATIO) -> Line:
-    r"""Weights of one dimension that come close to $\sum_i \rho_{(i)} \log \lceil i/2 \rceil$ nats, the infimum.
+    r"""Return weights of one dimension whose divergence is close to $\sum_i \rho_{(i)} \log \lceil i/2 \rceil$ nats,
+    the infimum.
 
     The likeliest two tokens are at the ends, the next two inside of them, and so on. From either end towards the
     centre the k-th gap is $B^k$. The label in place k from its end has the slope $\pm b / B^k$: the gap on its inner

@@ -1,4 +1,4 @@
-r"""The best that one head can do where it cannot do enough: weights that come as close to the floor as one likes.
+"""Approach the infimum of the divergence where one head is not enough.
 
 Page: docs/claims/theorem_1.md
 """
@@ -40,7 +40,8 @@ def exclusive_or_contexts(n_ctx: int = 3) -> Int64Array:
 
 
 def exclusive_or_optimum(logit: float, *, size: float = 2.0**24) -> Model:
-    r"""One head that is right on two of the four contexts of `exclusive_or_contexts(3)` and undecided on the others.
+    r"""Return one head that is right on two of the four contexts of `exclusive_or_contexts(3)` and undecided on the
+    others.
 
     With the attention weights $a_s \propto Q_s E_{t_s}$, $E = (m, 1)$, $Q = (m, 1, 1)$, $m$ = `size`, the denominators
     are $D_{00} = m^2 + 2m$, $D_{11} = 2m + 1$, $D_{01} = m^2 + m + 1$, $D_{10} = 3m$. The difference g of the logits
@@ -143,8 +144,8 @@ def line_optimum(distributions: ArrayLike) -> Model:
 
 
 def _best_line(distributions: Float64Array, middle: int) -> tuple[float, Float64Array, Float64Array, Float64Array]:
-    """Return the mean divergence, the two outer points, and the places of the three contexts, with one of them
-    between.
+    """Return the mean divergence, the two outer points, and the places of the three contexts with a given one in the
+    middle.
     """
     import scipy.optimize
 

@@ -23,7 +23,7 @@ from constructions.tasks.task import Task
 
 @dataclass(frozen=True, eq=False)
 class Associations:
-    """Embeddings of inputs and outputs, the labels, and the matrix that is to hold them.
+    """Embeddings of inputs and outputs, the labels, and the matrix that stores the associations.
 
     Args:
         outputs: The vectors $u_j$ of the output tokens, `[M, d]`.

@@ -1,4 +1,5 @@
-"""The best sequence encoder of a rank: logits of rank d that lose as little as possible against given distributions.
+"""Find the best sequence encoder of a given rank: logits of rank d with the smallest divergence from given
+distributions.
 
 Page: docs/claims/sequence_encoder.md
 """
@@ -210,7 +211,7 @@ class _Given:
 
 
 class _Search:
-    """L-BFGS from one start after the other, and the best point that any of its steps has seen."""
+    """L-BFGS from several starts in turn, and the best point of all their steps."""
 
     def __init__(self, given: _Given) -> None:
         self.given = given
@@ -222,7 +223,7 @@ class _Search:
         self.best = _Point(given.loss(E @ W.T), W, E)
 
     def descend(self, W: Float64Array, E: Float64Array, iterations: int) -> _Point:
-        """Where a start leads within so many steps."""
+        """Return the point that a start reaches within a number of steps."""
         import scipy.optimize
 
         def seen(intermediate_result: scipy.optimize.OptimizeResult) -> None:
@@ -270,6 +271,8 @@ def _centred_logarithms(masses: Float64Array) -> Float64Array:
 
 
 def _affordable(contexts: int, d_vocab: int, rank: int, iterations: int) -> int:
-    """How many starts fit into the work, each with its tenth and its share of the full descents, beside the last."""
+    """Return how many starts fit into the work: each has a short descent, and the finalists and the last have full
+    ones.
+    """
     steps = _WORK / (contexts * d_vocab * (6 * rank + 64) * iterations) - _LAST
     return int(np.clip(steps / (1 / _SCREENING + 1 / _FINALISTS), 2, _STARTS))

@@ -1,1 +1,1 @@
-"""Rules with a state, whose answers are said token by token."""
+"""Rules with a state, whose answers are emitted token by token."""

@@ -61,12 +61,12 @@ class Stage:
 
     @property
     def states(self) -> int:
-        """How many states there may be before the stage."""
+        """Number of states before the stage."""
         return len(self.steps)
 
     @property
     def next_states(self) -> int:
-        """How many states there may be after the stage."""
+        """Number of states after the stage."""
         return int(self.steps.max()) + 1
 
 
@@ -121,7 +121,7 @@ class Fold(Stored):
         self._check_name()
 
     def _check_name(self) -> None:
-        """Refuse the name of another rule: states, steps and answers are compared, not where the tokens stand."""
+        """Refuse the name of another rule, by comparing states, steps and answers; token layouts may differ."""
         if self.name == OWN:
             return
         named = _named(self.name, len(self.stages), len(self.stages[0].choices))
@@ -177,17 +177,17 @@ class Fold(Stored):
 
     @property
     def inputs(self) -> int:
-        """How many inputs there are, exactly."""
+        """Number of inputs, exactly."""
         return math.prod(len(stage.choices) for stage in self.stages)
 
     @property
     def origin(self) -> str:
-        """Where the answers come from: the rule, and how its inputs are read and its answers said."""
+        """Source of the answers: the rule, and how its inputs are read and its answers emitted."""
         return f"{OF_A_FOLD}{self.name}, read as {self.layout}"
 
     @property
     def layout(self) -> str:
-        """The tokens in their order: ``a3`` the first one of stage 3, ``b3`` the second; then those of the answer.
+        """The tokens in order: ``a3`` is the first one of stage 3, ``b3`` the second; the answer follows.
 
         Example:
             >>> addition(10).layout
@@ -202,7 +202,7 @@ class Fold(Stored):
 
     @property
     def guess_most(self) -> int:
-        """No answer is that of more inputs than so many.
+        """Upper bound of the number of inputs that share an answer.
 
         Of each state at most so many beginnings of inputs with the same beginning of an answer lead to it: those that
         go on with one token, each counted as often as the state before it at most is.
@@ -223,7 +223,7 @@ class Fold(Stored):
 
     @property
     def longest(self) -> int:
-        """How many tokens the model reads at most: the prompt and all of the answer but its last token."""
+        """Largest number of tokens that the model reads: the prompt and the answer without its last token."""
         return self.length + len(self.answer) - 1
 
     @property
@@ -235,7 +235,7 @@ class Fold(Stored):
         return int(max(part.max(initial=0) for part in parts))
 
     def drawn(self, count: int) -> Int64Array:
-        """Return what some inputs choose at each stage, drawn with a fixed seed, `[count, stages]`."""
+        """Draw inputs with a fixed seed; return their choice at each stage, `[count, stages]`."""
         rng = np.random.default_rng(0)
         return np.stack([rng.integers(len(stage.choices), size=count) for stage in self.stages], axis=1)
 
@@ -274,7 +274,7 @@ def addition(
     before: Sequence[int] = (),
     sum_digits: int | None = None,
 ) -> Fold:
-    r"""Return the sum of two numbers of so many digits: $\mathrm{base}^{2 \cdot \mathrm{digits}}$ inputs.
+    r"""Return the addition of two numbers of `digits` digits: $\mathrm{base}^{2 \cdot \mathrm{digits}}$ inputs.
 
     The prompt is `before`, the digits of the first number, `plus`, the digits of the second, `equals`; the answer is
     the digits of the sum. Numbers have leading zeros.
@@ -328,7 +328,7 @@ Steps = tuple[Int64Array, Int64Array, Int64Array | None]
 
 
 def _steps_of_addition(digits: int, base: int, said: int) -> list[Steps]:
-    """Add with the carry as the state; the last stage says it."""
+    """Add with the carry as the state; the last stage emits it."""
     pairs = np.stack(np.divmod(np.arange(base**2), base), axis=1)
     steps: list[Steps] = []
     for digit in range(digits):
@@ -339,7 +339,9 @@ def _steps_of_addition(digits: int, base: int, said: int) -> list[Steps]:
 
 
 def _steps_of_sum(terms: int, below: int, modulus: int) -> list[Steps]:
-    """Add with the sum so far as the state, not its rest: a head that averages sees it. The last stage says it."""
+    """Add with the sum so far, not its remainder, as the state, because an averaging head sees the sum. The last stage
+    emits it.
+    """
     tokens, steps, states = np.arange(below), [], 1
     for term in range(terms):
         after = np.arange(states)[:, None] + tokens
@@ -349,7 +351,7 @@ def _steps_of_sum(terms: int, below: int, modulus: int) -> list[Steps]:
 
 
 def _steps_of_maximum(count: int, below: int) -> list[Steps]:
-    """Keep the largest token so far as the state; the last stage says it."""
+    """Keep the largest token so far as the state; the last stage emits it."""
     tokens, steps = np.arange(below), []
     for place in range(count):
         after = np.maximum(np.arange(below if place else 1)[:, None], tokens)
@@ -358,7 +360,7 @@ def _steps_of_maximum(count: int, below: int) -> list[Steps]:
 
 
 def _is_as(stage: Stage, steps: Steps) -> bool:
-    """Whether a stage reads the same, goes on to the same states, and emits the same."""
+    """Tell whether two stages read the same tokens, go to the same states and emit the same tokens."""
     if (stage.emits is None) != (steps[2] is None):
         return False
     mine = stage.choices, stage.steps, stage.emits
@@ -405,7 +407,7 @@ def _require_stage(number: int, stage: Stage, states: int) -> None:
 
 
 def _in_words(places: Sequence[tuple[str, int]]) -> str:
-    """Names of places, where one follows the other only the first and the last."""
+    """Return the names of places; of consecutive places only the first and the last."""
     words, start = [], 0
     while start < len(places):
         letter, number = places[start]
@@ -431,7 +433,7 @@ def fold_of(
     answer: Sequence[int],
     fixed: Mapping[int, int] | None = None,
 ) -> Fold:
-    """Return a fold of one's own, from a function that takes one step.
+    """Return a fold defined by a user's function that performs one step.
 
     Args:
         step: From a state and the tokens of a stage, to the next state and the token that is emitted, or none.
@@ -474,9 +476,7 @@ def fold_of(
 
 
 def _stepped(step: Callable[..., Any], state: Hashable, tokens: tuple[int, ...]) -> tuple[Hashable, int | None]:
-    """Return the next state and the token that is emitted, or none, if that is what a function of somebody else's
-    gives.
-    """
+    """Return the next state and the emitted token, or None, after checking the result of a user's function."""
     try:
         found = step(state, tokens)
     except Exception as error:
@@ -496,7 +496,7 @@ def _stepped(step: Callable[..., Any], state: Hashable, tokens: tuple[int, ...])
 
 
 def modular_sum(terms: int, *, below: int, modulus: int, equals: Sequence[int] = ()) -> Fold:
-    """Return the sum of so many tokens below a number, modulo another; parity is that of tokens below 2, modulo 2.
+    """Return the sum of `length` tokens below a number, modulo another; parity is the sum of tokens below 2, modulo 2.
 
     Args:
         terms: How many tokens.
@@ -514,7 +514,7 @@ def modular_sum(terms: int, *, below: int, modulus: int, equals: Sequence[int] =
 
 
 def maximum(count: int, *, below: int, equals: Sequence[int] = ()) -> Fold:
-    """Return the largest of so many tokens below a number.
+    """Return the largest of `length` tokens below a number.
 
     Args:
         count: How many tokens.
@@ -526,14 +526,14 @@ def maximum(count: int, *, below: int, equals: Sequence[int] = ()) -> Fold:
 
 
 def _one_by_one(name: str, steps: Sequence[Steps], equals: Sequence[int]) -> Fold:
-    """Return a fold that reads a token in each stage, and then what stands behind all of them."""
+    """Return a fold that reads one token per stage, followed by the tokens after all of them."""
     stages = [Stage((place,), *each) for place, each in enumerate(steps)]
     fixed = {len(stages) + place: token for place, token in enumerate(equals)}
     return Fold(name, len(stages) + len(equals), fixed, tuple(stages), (len(stages) - 1,))
 
 
 def _named(name: object, stages: int, choices: int) -> list[Steps] | None:
-    """Return the stages of the rule of this name, if it has so many, and so many choices in the first one."""
+    """Return the stages of the rule with this name, or None if it does not have this many stages and first choices."""
     number = r"([1-9]\d{0,8})"
     if found := re.fullmatch(
         f"addition of {number} digits in base {number}(?:, {number} digits of the sum)?", str(name)

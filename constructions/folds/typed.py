@@ -1,4 +1,4 @@
-"""An input of a rule with a state as a person types it, and an answer as they read it.
+"""Translate between an input of a rule with a state and the text that a person types or reads.
 
 Numbers are typed and read in decimal, whatever the base in which a model adds them.
 
@@ -32,7 +32,7 @@ def words_of(fold: Fold, text: str) -> list[str]:
 
 
 def typed_choices(fold: Fold, text: str) -> Int64Array:
-    """Which choice an input has at each stage, `[1, stages]`, as `Fold.prompts` takes it.
+    """Return the choice of an input at each stage, `[1, stages]`, as `Fold.prompts` expects it.
 
     Args:
         fold: The rule.
@@ -65,7 +65,9 @@ def typed_choices(fold: Fold, text: str) -> Int64Array:
 
 
 def input_in_words(fold: Fold, choices: Int64Array) -> str:
-    """One input, `[1, stages]`, as `typed_choices` reads it: ``3 + 5``, or the tokens of the prompt."""
+    """Return an input, `[1, stages]`, in the form that `typed_choices` reads: ``3 + 5``, or the tokens of the
+    prompt.
+    """
     if not _adds(fold):
         return " ".join(map(str, fold.prompts(choices)[0].tolist()))
     pairs = [stage.choices[choice].tolist() for stage, choice in zip(fold.stages[:-1], choices[0, :-1], strict=True)]
@@ -73,7 +75,7 @@ def input_in_words(fold: Fold, choices: Int64Array) -> str:
 
 
 def last_input(fold: Fold) -> str:
-    """Return the input of the last choices, as one may type it.
+    """Return the input with the largest choices, as a person may type it.
 
     Example:
         >>> from constructions.folds.fold import addition
@@ -84,7 +86,7 @@ def last_input(fold: Fold) -> str:
 
 
 def number_said(fold: Fold, answer: Sequence[int]) -> int | None:
-    """Return the number that all tokens of an answer are; none of a rule that does not add, or where one is no digit.
+    """Return the number formed by the tokens of an answer; None if the rule does not add or a token is not a digit.
 
     Example:
         >>> from constructions.folds.fold import addition
@@ -115,7 +117,7 @@ def _number(digits: Sequence[int], base: int) -> int:
 
 
 def _size(word: str) -> int:
-    """Return a token; one of more than 18 digits is none, and as good as the largest number of so many."""
+    """Return the value of a token; more than 18 digits count as 10^18, which is above every number that is used."""
     return int(word) if len(word.lstrip("0")) <= 18 else 10**18
 
 

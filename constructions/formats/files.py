@@ -1,4 +1,4 @@
-"""Files that are either whole or absent: written beside their place, then renamed into it.
+"""Write files that are either complete or absent: written next to their place, then renamed.
 
 Page: docs/rigour/certificate.md
 """
@@ -64,7 +64,7 @@ def json_object(path: Path, holds: str) -> dict[str, Any]:
 
 
 def read_regular_file(path: Path) -> bytes:
-    """Return the bytes of a file on a disk; a device, a pipe or a folder is refused, as reading it might never end.
+    """Return the bytes of a file on a disk; refuse a device, a pipe or a folder, whose reading might never end.
 
     Args:
         path: The file.
@@ -98,7 +98,7 @@ def read_text(path: Path, largest: int) -> str:
 
 
 def parse_json(path: Path, text: str) -> Any:
-    """Return what the JSON text of a file says.
+    """Parse the JSON text of a file.
 
     Raises:
         FileFormatError: It is not JSON.
@@ -186,7 +186,7 @@ def replaced_atomically(path: Path) -> Iterator[Path]:
 
 
 def difference(stored: bytes, expected: bytes) -> str:
-    """Where two different files differ first, in words.
+    """Describe where two different files first differ.
 
     Args:
         stored: What is there.

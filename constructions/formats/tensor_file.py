@@ -1,4 +1,4 @@
-"""Arrays by name in a file that has one meaning to every reader, safetensors with a plain header; and their hash.
+"""Store named arrays in a file that every reader understands the same way, safetensors with a plain header; hash them.
 
 Page: docs/rigour/certificate.md
 """

@@ -1,1 +1,1 @@
-"""Theorem 1 of Dana et al. as weights: attention, encoder and unembedding, and the contexts that are left out."""
+"""Theorem 1 of Dana et al. as weights: attention, encoder and unembedding, and the remaining contexts."""

@@ -1,4 +1,4 @@
-r"""Heads that belong to one last token each: block-diagonal features, and one linear system for each last token.
+"""Assign heads to one last token each: block-diagonal features, and one linear system per last token.
 
 Page: docs/claims/last_token_heads.md
 """
@@ -37,7 +37,7 @@ _WORKING_ENTRIES = 2**20  # attention weights that are worked on together
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LastTokenHeads(Construction[Task]):
-    """The heads of last tokens as a memory, with what was found out on the way.
+    """The heads of last tokens as a memory, with the results of the construction.
 
     Args:
         owner: The last token that each head belongs to, `[H]`; -1 for the last head, which is every token's.
@@ -140,7 +140,9 @@ def last_token_heads_memory(
 
 
 def _dimensions(task: Task, d_head: int | None) -> tuple[int, int]:
-    """One coordinate for each token and position, and for distributions as many as they need (Proposition 2)."""
+    """Return the number of coordinates: one per token and position, and those that distributions need (Proposition
+    2).
+    """
     d_model = task.d_vocab + task.n_ctx
     if task.target == "distributions":
         d_model = max(d_model, task.n_answers - 1)
@@ -151,7 +153,7 @@ def _dimensions(task: Task, d_head: int | None) -> tuple[int, int]:
 
 
 def fewest_parameters_by_last_tokens(task: Task) -> int:
-    r"""Entries that this memory takes at least for a task.
+    """Return a lower bound of the entries that this memory needs for a task.
 
     Each last token needs as many columns of features as it ends contexts.
 
@@ -207,7 +209,9 @@ def _drawn(
     seed: int,
     progress: Progress | None,
 ) -> tuple[Float64Array, list[_Solved]] | None:
-    """Values that all heads have, and the heads of each last token; none if no draw of the values serves all tokens."""
+    """Return values shared by all heads, and the heads of each last token; None if no draw of the values serves all
+    tokens.
+    """
     for draw in range(_DRAWS):
         rng = np.random.default_rng((seed, draw))
         W_V = bfloat16_rounded(rng.standard_normal((W_E.shape[1], d_head)))
@@ -236,7 +240,7 @@ def _of_class(
     right: Float64Array,
     rng: np.random.Generator,
 ) -> _Solved | None:
-    """Heads for contexts of one last token, first for those of rare pairs, then for each common pair."""
+    """Return heads for the contexts of one last token: first those for rare pairs, then those for each common pair."""
     # Where all tokens are equal, the heads of their pair prefer the position before the last as well.
     before, equal = contexts[:, -2], (contexts == contexts[:, -1:]).all(axis=1)
     tokens, counts = np.unique(before[~equal], return_counts=True)
@@ -267,7 +271,7 @@ def _of_class(
 
 
 def _gated(keys: Float64Array, token: int | None) -> Float64Array:
-    """Keys that prefer the position before the last so much that they see nothing else, unless it holds the token."""
+    """Return keys that attend almost only to the position before the last, unless it does not hold the token."""
     before_last = keys.shape[1] - 2
     result = keys.copy()
     result[:, before_last] += 2.0 * _GATE  # positions are halves of unit vectors
@@ -283,7 +287,8 @@ def _solved(
     rng: np.random.Generator,
     gate: int | None = None,
 ) -> _Solved | None:
-    """Heads for contexts of one last token: the best draw of as few as have features of a good condition.
+    """Return heads for the contexts of one last token: the best draw of the fewest heads with well-conditioned
+    features.
 
     With a gate, the token of all of them before the last, they are heads of this pair.
     """
@@ -316,7 +321,7 @@ def _solved(
 def centred_features(
     contexts: Int64Array, keys: Float64Array, values: tuple[Float64Array, Float64Array], *, of_pair: bool = False
 ) -> Float64Array:
-    r"""Return what heads read more than uniform attention does, $\sum_s (a^h_s - \frac1S) x_s W_V$, for one last token.
+    r"""Return the features minus those of uniform attention, $\sum_s (a^h_s - \frac1S) x_s W_V$, for one last token.
 
     Args:
         contexts: Tokens, `[T, S]`.

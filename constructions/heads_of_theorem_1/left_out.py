@@ -32,7 +32,7 @@ _LOOSE = 1e-3  # nats: a transformer that misses its encoder by more holds nothi
 
 @dataclass(frozen=True, eq=False)
 class PartialMemory:
-    r"""A transformer, and an encoder that has the same logits on the contexts that the transformer holds.
+    """A transformer, and an encoder that has the same logits on the memorized contexts.
 
     With $F$ the logits of the encoder: on the first `kept` contexts they are those of the transformer, on the others
     $F_t = E_t W_U$ with the unembedding of the transformer, so that the encoder has the form $E W$ of the paper.
@@ -151,7 +151,8 @@ def hold_exactly(
 
 
 def violating_front_end() -> FrontEnd:
-    """Two heads of width one over two tokens and two positions that know little of (0, 0) from the other contexts.
+    """Return two heads of width one over two tokens and two positions that determine (0, 0) badly from the other
+    contexts.
 
     Returns:
         Embeddings and heads: N = S = 2, d = d_h = 1, H = 2.
@@ -360,8 +361,7 @@ def modules_instance(*, d_vocab: int, n_ctx: int, d_model: int, kept: int, seed:
 def nearest_memorized(
     draw: Callable[[int], FrontEnd], error: Callable[[Model], float], contexts: Int64Array, **given: Any
 ) -> PartialMemory | None:
-    """Return what `match_encoder` makes of the one of several drawn front ends whose network misses its streams least,
-    in nats.
+    """Return the result of `match_encoder` for the drawn attention whose network misses its streams least, in nats.
 
     Args:
         draw: The front end of a draw.
@@ -384,7 +384,7 @@ def nearest_memorized(
 
 
 def random_instance(seed: int, *, modules: bool = False) -> PartialMemory:
-    r"""Draw contexts, a rational front end and an encoder, and hold as many contexts as are independent.
+    r"""Draw contexts, rational attention parameters and an encoder; memorize as many contexts as are independent.
 
     Vocabularies of 2 or 3 tokens, contexts of 2 or 3, d up to 3, small integers in all weights. The number of kept
     contexts is anything up to the number of columns of $[x_S \mid Y]$. Half of the encoders are random, half are aimed:
@@ -454,8 +454,7 @@ def text_instance(task: Task, *, d_model: int, d_head: int) -> PartialMemory:
 
 
 def as_construction(instance: PartialMemory, summary: str) -> Construction[Task]:
-    """Return the weights of an instance, with what they hold as a task: the encoder's distributions on the kept
-    contexts.
+    """Return the weights of an instance with a task: the encoder's distributions on the kept contexts.
 
     Args:
         instance: An instance whose kept contexts occur more often than the others, in lexicographic order if equally
@@ -606,7 +605,7 @@ def _random_exact_front_end(
 
 
 def _independent_first(front_end: ExactFrontEnd, contexts: Int64Array, wanted: int) -> tuple[Int64Array, int]:
-    """Return the contexts with at most `wanted` independent ones first, at least one and not all."""
+    """Order the contexts so that at most `wanted` independent ones come first, at least one and not all."""
     outputs = _outputs(front_end, contexts).tolist()
     chosen: list[int] = []
     for t in range(len(contexts)):

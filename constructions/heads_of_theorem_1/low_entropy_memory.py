@@ -1,4 +1,4 @@
-"""A transformer that holds distributions which are nearly a look-up table.
+"""Build a transformer that memorizes distributions close to a look-up table.
 
 Page: docs/claims/theorem_2.md
 """
@@ -97,7 +97,7 @@ def low_entropy_memory(task: Task, unembedding: Unembedding, *, d_head: int, see
 def noisy_lookup_memory(
     *, d_vocab: int, n_ctx: int, contexts: int, noise: int, d_model: int, d_head: int, seed: int
 ) -> Construction[Task]:
-    r"""Return a transformer that holds noisy look-ups, with fewer dimensions than the distributions have.
+    r"""Return a transformer that memorizes noisy look-ups in fewer dimensions than the distributions span.
 
     Args:
         d_vocab: Size of the vocabulary N.

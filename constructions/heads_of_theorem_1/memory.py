@@ -1,4 +1,4 @@
-"""From a task to weights that hold it: the targets, the attention, the output, and the tail.
+"""Build weights that memorize a task: targets, attention, output, and the remaining contexts.
 
 Pages: docs/claims/full_rank_attention.md, docs/claims/theorem_1.md, docs/commands.md
 """
@@ -48,7 +48,7 @@ _FEATURE_ENTRIES = 2**27  # default_heads asks for no more features than make T 
 
 @dataclass(frozen=True, eq=False)
 class BuiltMemory:
-    """A network that holds a task, and how it was built. Nothing here is certified.
+    """A network that memorizes a task, and how it was built. Nothing here is certified.
 
     Args:
         model: The weights.
@@ -174,7 +174,7 @@ def build_memory(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HeadsOfTheorem1(Construction[Task]):
-    """The heads of Theorem 1' as a memory, with what was found out on the way.
+    """The heads of Theorem 1' as a memory, with the results of the construction.
 
     Args:
         built: How the weights were found.
@@ -188,12 +188,12 @@ class HeadsOfTheorem1(Construction[Task]):
 
     @property
     def promised(self) -> int:
-        r"""How many contexts heads of these sizes hold by the printed theorem, whichever they are: $d + H d_h$."""
+        """Number of contexts that heads of these sizes memorize by the printed theorem: $d + H d_h$."""
         return self.model.d_model + self.model.n_heads * self.model.d_head
 
     @property
     def hypotheses(self) -> dict[str, bool | None]:
-        r"""The conditions of Theorem 1' at these sizes, each with whether it holds; `None` where it was not decided.
+        r"""The conditions of Theorem 1' at these sizes and whether each is met; `None` where this was not decided.
 
         The count $T \le d + H d_h$ is what is printed; that some features $[x_S, Y]$ of these sizes have rank T is what
         the repaired theorem asks, decided in modular arithmetic for almost all weights. Distributions are met exactly,
@@ -321,7 +321,7 @@ def theorem_1(
 
 
 def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[int, int]:
-    """Return the dimensions d and d_h of the model: those given, else those that suit the task.
+    """Return the dimensions d and d_h of the model: the given ones, or those that suit the task.
 
     Raises:
         InputError: A dimension below 1, or a head wider than the model.
@@ -348,7 +348,7 @@ def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[
 
 
 def fewest_parameters(task: Task) -> int:
-    r"""Entries that the heads of Theorem 1' take at least for a task, in the dimensions that suit it.
+    """Return a lower bound of the entries of Theorem 1's heads for a task, in the dimensions that suit it.
 
     No $H$ heads with $d + H d_h < T$ give features of rank T.
 
@@ -369,7 +369,7 @@ def fewest_parameters(task: Task) -> int:
 
 
 def _require_heads(needed: Capacity, task: Task, n_heads: int) -> None:
-    """Refuse a number of heads with which no weights hold the task."""
+    """Refuse a number of heads for which no weights can memorize the task."""
     least, fewest = needed.necessary_heads, needed.fewest_heads
     if least is not None and n_heads < least and not _distinct_last_tokens(task):
         known = f"{fewest} heads suffice" if fewest is not None else f"at least {least} heads are needed"
@@ -382,7 +382,7 @@ def _require_heads(needed: Capacity, task: Task, n_heads: int) -> None:
 
 
 def _distinct_last_tokens(task: Task) -> bool:
-    """Whether the embeddings alone can hold the task, one for each context."""
+    """Tell whether the embeddings are enough to memorize the task, one per context."""
     return len(np.unique(task.contexts[:, -1])) == task.n_contexts
 
 
@@ -403,7 +403,8 @@ def _what_the_rest_is_for(needed: Capacity, n_heads: int, enough: int | None, bu
 
 
 def default_heads(heads_alone: int | None, n_contexts: int, d_head: int, tail: str) -> int:
-    """How many heads to take: some more than suffice, for a good condition, and four features per context for a tail.
+    """Return the default number of heads: a few more than needed, for conditioning; four features per context for a
+    tail.
 
     A quarter more heads than rank T needs lower the condition number from some 10^5 to some 10^3; a tail is fitted in
     what the memorized contexts leave free.
@@ -433,7 +434,7 @@ def default_heads(heads_alone: int | None, n_contexts: int, d_head: int, tail: s
 def estimate_bytes(
     task: Task, *, d_model: int, d_head: int, n_heads: int, front_end: Recipe = fitting_attention, tail: str = "none"
 ) -> int:
-    """Estimate the memory that `build_memory` needs at its peak, beside the task itself.
+    """Estimate the peak memory of `build_memory` in bytes, not counting the task.
 
     Args:
         task: What is to be memorized.
@@ -482,7 +483,7 @@ class _Clock:
 
 
 class _Drawn(NamedTuple):
-    """A front end whose heads alone hold the task."""
+    """Attention parameters whose heads memorize the task without the skip connection."""
 
     attempt: int
     front_end: FrontEnd

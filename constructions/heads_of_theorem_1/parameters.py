@@ -1,4 +1,4 @@
-r"""How many numbers the weights are: the paper's count, and the networks that do with half of it.
+"""Count the numbers that define the weights: the paper's count, and networks that need half of it.
 
 Page: docs/claims/parameters.md
 """
@@ -73,7 +73,7 @@ def printed_count(*, d_vocab: int, n_ctx: int, d_model: int, facts: int) -> int:
 
 
 def shared_count(*, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int) -> int:
-    r"""Count the numbers that a network is made of if $W_Q^h W_K^{h\top} = \lambda_h u^\top v$ in all heads.
+    r"""Count the numbers that define a network if $W_Q^h W_K^{h\top} = \lambda_h u^\top v$ in all heads.
 
     $$ d (S + 2 N + 2 H d_h) + 2 d + H . $$
 
@@ -99,7 +99,8 @@ def shared_count(*, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head
 def matched_front_ends(
     *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, seed: int
 ) -> tuple[ExactFrontEnd, ExactFrontEnd]:
-    r"""Draw two rational front ends that differ in queries and keys only: any in each head, and shared of rank one.
+    r"""Draw two rational sets of attention parameters that differ only in queries and keys: free in each head, and
+    shared of rank one.
 
     Args:
         d_vocab: N.
@@ -176,8 +177,8 @@ def paper_heads(facts: int, d_model: int, d_head: int) -> int:
 
 
 def matched_memories(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, seed: int) -> tuple[Task, Model, Model]:
-    r"""Hold random distributions on all $N^S$ contexts twice: with queries and keys of their own, and shared of rank
-    one.
+    r"""Memorize random distributions on all $N^S$ contexts twice: with separate queries and keys, and with shared ones
+    of rank one.
 
     Both networks have $H = \lceil (N^S - d) / d_h \rceil$ heads. The front ends stay as they are drawn, so that the
     second has $W_Q^h = \lambda_h u^\top$ and $W_K^h = v^\top$ without a rounding error. Of several draws the one with
@@ -222,7 +223,7 @@ def matched_memories(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, see
 
 
 def shared_directions_memory(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, seed: int) -> Construction[Task]:
-    r"""Hold distributions on all $N^S$ contexts with attention of rank one that all heads share up to a factor.
+    r"""Memorize distributions on all $N^S$ contexts with rank-one attention that all heads share up to a factor.
 
     Args:
         d_vocab: N.

@@ -32,7 +32,7 @@ _PAIR_ENTRIES = 2**25
 
 @dataclass(frozen=True, eq=False)
 class TailFit:
-    """An output that treats the tail better, and what it gained.
+    """An output that serves the remaining contexts better, and the gain.
 
     Args:
         output: W_O on the coordinates that are read, `[n_heads * d_head, r]`.
@@ -259,7 +259,7 @@ class _Objective:
 
 
 class _Features:
-    """The features themselves, where a head is no wider than a context is long."""
+    """The dense features, for heads that are no wider than a context is long."""
 
     def __init__(self, weights: AttentionWeights, contexts: Int64Array) -> None:
         self.matrix: Float32Array = features(weights, contexts, dtype=np.float32)
@@ -273,7 +273,7 @@ class _Features:
 
 
 class _Entries:
-    """The sparse counts of the tokens that have a column of their own, by row and column."""
+    """The sparse counts, by row and column, of the tokens that have a column of their own."""
 
     def __init__(self, counts: Counts, active: Int64Array, width: int) -> None:
         column_of = np.full(width, -1)

@@ -1,1 +1,1 @@
-"""Weights that hold a task, one file for each construction."""
+"""Build weights that memorize a task: one file per construction."""

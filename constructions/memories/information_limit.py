@@ -1,4 +1,4 @@
-"""What no weights can do without that hold every labelling.
+"""Compute the information-theoretic limit for weights that can memorize every labelling.
 
 Page: docs/memories.md
 """
@@ -9,7 +9,7 @@ from constructions.tasks.task import Task
 
 
 def information_limit(task: Task, bits: int) -> int:
-    r"""How many entries of so many bits no weights that hold every labelling of these contexts can do without.
+    r"""Return the number of entries, of a given number of bits, needed to memorize every labelling of these contexts.
 
     P entries tell at most $2^{P b}$ labellings apart, and there are $K^T$ of the K labels that occur.
 

@@ -79,7 +79,7 @@ def keyed_words_memory(task: Task, *, labels_per_word: int | None = None, seed: 
 
 
 def fewest_entries(count: int, bits: int) -> int:
-    r"""How many items in a word take the fewest entries that are not 0.
+    r"""Return how many items per word need the fewest nonzero entries.
 
     Args:
         count: T.
@@ -98,7 +98,7 @@ def fewest_entries(count: int, bits: int) -> int:
 
 
 def word_blocks(codes: Sequence[int], labels: Sequence[int], *, items: int) -> tuple[FeedForward, ...]:
-    """Residual blocks on a stream of width 6 that write the label of the code in coordinate 0 into coordinate 5.
+    """Return residual blocks on a stream of width 6 that write the label of the code in coordinate 0 into coordinate 5.
 
     Args:
         codes: Distinct integers, at least 0.
@@ -135,8 +135,7 @@ def word_blocks(codes: Sequence[int], labels: Sequence[int], *, items: int) -> t
 
 
 def rounded_integers(model: Model, significand: int) -> Model:
-    """Return the model whose tensors are integers, each rounded to the nearest of so many bits; nothing else is
-    rounded.
+    """Return the model with integer tensors, each rounded to a given number of bits; nothing else is rounded.
 
     Args:
         model: A rational model of integers.
@@ -191,7 +190,7 @@ def _model(task: Task, code: PositionalCode, answers: Int64Array, blocks: list[B
 
 
 def _numbering(code: PositionalCode) -> Attention:
-    """Return the head that looks at positions alone and writes the code of the context."""
+    """Return the head that attends by position only and writes the code of the context."""
     score, value, output = _zeros(1, 2, 1), _zeros(1, 2, 1), _zeros(1, 1, 6)
     score[0, 1, 0] = value[0, 0, 0] = 1
     output[0, 0, _CODE] = sum(int(weight) for weight in code.weights)
@@ -199,7 +198,7 @@ def _numbering(code: PositionalCode) -> Attention:
 
 
 def _neurons(inputs: list[dict[int, int]], shifts: list[int], outputs: list[dict[int, int]]) -> FeedForward:
-    """Neurons by the coordinates that each reads and writes."""
+    """Return neurons described by the coordinates that each reads and writes."""
     W_in, W_out, b_in = _zeros(6, len(inputs)), _zeros(len(inputs), 6), _zeros(len(inputs))
     b_in[:] = shifts
     for i, (read, written) in enumerate(zip(inputs, outputs, strict=True)):
@@ -211,7 +210,7 @@ def _neurons(inputs: list[dict[int, int]], shifts: list[int], outputs: list[dict
 
 
 def _word_of_group(words: list[int], least: list[int]) -> FeedForward:
-    """Return the first word, and at the least code of each later group the difference to the word before."""
+    """Return the first word, and at the least code of each later group its difference from the previous word."""
     inputs, shifts, outputs = [{_CODE: 1}] * (2 * (len(words) - 1)), [], []
     for before, word, first in zip(words, words[1:], least[1:], strict=False):
         shifts += [1 - first, -first]
@@ -222,13 +221,13 @@ def _word_of_group(words: list[int], least: list[int]) -> FeedForward:
 
 
 def _taken_bit(place: int, goal: int, bit: int) -> FeedForward:
-    r"""Of a word v below $2^{k + 1}$ the bit k, $(v - 2^k + 1)_ + - (v - 2^k)_ +$, taken away and added elsewhere."""
+    """Move bit k of a word v below $2^{k + 1}$, $(v - 2^k + 1)_+ - (v - 2^k)_+$, to another coordinate."""
     high, low = 1 << place, 1 << bit
     return _neurons([{_WORD: 1}] * 2, [1 - high, -high], [{_WORD: -high, goal: low}, {_WORD: high, goal: -low}])
 
 
 def _compared() -> FeedForward:
-    """Whether the key, which is 0 then, is the code."""
+    """Test whether the key, reduced to 0, equals the code."""
     apart = {_KEY: 1, _CODE: -1}
     outputs = [{_HIT: 1}, {_HIT: -2}, {_HIT: 1}, {_KEY: -1}]
     return _neurons([apart, apart, apart, {_KEY: 1}], [1, 0, -1, 0], outputs)

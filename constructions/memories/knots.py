@@ -1,4 +1,4 @@
-r"""Attention that numbers the contexts, and one layer of ReLU neurons through whatever is wanted of each number.
+"""Number the contexts by attention, and interpolate the targets with one layer of ReLU neurons.
 
 Page: docs/claims/knots.md
 """
@@ -36,7 +36,7 @@ _FRONT_END = 7  # entries of the attention: queries, keys and values of two coor
 
 
 class _Wanted(NamedTuple):
-    """What the neurons have to write for each context, `[T, D]`, and how it is read out."""
+    """The required outputs of the neurons per context, `[T, D]`, and how they are decoded."""
 
     outputs: Float64Array
     W_U: Float64Array
@@ -48,8 +48,7 @@ class _Wanted(NamedTuple):
 def knots_memory(
     task: Task, *, dtype: Precision = "float64", digits: int | None = None, seed: int = 0
 ) -> Construction[Task]:
-    r"""Hold any distinct contexts, labels or distributions, by one head that looks at positions alone and T - 1 ReLU
-    neurons.
+    r"""Memorize any distinct contexts, with labels or distributions, by one position-only head and T - 1 ReLU neurons.
 
     The head gives the position s the attention $A_s / \sum_r A_r$, so that the stream becomes the integer
     $z(t) = \sum_s A_s e(t_s)$ of `positional_code`. Sort the codes. From the middle one on to the right, the
@@ -122,7 +121,7 @@ def knots_parameters(*, d_vocab: int, n_ctx: int, answers: int, digits: int, neu
 
 
 def most_parameters(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> int:
-    """Return what `knots_memory` takes at most for these contexts, whichever of the labels that occur each of them has.
+    """Return an upper bound of the parameters of `knots_memory` for these contexts, whatever label each of them has.
 
     T - 1 neurons, and as many digits as leave room for the steepest slopes that there are between labels.
 
@@ -212,12 +211,12 @@ def random_label_knots(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Co
 
 
 def _digits(kinds: int) -> range:
-    """Numbers of coordinates that may name one of so many labels."""
+    """Return the possible numbers of coordinates that name one of the labels."""
     return range(1 if kinds <= MOST else 2, max(1, (kinds - 1).bit_length()) + 1)
 
 
 def _moved(steepest: float, jump: float, n_contexts: int) -> float:
-    """Return what roundings move an output by, in units of those of a code."""
+    """Return how far rounding moves an output, in units of those of a code."""
     # Roundings of the attention move a code by a few units, and those of sums over the neurons move an output by
     # more the more neurons there are. The two factors are measured: they choose the digits and prove nothing.
     return _STEEP * steepest + _MANY * jump * n_contexts
@@ -262,7 +261,7 @@ def _named(task: Task, answers: Int64Array, labels: Int64Array, digits: int) -> 
 
 
 class _Knots(NamedTuple):
-    """Neurons: at which numbers they set in, whether to the right (1) or to the left (-1) of them, and their jumps."""
+    """Neurons: the numbers where they start, whether they act to the right (1) or the left (-1), and their jumps."""
 
     places: Int64Array
     signs: Int64Array
@@ -271,7 +270,9 @@ class _Knots(NamedTuple):
 
 
 def _knots(codes: Int64Array, outputs: Float64Array, precision: int, miss: float) -> _Knots:
-    """Neurons for sorted codes: from the middle one to both sides, so that fewer are on, and less far."""
+    """Return neurons for sorted codes, from the middle one outwards, so that fewer are active, over shorter
+    distances.
+    """
     middle = len(codes) // 2
     scale = int(codes[-1]).bit_length() + _GUARD
     parts = []
@@ -295,7 +296,7 @@ def _integers(column: Float64Array, scale: int) -> list[int]:
 
 
 def _jumps(codes: Sequence[int], outputs: list[int], precision: int, miss: int) -> dict[int, int]:
-    """Return the jumps of one output, as integers, by the contexts at which they are."""
+    """Return the integer jumps of one output, by the contexts where they occur."""
     value, slope = outputs[0], 0
     found: dict[int, int] = {}
     for i in range(len(codes) - 1):
@@ -311,7 +312,7 @@ def _jumps(codes: Sequence[int], outputs: list[int], precision: int, miss: int) 
 
 
 def _rounded(n: int, bits: int) -> int:
-    """Return an integer of so many significant bits that is nearest to n."""
+    """Return the integer nearest to n with a given number of significant bits."""
     excess = n.bit_length() - bits
     return n if excess <= 0 else (n + (1 << excess - 1) >> excess) << excess
 

@@ -1,4 +1,4 @@
-"""The interface of every memory: its needs, its cost, and how its weights are built.
+"""Define the interface of every memory: its needs, its cost, and how its weights are built.
 
 A memory is one file: in `constructions/memories/menu/`, where it is found by its folder, or anywhere else.
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Limits(NamedTuple):
-    """What is asked of weights, and what may be spent on them.
+    """The limits on the weights, and on the work spent on them.
 
     Args:
         dtype: The precision that they are rounded to.
@@ -45,7 +45,7 @@ class Limits(NamedTuple):
 
 
 class Memory(ABC):
-    """A way to build weights that hold a task.
+    """A way to build weights that memorize a task.
 
     Args:
         name: What it is asked for by.
@@ -90,7 +90,7 @@ class Memory(ABC):
         """
 
     def sized(self, d_model: int | None, d_head: int | None, **sizes: Any) -> "Memory":
-        """Return the same memory of sizes that are given; of most memories the task alone decides them.
+        """Return the same memory with given sizes; most memories have no free sizes.
 
         Args:
             d_model: Dimensions of the stream.
@@ -101,7 +101,8 @@ class Memory(ABC):
         return self
 
     def fewest(self, task: "Task", dtype: Precision) -> int:
-        """Parameters that it takes at least for a task in a precision, known before it is built; 0 if nothing is known.
+        """Return a lower bound of its parameters for a task in a precision, known before building; 0 if nothing is
+        known.
 
         It is not built where another memory that holds the task takes fewer.
         """
@@ -110,7 +111,7 @@ class Memory(ABC):
 
 
 def require_few(task: "Task", most: int) -> None:
-    """Refuse so many facts that a memory, or its certificate, takes minutes to hours.
+    """Refuse so many facts that building or certifying takes minutes to hours.
 
     Raises:
         ResourceError: There are more than `most`.

@@ -1,4 +1,4 @@
-r"""Heads with one query direction and one value each, and one linear system: labels of contexts in general position.
+"""Memorize labels of contexts in general position: heads with one query direction and one value, and one linear system.
 
 Page: docs/claims/rank_one_heads.md
 """
@@ -33,7 +33,7 @@ _WIDTH = 4
 def rank_one_heads_memory(
     task: Task, *, d_model: int = _WIDTH, n_heads: int | None = None, dtype: Precision = "float64", seed: int = 0
 ) -> Construction[Task]:
-    r"""Hold any labels of contexts whose features have full rank, with `d_qk` = `d_head` = 1 and one linear system.
+    r"""Memorize any labels of contexts whose features have full rank, with `d_qk` = `d_head` = 1 and one linear system.
 
     Let F be the matrix with a row for each context: the last input $x_S$, then what each of the H heads would read with
     $W_V = 1$, the mean $A^h$ of the inputs. It has (H + 1) d columns. If its rank is T, then $F z = i$ for the points i
@@ -103,7 +103,7 @@ def _fewest_heads(task: Task, d_model: int) -> int:
 
 
 def _front_end(task: Task, d_model: int, n_heads: int, dtype: Precision, seed: tuple[int, int]) -> Model:
-    """Random embeddings and attention, with heads that read all there is and write nothing."""
+    """Draw embeddings and attention; its heads read every coordinate and write nothing."""
     rng = np.random.default_rng(seed)
     W_E, W_pos = embeddings(task, d_model, rng)
     network = dana_network(
@@ -119,7 +119,7 @@ def _front_end(task: Task, d_model: int, n_heads: int, dtype: Precision, seed: t
 
 
 def _network(task: Task, front_end: Model, dtype: Precision) -> Model | None:
-    """Return the network whose number y is the point of each label; none where the features do not have full rank."""
+    """Return the network whose number y is the point of each label; None if the features do not have full rank."""
     d_model, n_heads = front_end.d_model, front_end.n_heads
     inputs = last(front_end, task.contexts)
     inverse = inverted(np.concatenate([inputs, features(front_end, task.contexts)], axis=1))

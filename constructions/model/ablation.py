@@ -1,4 +1,4 @@
-"""The parts of a model that can be taken out of it: heads, neurons and single entries, and the model without one.
+"""Remove a part from a model: a head, a neuron or a single entry.
 
 Page: docs/commands.md
 """
@@ -67,7 +67,7 @@ def parts(model: Model, *, entries: bool = False) -> Iterator[Part]:
 
 
 def without(model: Model, part: Part) -> Model:
-    """Return the model with a part set to 0: a head or a neuron then writes nothing.
+    """Return the model with one part set to 0; a head or neuron then writes nothing.
 
     Args:
         model: The weights.

@@ -1,4 +1,4 @@
-r"""The neurons of edits: appended to a feed-forward block of a model, and taken away again.
+"""Append the neurons of an edit to a feed-forward block of a model, and remove them again.
 
 Page: docs/claims/editing.md
 """
@@ -50,7 +50,7 @@ class Appended:
 
 
 def editable(model: Model, layer: int | None = None) -> Site:
-    """Where neurons can be appended to a model.
+    """Return the feed-forward block to which neurons can be appended.
 
     Args:
         model: A model of tokens that ends with a normalization.
@@ -112,7 +112,7 @@ def appended(model: Model, edits: int, layer: int | None = None) -> Appended:
 
 
 def with_neurons(model: Model, neurons: Appended, *, layer: int | None = None, everywhere: bool = False) -> Model:
-    """Return the model with neurons appended to a feed-forward block; where it has gates, as gates beside a factor of
+    """Return the model with neurons appended to a feed-forward block; in a gated block they are gates with a factor of
     1.
 
     Args:

@@ -22,7 +22,7 @@ _TABLE_ENTRIES = 2**22  # scores are looked up in a table [last token, token] wh
 
 
 def last(weights: AttentionWeights, contexts: Int64Array) -> Float64Array:
-    r"""Return the vectors at the last position, $x_S = W_E[t_S] + W_{pos}[S]$, what the skip connection carries.
+    """Return the vectors at the last position, $x_S = W_E[t_S] + W_{pos}[S]$, which the skip connection carries.
 
     Args:
         weights: A network or a front end.
@@ -78,7 +78,8 @@ def attention(weights: AttentionWeights, contexts: Int64Array, head: int) -> Flo
 def features(
     weights: AttentionWeights, contexts: Int64Array, *, dtype: type[np.floating] = np.float64, rows: int = 4096
 ) -> NDArray:
-    r"""Return what the heads have read, before W_O: $Y_t = \mathrm{concat}_h \bigl( \sum_s a^h_s x_s \bigr) W_V^h$.
+    r"""Return the features read by the heads, before W_O: $Y_t = \mathrm{concat}_h \bigl( \sum_s a^h_s x_s \bigr)
+    W_V^h$.
 
     The score of position s depends on the last token, on s and on the token at s only; so while there are few tokens
     the scores of a head are looked up in one small table.
@@ -155,7 +156,7 @@ def logits(network: Model, contexts: Int64Array, *, rows: int = 4096) -> Float64
 
 
 class _Lookup:
-    """The contexts of one call, re-indexed by the tokens that occur in them, so that each is embedded once."""
+    """The contexts of one call, re-indexed by the tokens that occur, so that each token is embedded once."""
 
     def __init__(self, weights: AttentionWeights, contexts: Int64Array) -> None:
         tokens, token = np.unique(contexts, return_inverse=True)
@@ -167,7 +168,7 @@ class _Lookup:
         self.tabulated = len(lasts) * len(tokens) <= _TABLE_ENTRIES
 
     def scores(self, head: int) -> Callable[[slice], Float64Array]:
-        """Return the scores of one head, as a function of the rows wanted: `[rows, S]`."""
+        """Return the scores of one head as a function of the requested rows: `[rows, S]`."""
         query = self.queries @ self.weights.W_Q[head]
         key = self.embeddings @ self.weights.W_K[head]
         position_score = query @ (self.weights.W_pos @ self.weights.W_K[head]).T
@@ -183,7 +184,7 @@ class _Lookup:
 
 
 def softmax(scores: NDArray[Any], axis: int = 1) -> NDArray[Any]:
-    """Weights proportional to the exponentials of scores, along one axis, in the type of the scores."""
+    """Return weights proportional to the exponentials of scores, along one axis, in the type of the scores."""
     powers = np.exp(scores - scores.max(axis=axis, keepdims=True))
     return powers / powers.sum(axis=axis, keepdims=True)
 

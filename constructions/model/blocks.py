@@ -1,4 +1,4 @@
-r"""The blocks a model is made of: attention, feed-forward and normalization, over a residual stream of row vectors.
+"""Define the blocks of a model: attention, feed-forward and normalization, over a residual stream of row vectors.
 
 A block is a record of its tensors and of the options that say what it computes; each arithmetic evaluates it by kind.
 
@@ -70,7 +70,7 @@ class Normalization:
         return self.w.shape[0]
 
     def options(self) -> dict[str, Any]:
-        """Return what the block computes beside its tensors, as plain data for JSON."""
+        """Return the settings of the block, besides its tensors, as plain data for JSON."""
         return {"kind": self.kind, "epsilon": self.epsilon.hex()}
 
 
@@ -217,13 +217,13 @@ class Attention:
 
     @property
     def plain(self) -> bool:
-        """Whether nothing is there that other hosts do beside: one head of keys for each, no norm but `norm`, ..."""
+        """Whether the block has no extensions of other model families: no shared keys, no norm except `norm`, ..."""
         beside = (self.frequencies, self.slopes, self.q_norm, self.k_norm, self.clip, self.score_cap, self.post_norm)
         return self.key_heads == self.n_heads and all(each is None for each in beside)
 
     @property
     def key_heads(self) -> int:
-        """Number of heads that have keys and values of their own."""
+        """Number of heads with separate keys and values."""
         return self.W_K.shape[0]
 
     @property
@@ -248,7 +248,7 @@ class Attention:
 
     @property
     def d_out(self) -> int:
-        """Dimension of the rows that are written."""
+        """Dimension of the output rows."""
         return self.W_O.shape[2]
 
     @property
@@ -257,7 +257,7 @@ class Attention:
         return _entries(self)
 
     def options(self) -> dict[str, Any]:
-        """Return what the block computes beside its tensors, as plain data for JSON."""
+        """Return the settings of the block, besides its tensors, as plain data for JSON."""
         return {
             "kind": "attention",
             "skip": self.skip,
@@ -348,7 +348,9 @@ class FeedForward:
 
     @property
     def plain(self) -> bool:
-        """Whether nothing is there that other hosts do beside: no gate, no norm but `norm`, not parallel, ..."""
+        """Whether the block has no extensions of other model families: no gate, no norm except `norm`, not parallel,
+        ...
+        """
         beside = self.parallel or self.activation == "gelu-bloom"
         return self.W_gate is None and self.post_norm is None and not beside
 
@@ -359,7 +361,7 @@ class FeedForward:
 
     @property
     def d_out(self) -> int:
-        """Dimension of the rows that are written."""
+        """Dimension of the output rows."""
         return self.W_out.shape[1]
 
     @property
@@ -368,7 +370,7 @@ class FeedForward:
         return _entries(self)
 
     def options(self) -> dict[str, Any]:
-        """Return what the block computes beside its tensors, as plain data for JSON."""
+        """Return the settings of the block, besides its tensors, as plain data for JSON."""
         return {
             "kind": "feed-forward",
             "skip": self.skip,
@@ -390,7 +392,7 @@ BLOCKS: dict[str, type[Any]] = {
 
 
 def tensor_fields(block: Block) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors that a block has of its own, without those of its `norm`, by field and in order."""
+    """Yield the block's tensors, without those of its `norm`, by field and in order."""
     for field in fields(block):
         value = getattr(block, field.name)
         if isinstance(value, np.ndarray):
@@ -474,7 +476,7 @@ def require_positive(name: str, value: object) -> None:
 
 
 def _given(**options: Any) -> dict[str, Any]:
-    """Return the options that are not none, as plain data for JSON; the others are left out."""
+    """Return the options that are not None, as plain data for JSON."""
     data = {Normalization: Normalization.options, float: float.hex}
     return {name: data.get(type(x), lambda x: x)(x) for name, x in options.items() if x is not None}
 

@@ -1,4 +1,4 @@
-"""Weights that are built to hold a task.
+"""Describe weights that were built to memorize a task.
 
 Page: docs/audit.md
 """
@@ -18,7 +18,7 @@ TaskT = TypeVar("TaskT", Task, VectorTask)
 
 @dataclass(frozen=True, eq=False)
 class Construction(Generic[TaskT]):
-    """Weights that a claim promises, and what they hold.
+    """Weights that a claim promises, and the task that they memorize.
 
     Args:
         task: What the weights are to hold.

@@ -1,4 +1,4 @@
-r"""The attention of a rational front end, in exact rationals: what exact constructions solve their systems with.
+"""Evaluate rational attention exactly; exact constructions solve linear systems with these features.
 
 Page: docs/claims/generic_embeddings.md
 """
@@ -106,7 +106,7 @@ def exact_logits(network: Model, contexts: Int64Array) -> fmpq_mat:
 
 
 def _head(inputs: list[list[list[fmpq]]], bilinear: fmpq_mat, value: fmpq_mat) -> list[list[fmpq]]:
-    """Return the features of one head: a row for each context."""
+    """Return the features of one head, one row per context."""
     rows = []
     for positions in inputs:
         query = fmpq_mat(1, bilinear.nrows(), positions[-1]) * bilinear
@@ -118,7 +118,7 @@ def _head(inputs: list[list[list[fmpq]]], bilinear: fmpq_mat, value: fmpq_mat) -
 
 
 def _powers(scores: list[fmpq]) -> list[fmpq]:
-    """2 to the power of each score, times one factor for all that keeps them small."""
+    """Return 2 to the power of each score, times one common factor that keeps them small."""
     for score in scores:
         if score.q != 1:
             raise HypothesisError(

@@ -94,7 +94,8 @@ class ExactFrontEnd:
 
 
 def exact_network(front_end: ExactFrontEnd, W_O: Sequence[fmpq_mat], W_U: fmpq_mat) -> Model:
-    r"""Return the rational model of one attention with a skip connection: a front end, its outputs and the unembedding.
+    r"""Return the rational model of one attention with a skip connection, from attention parameters, outputs and
+    unembedding.
 
     Its logits are $(x_S + \sum_h A^h W_V^h W_O^h) W_U$ at the last position, rational numbers in nats.
 
@@ -157,7 +158,7 @@ def exact_front_end(model: Model) -> ExactFrontEnd:
 
 
 def rounded(model: Model) -> Model:
-    r"""Return the float64 model nearest to a rational one, with the $\ln 2$ of the scores put into W_Q and b_Q.
+    r"""Return the float64 model nearest to a rational one; W_Q and b_Q absorb the $\ln 2$ of the scores.
 
     Every entry is rounded once; those of W_Q and b_Q are then multiplied by the float64 nearest to ln 2, and rounded
     again. What the rounded weights do has to be certified anew.
@@ -217,7 +218,7 @@ def as_floats(matrix: fmpq_mat) -> Float64Array:
 
 
 def stacked(rows: Sequence[Sequence[fmpq]], columns: int) -> fmpq_mat:
-    """Return the matrix with these rows, also where there are none."""
+    """Stack rows into a matrix, which may have no rows."""
     return fmpq_mat(len(rows), columns, [entry for row in rows for entry in row])
 
 

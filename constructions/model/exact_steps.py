@@ -1,4 +1,4 @@
-r"""Steps of ReLU neurons that take an integer apart, exact in every order of summation, the skip row among the terms.
+"""Split an integer with ReLU steps that are exact in every order of summation, the skip row being one of the terms.
 
 Page: docs/claims/probes.md
 """
@@ -16,7 +16,7 @@ LARGEST = 1_500_000
 
 
 class Step(NamedTuple):
-    """Where the integer in `column` is at least `threshold`, this is taken from it and `add` added to `target`."""
+    """If the integer in `column` is at least `threshold`, subtract that and add `added` to `target`."""
 
     column: int
     threshold: int
@@ -25,8 +25,7 @@ class Step(NamedTuple):
 
 
 def halvings(quotients: int) -> list[int]:
-    """Return the powers of two below a number, the largest first: steps that take what is below so many units below one
-    unit.
+    """Return the powers of two below a number, largest first: steps that reduce a number of units below one unit.
 
     Example:
         >>> halvings(5), halvings(4), halvings(1)
@@ -36,7 +35,7 @@ def halvings(quotients: int) -> list[int]:
 
 
 def step_blocks(d_model: int, pending: int, steps: Sequence[Step]) -> list[FeedForward]:
-    r"""Residual blocks on a stream of `d_model` columns, one a step; what the last one takes is left to its reader.
+    r"""Return residual blocks on a stream of `d_model` columns, one per step; the reader applies the last subtraction.
 
     A block finds $b = [v \ge t] = (2 (v - t) + \frac32)_+ - (2 (v - t) + \frac12)_+$, on integers never at a kink, and
     leaves it in the column `pending`; the next block takes $t b$ away. So every product and every sum has at most ten
@@ -73,7 +72,7 @@ def step_blocks(d_model: int, pending: int, steps: Sequence[Step]) -> list[FeedF
 
 
 def settled(d_model: int, pending: int, last: Step | None) -> Float64Array:
-    """Return the map `[width, width]` that carries out the last step: what reads the stream next reads it through this.
+    """Return the map `[width, width]` that applies the last step; the next reader of the stream is multiplied by it.
 
     Example:
         >>> settled(2, 1, Step(0, 8)).tolist()

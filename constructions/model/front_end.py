@@ -28,8 +28,7 @@ class FrontEnd:
     W_V: Float64Array
 
     def network(self, W_O: Float64Array, W_U: Float64Array) -> Model:
-        """Return the network with these outputs of the heads, one below the other, `[n_heads * d_head, d_model]`, and
-        `W_U`.
+        """Return the network with `W_U` and stacked head outputs, `[n_heads * d_head, d_model]`.
 
         Raises:
             InputError: A tensor of a wrong shape or type, or with a NaN or an infinity; names it.

@@ -127,7 +127,7 @@ class Model:
 
     @property
     def plain(self) -> bool:
-        """Whether nothing is there that other hosts do beside, in no block and at neither end (`Attention.plain`)."""
+        """Whether no block and neither end has extensions of other model families (`Attention.plain`)."""
         ends = (self.positions, self.logit_divisor, self.logit_cap)
         blocks = all(getattr(block, "plain", True) for block in self.blocks)
         return blocks and all(each is None for each in ends)
@@ -223,7 +223,7 @@ class Model:
         return sum(int((tensor != 0).sum()) for tensor in self.tensors().values())
 
     def options(self) -> dict[str, Any]:
-        """Return what the model computes beside its tensors, as plain data for JSON."""
+        """Return the settings of the model, besides its tensors, as plain data for JSON."""
         said = {"input": "tokens" if self.reads_tokens else "vectors", "blocks": [b.options() for b in self.blocks]}
         if self.positions is not None:
             said["positions"] = self.positions
@@ -251,7 +251,7 @@ class Model:
             yield "unembed.b_U", self.b_U
 
     def with_each(self, change: Callable[[str, Tensor], Tensor]) -> "Model":
-        """Return the model of what `change` makes of each tensor, called with its name and the tensor."""
+        """Return the model with each tensor replaced by `change(name, tensor)`."""
         return assembled(self.options(), {name: change(name, tensor) for name, tensor in self.tensors().items()})
 
     def sha256(self) -> str:
@@ -310,7 +310,7 @@ class Model:
 
 
 def block_names(options: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
-    """Return the prefixes of the tensors of each block, and of its `norm`, as TransformerLens names them.
+    """Return the tensor prefixes of each block and of its `norm`, in TransformerLens's naming.
 
     Another norm of a block has the name of its field behind the prefix of the block.
 

@@ -59,7 +59,7 @@ def narrowest(tensor: "Float64Array") -> str:
 
 
 def stored_bits(model: "Model") -> int:
-    """Bits of all tensors, each in the narrowest type that holds it.
+    """Return the bits of all tensors, each in the narrowest type that represents it exactly.
 
     Example:
         >>> import numpy as np
@@ -77,7 +77,7 @@ def require_precision(dtype: object) -> None:
 
 
 def rounded(values: "Float64Array", name: str) -> "Float64Array":
-    """Numbers rounded to nearest in a floating-point format, ties to even; held in float64.
+    """Round to nearest in a floating-point format, ties to even; the result is stored in float64.
 
     Subnormal numbers of the format are not rounded further, which only makes them more precise.
 
@@ -105,7 +105,7 @@ def rounded(values: "Float64Array", name: str) -> "Float64Array":
 
 
 def rounded_model(model: "Model", dtype: Precision) -> "Model":
-    """Return the model with every entry of every tensor rounded to nearest; in float64 it is what it was.
+    """Return the model with every entry of every tensor rounded to nearest; in float64 it is unchanged.
 
     In types of 16 bits to multiples of the least normal number, since no run has to keep others.
 

@@ -1,4 +1,4 @@
-r"""The two shapes that the papers speak about: a network of one attention, and a layer that reads vectors.
+"""Build the two model shapes of the papers: a network of one attention, and a layer that reads vectors.
 
 Pages: docs/conventions.md, docs/layer.md
 """
@@ -53,7 +53,7 @@ def dana_network(W_E: Tensor, W_pos: Tensor, W_Q: Tensor, W_K: Tensor, W_V: Tens
 
 
 def dana_tensors(network: Model) -> dict[str, Tensor]:
-    """Return the tensors of a network of one attention by the names that `dana_network` takes.
+    """Return the tensors of a network of one attention under the argument names of `dana_network`.
 
     Raises:
         InputError: The model is of another shape.
@@ -74,13 +74,16 @@ def dana_tensors(network: Model) -> dict[str, Tensor]:
 
 
 def is_dana_network(model: Model) -> bool:
-    """Whether it reads tokens and is one attention from the last position, with a skip connection and no shifts."""
+    """Tell whether a model reads tokens and is one attention from the last position, with skip connection and without
+    shifts.
+    """
     shape = [b.options() for b in model.blocks] == [_DANA] and model.plain
     return model.reads_tokens and model.b_U is None and shape and _plain(model)
 
 
 def is_heads_alone(model: Model) -> bool:
-    """Whether it reads tokens and is one attention from the last position, without skip connection and shifts.
+    """Tell whether a model reads tokens and is one attention from the last position, without skip connection and
+    shifts.
 
     Example:
         >>> from constructions.attention.full_rank import full_rank_attention
@@ -135,7 +138,7 @@ def mahdavi_layer(W_Q: Tensor, W_K: Tensor, W_V: Tensor, W_O: Tensor, W_D: Tenso
 
 
 def mahdavi_tensors(layer: Model) -> dict[str, Tensor]:
-    """Return the tensors of a layer that reads vectors by the names that `mahdavi_layer` takes.
+    """Return the tensors of a layer that reads vectors under the argument names of `mahdavi_layer`.
 
     Raises:
         InputError: The model is of another shape.
@@ -148,7 +151,7 @@ def mahdavi_tensors(layer: Model) -> dict[str, Tensor]:
 
 
 def is_mahdavi_layer(model: Model) -> bool:
-    """Whether the model reads vectors and is one attention with queries of the task, without shifts."""
+    """Tell whether the model reads vectors and is one attention with the task's queries, without shifts."""
     return (
         not model.reads_tokens
         and model.b_U is None

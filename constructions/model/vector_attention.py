@@ -47,7 +47,7 @@ def theta(contexts: Float64Array, queries: Float64Array, W_Q: Float64Array, W_K:
 
 
 def mixed_inputs(contexts: Float64Array, queries: Float64Array, W_Q: Float64Array, W_K: Float64Array) -> Float64Array:
-    r"""Return what the heads mix out of the context, $z^h_t = \theta^h_t E^{(t)}$.
+    r"""Return the weighted means of the context for each head, $z^h_t = \theta^h_t E^{(t)}$.
 
     Args:
         contexts: Keys, `[T, n, d]`, or `[1, n, d]` if all examples share them.
@@ -72,7 +72,7 @@ def mixed_inputs(contexts: Float64Array, queries: Float64Array, W_Q: Float64Arra
 
 
 def mixed_matrix(contexts: Float64Array, queries: Float64Array, W_Q: Float64Array, W_K: Float64Array) -> Float64Array:
-    r"""Return the matrix $Z$ whose row t is $[z^1_t, \dots, z^H_t]$; its rank is what the layer can tell apart.
+    r"""Return the matrix $Z$ with rows $[z^1_t, \dots, z^H_t]$; its rank limits what the layer can distinguish.
 
     Args:
         contexts: Keys, `[T, n, d]`, or `[1, n, d]` if all examples share them.

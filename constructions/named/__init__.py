@@ -1,1 +1,1 @@
-"""The constructions of the theorems by name, each with a task of one's own or a random one."""
+"""The named constructions of the theorems, each for a user's task or a random one."""

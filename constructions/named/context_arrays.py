@@ -1,4 +1,4 @@
-"""A user's own contexts and queries, read strictly from a file.
+"""Read a user's contexts and queries strictly from a file.
 
 Page: docs/claims/assumptions.md
 """
@@ -16,7 +16,7 @@ from constructions.tasks.text import decode, read_bytes
 
 
 def read_contexts(path: str | Path) -> tuple[Float64Array, Float64Array]:
-    """Read contexts and queries, each number as exactly what it is.
+    """Read contexts and queries; keep each number exactly.
 
     Args:
         path: An ``.npz`` file with the arrays `contexts`, `[T, n, d]`, or `[n, d]` if all examples share one, and
@@ -73,7 +73,7 @@ def _json_arrays(path: Path) -> dict[str, Any]:
 
 
 def _require_one_shape(name: str, value: Any) -> None:
-    """Raise `InputError` unless all lists of one depth have one length; names the first that has not."""
+    """Raise `InputError` unless all lists of one depth have one length; name the first that differs."""
     level: list[tuple[str, Any]] = [(name, value)]
     while any(isinstance(each, list) for _, each in level):
         first, expected = level[0]

@@ -1,4 +1,4 @@
-r"""Contexts of one's own without answers: the rows of a file.
+"""Read a user's contexts without answers: the rows of a file.
 
 Pages: docs/constructions.md, docs/claims/capacity.md
 """
@@ -78,7 +78,7 @@ def read_context_rows(path: str | Path, *, delimiter: str | None = None, header:
 
 
 def context_rows(rows: Sequence[Sequence[Any]], *, where: str = "contexts") -> ContextRows:
-    """Assign numbers to the tokens of contexts that are given as lists of texts or integers.
+    """Number the tokens of contexts given as lists of texts or integers.
 
     Args:
         rows: The contexts.
@@ -152,7 +152,7 @@ def _array(path: Path) -> list[list[Any]]:
 
 
 def read_array(path: Path) -> Any:
-    """Return the array of an ``.npy`` file; nothing in it is unpickled.
+    """Return the array of an ``.npy`` file without unpickling.
 
     Raises:
         FileFormatError: The file is missing, truncated, or none.

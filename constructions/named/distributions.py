@@ -1,4 +1,4 @@
-r"""Distributions of one's own: the rows of a file, as decimals or fractions.
+"""Read a user's distributions: rows of decimals or fractions.
 
 Page: docs/constructions.md
 """
@@ -28,7 +28,7 @@ Distributions = list[list[Fraction]]
 
 
 def read_distributions(path: str | Path) -> Distributions:
-    r"""Read distributions over N tokens, one a row, each number as exactly what is written.
+    r"""Read distributions over N tokens, one per row; keep each number exactly.
 
     - Text, whatever its name: a distribution a line, with commas between the numbers, or semicolons or tabs; where no
       line has such, blanks. A number is a decimal (`0.25`, `1e-3`) or a fraction (`1/3`).

@@ -1,4 +1,4 @@
-r"""Attention of full rank with labels on it: as many contexts as their features have rank get labels of one's choice.
+"""Build attention of full rank and use it for labels: as many contexts as their features have rank.
 
 Page: docs/constructions.md
 """
@@ -29,7 +29,7 @@ _DRAWS = 4  # at most, where float64 does not see full rank: a draw may be badly
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FullRankMemory(Construction[Task]):
-    r"""Weights whose features have the largest rank, and hold labels at random on as many contexts.
+    r"""Weights whose features have the largest possible rank and memorize random labels of as many contexts.
 
     Args:
         heads: What is promised of the rank, and what limits it.
@@ -43,7 +43,7 @@ class FullRankMemory(Construction[Task]):
 def full_rank_memory(
     contexts: ContextRows | Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: int = 0, seed: int = 0
 ) -> FullRankMemory:
-    r"""Draw heads of the generic rank for contexts, and read labels of one's choice off as many of them.
+    r"""Draw heads of the generic rank for contexts, and read random labels from as many of them.
 
     r contexts with linearly independent features get their labels, drawn at random, from $W_O$ and $W_U$; the labels
     of the others are drawn too, and come out as they may. So at least r of T labels are memorized, which is what is
@@ -110,7 +110,7 @@ def full_rank_memory(
 
 
 def independent_rows(matrix: Float64Array) -> Int64Array:
-    """Return the numbers of rows that are independent as far as float64 tells, as many as there are, well conditioned.
+    """Return row numbers of a maximal, well-conditioned set of independent rows, as far as float64 tells.
 
     The rows that a QR factorization with pivoting takes first: each is the one farthest from the span of the earlier
     ones.

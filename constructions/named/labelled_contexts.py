@@ -1,4 +1,4 @@
-r"""Contexts with labels at random: what the weights of a theorem are to hold.
+"""Attach random labels to contexts, for the weights of a theorem to memorize.
 
 Page: docs/constructions.md
 """
@@ -52,7 +52,7 @@ def random_contexts(*, d_vocab: int, n_ctx: int, n_contexts: int, seed: int) -> 
 
 
 def as_rows(contexts: ContextRows | Int64Array) -> ContextRows:
-    """Contexts of numbered tokens, `[T, S]`, with the numbers as texts; others as they are.
+    """Return contexts of numbered tokens, `[T, S]`, with the numbers as texts; others unchanged.
 
     Raises:
         InputError: No integers of at least 0.
@@ -86,7 +86,7 @@ def require_distinct(contexts: ContextRows, *, theorem: str) -> None:
 
 
 def labelled(contexts: ContextRows, *, theorem: str, seed: int, kinds: int | None = None) -> Task:
-    r"""Give each context a label at random, each label to equally many contexts up to one.
+    """Give each context a random label; label frequencies differ by at most one.
 
     Args:
         contexts: Pairwise distinct.
@@ -117,7 +117,7 @@ def labelled(contexts: ContextRows, *, theorem: str, seed: int, kinds: int | Non
 
 
 def part_of(task: Task, rows: Int64Array) -> Task:
-    """Return the same labels on some of the contexts."""
+    """Return some of the contexts with their labels."""
     return array_task(
         task.contexts[rows],
         next_tokens=task.labels[rows],

@@ -1,4 +1,4 @@
-r"""Distributions that vectors of low coherence read: one token for each distribution, an encoder, an unembedding.
+"""Read distributions with vectors of low coherence: one token per distribution, an encoder, an unembedding.
 
 Page: docs/constructions.md
 """
@@ -29,7 +29,7 @@ _ROUNDING = 1e-9  # nats; more than the rounding of the weights and of the promi
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LowCoherenceMemory(Construction[Task]):
-    """A model that says a distribution behind each token: its row of the encoder, then the unembedding.
+    """A model that answers each token with a distribution: its row of the encoder, then the unembedding.
 
     Args:
         unembedding: The vectors, with their leads and coherence.
@@ -41,7 +41,7 @@ class LowCoherenceMemory(Construction[Task]):
 
 
 def random_distributions(*, d_vocab: int, n_distributions: int, noise: int, seed: int) -> Distributions:
-    r"""Draw distributions that are nearly certain of one token.
+    r"""Draw distributions close to a point mass.
 
     Args:
         d_vocab: Number of tokens, N, at least 2.

@@ -1,4 +1,4 @@
-"""The names of the constructions, and what each builds in a line: a list that loads nothing that computes.
+"""List the names of the constructions with a one-line description each; import no numerical code.
 
 Page: docs/constructions.md
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Name:
-    """The name of a construction, and what is said of it.
+    """The name and the description of a construction.
 
     Args:
         name: For the command line.
@@ -74,7 +74,7 @@ NAMES = (
 
 
 def leading_from(id: str) -> Name | None:
-    """Return the construction that the id of a claim leads to, if there is one.
+    """Return the construction that a claim id refers to, or None.
 
     Example:
         >>> leading_from("dana.lemma-2").name, leading_from("dana.lemma-3")

@@ -1,4 +1,4 @@
-r"""The constructions by name: what each builds, from which data, with which parameters.
+"""Register the constructions by name: what each builds, from which data, with which parameters.
 
 Page: docs/constructions.md
 """
@@ -35,7 +35,7 @@ _SHOWN = 3  # rows of the data
 
 
 class Made(NamedTuple):
-    """What was built, and from what.
+    """A built construction and its data.
 
     Args:
         built: The weights and what they hold.
@@ -90,7 +90,7 @@ class NamedConstruction:
 
     @property
     def line(self) -> str:
-        """One line that says what it builds."""
+        """One-line description."""
         return self.about.line
 
     @property
@@ -100,12 +100,12 @@ class NamedConstruction:
 
     @property
     def beside(self) -> str:
-        """A claim that builds weights of its own, without data of one's own."""
+        """A related claim that builds its own weights, without the user's data."""
         return self.about.beside
 
     @property
     def all_parameters(self) -> dict[str, Parameter]:
-        """All parameters with their default values: of what is drawn, of what is built, and the seed."""
+        """All parameters with their defaults: those of the data, of the construction, and the seed."""
         return {**self.data.parameters, **self.parameters, "seed": 0}
 
     def construct(self, file: Path | None = None, **given: Parameter) -> Made:

@@ -1,4 +1,4 @@
-r"""Saturated heads with labels: a layer of Mahdavi et al. for vectors of one's own.
+"""Build saturated heads with labels: a layer of Mahdavi et al. for a user's vectors.
 
 Page: docs/constructions.md
 """
@@ -20,7 +20,7 @@ KeysAndQueries = tuple[Float64Array, Float64Array]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SaturatedMemory(Construction[VectorTask]):
-    """A layer that puts out labels at random for given vectors.
+    """A layer that outputs random labels for given vectors.
 
     Args:
         heads: The heads, and the examples that each fits.
@@ -30,7 +30,7 @@ class SaturatedMemory(Construction[VectorTask]):
 
 
 def random_vectors(*, n_examples: int, n_ctx: int, d_model: int, shared: int, seed: int) -> KeysAndQueries:
-    """Contexts and queries uniform in [0, 1]; with `shared` = 1 all examples have one context, with 0 each its own."""
+    """Draw contexts and queries uniform in [0, 1]; `shared` = 1 gives all examples one context, 0 each its own."""
     require_one_of((0, 1), shared=shared)
     require_at_least(1, n_examples=n_examples, n_ctx=n_ctx, d_model=d_model)
     require_at_least(0, seed=seed)
@@ -40,7 +40,7 @@ def random_vectors(*, n_examples: int, n_ctx: int, d_model: int, shared: int, se
 def saturated_memory(
     vectors: KeysAndQueries, *, n_heads: int, d_head: int, outputs: int = 1, classes: int = 0, seed: int = 0
 ) -> SaturatedMemory:
-    r"""Fit saturated heads to vectors, and read labels at random off what they mix.
+    r"""Fit saturated heads to vectors, and read random labels from their outputs.
 
     Args:
         vectors: Contexts and queries.

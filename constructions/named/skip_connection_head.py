@@ -1,4 +1,4 @@
-r"""The skip connection as a head, on a network that holds labels of contexts.
+"""Replace the skip connection of a network that memorizes labels of contexts by a head.
 
 Page: docs/constructions.md
 """
@@ -21,7 +21,7 @@ SECTION = "Dana et al. (2024), Section 4.1"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SkipConnectionMemory(Construction[Task]):
-    """A model without a skip connection that holds what a network with one holds.
+    """A model without a skip connection that memorizes the same as a network with one.
 
     Args:
         heads: Both, and what the copying heads write.
@@ -39,7 +39,7 @@ def skip_connection_memory(
     sharpness: float = 40,
     seed: int = 0,
 ) -> SkipConnectionMemory:
-    r"""Let heads of Theorem 1' hold labels at random, then replace the skip connection by a head.
+    r"""Memorize random labels with heads of Theorem 1', then replace the skip connection by a head.
 
     Args:
         contexts: Pairwise distinct contexts, of a file or `[T, S]`.

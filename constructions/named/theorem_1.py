@@ -1,4 +1,4 @@
-r"""The memory of Theorem 1 for contexts of one's own: labels at random.
+"""Build the memory of Theorem 1 for a user's contexts, with random labels.
 
 Page: docs/constructions.md
 """
@@ -14,7 +14,7 @@ THEOREM = "Dana et al. (2024), Theorem 1"
 def theorem_1_on_contexts(
     contexts: ContextRows, *, d_model: int, d_head: int, n_heads: int = 0, seed: int = 0
 ) -> HeadsOfTheorem1:
-    r"""Hold a label at random for each context, by one layer of attention with a skip connection.
+    r"""Memorize a random label per context with one layer of attention and a skip connection.
 
     Args:
         contexts: Pairwise distinct contexts, of a file or `[T, S]`.

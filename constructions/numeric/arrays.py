@@ -1,4 +1,4 @@
-"""The types of the arrays, one name for each kind of entry; any shape."""
+"""Name the array types, one per kind of entry, of any shape."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -13,7 +13,7 @@ _BLOCK = 512
 
 
 def cholesky(lower: Float64Array) -> Float64Array:
-    """Return the factor L of $A = L L^T$, to rounding: by LAPACK; of blocks alone if A is large.
+    """Return the factor L of $A = L L^T$, up to rounding: by LAPACK, or block by block if A is large.
 
     Args:
         lower: The matrix A in C order, `[n, n]`, of which only the lower triangle is read; overwritten.

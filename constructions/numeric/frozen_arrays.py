@@ -1,4 +1,4 @@
-"""Copies of arrays that a record keeps and nobody can write to."""
+"""Make read-only copies of arrays for records."""
 
 from mmap import mmap
 from typing import Any
@@ -11,7 +11,7 @@ from constructions.numeric.arrays import Float64Array
 
 
 def frozen_copy(array: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
-    """Return a copy in C order, of the same type or another, that cannot be written to.
+    """Return a read-only copy in C order, of the same type or another.
 
     Example:
         >>> frozen_copy(np.ones(2)).flags.writeable

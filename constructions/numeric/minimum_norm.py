@@ -51,7 +51,7 @@ class RightInverse:
     apply: Callable[[Float64Array], Float64Array]
 
     def project(self, values: Float64Array) -> Float64Array:
-        r"""Return the part $(I - Y^+ Y) Q$ of `values` that Y does not see, `[P, r]`."""
+        """Return the component $(I - Y^+ Y) Q$ of `values` in the null space of Y, `[P, r]`."""
         return values - self.apply(multiply(self.matrix, values))
 
     def solve(self, right: Float64Array, *, start: Float64Array | None = None) -> Float64Array:
@@ -187,5 +187,5 @@ def _condition(matrix: Float64Array, core: Callable[[Float64Array], Float64Array
 
 
 def _trial(rows: int) -> Float64Array:
-    """Return a right-hand side with a part along every singular direction, the same in every run."""
+    """Return a deterministic right-hand side with a component along every singular direction."""
     return np.random.default_rng(0).standard_normal((rows, 1))

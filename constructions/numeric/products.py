@@ -45,7 +45,7 @@ def multiply(a: Float64Array, b: Float64Array, terms: int | None = None) -> Floa
 
 
 def _are_transposes(a: Float64Array, b: Float64Array) -> bool:
-    """Whether `b` is `a.T`, entry for entry in the same memory."""
+    """Tell whether `b` is `a.T` in the same memory."""
     view = a.T
     return a.ndim == 2 and (view.ctypes.data, view.shape, view.strides) == (b.ctypes.data, b.shape, b.strides)
 

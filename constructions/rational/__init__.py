@@ -1,1 +1,1 @@
-"""Networks in rationals that hold exactly what a theorem promises."""
+"""Rational networks that memorize exactly what a theorem promises."""

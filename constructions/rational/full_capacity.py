@@ -1,4 +1,4 @@
-r"""As many random labels as there are features: $d + H d_h$ contexts, of which the skip connection carries d.
+"""Memorize as many random labels as there are features: $d + H d_h$ contexts, d of them by the skip connection.
 
 Page: docs/claims/skip_connection.md
 """
@@ -22,7 +22,8 @@ _CANDIDATES = 4  # of those that work, the one with the smallest output is taken
 def full_capacity_memory(
     *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, seed: int
 ) -> Construction[Task]:
-    r"""Hold random labels of $d + H d_h$ random contexts, more than the heads alone hold, by a change of basis.
+    r"""Memorize random labels of $d + H d_h$ random contexts, more than the heads without skip connection, by a change
+    of basis.
 
     Integer weights are drawn until the features $[X, Y]$ have full rank, then the exact change of basis makes the skip
     connection carry d of the contexts; of a few such weights those with the smallest outputs are kept.

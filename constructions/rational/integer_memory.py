@@ -1,4 +1,4 @@
-r"""Labels of all contexts, held exactly by a network with integer embeddings, queries, keys and values.
+"""Memorize labels of all contexts exactly, with integer embeddings, queries, keys and values.
 
 Page: docs/claims/generic_embeddings.md
 """
@@ -22,7 +22,7 @@ _SINGULAR = 1e-5  # features with a singular value below this part of the larges
 def integer_memory(
     *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, seed: int
 ) -> tuple[Task, Model]:
-    r"""Memorize a random label of each of all $N^S$ contexts with a network of rational weights, exactly.
+    r"""Memorize a random label of each of the $N^S$ contexts exactly, with rational weights.
 
     Embeddings, queries, keys and values are small integers, so the features Y are rational. With the stream
     $E_t = (l'_t, 1, 0, \dots)$ and the unembedding with the columns $(2 i', -i'^2, 0, \dots)$, where
@@ -78,7 +78,7 @@ def integer_memory(
 def rounded_integer_memory(
     *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, seed: int
 ) -> Construction[Task]:
-    r"""Round `integer_memory` to float64: random labels of all $N^S$ contexts, memorized by integer heads.
+    """Round `integer_memory` to float64: random labels of all $N^S$ contexts, memorized by integer heads.
 
     Args:
         d_vocab: N.
@@ -112,7 +112,7 @@ def rounded_integer_memory(
 
 
 def _parabola(labels: Int64Array, d_vocab: int, d_model: int) -> tuple[fmpq_mat, fmpq_mat]:
-    """Return a stream and an unembedding by which each label wins by 4."""
+    """Return a stream and an unembedding for which each label wins by 4."""
     stream = np.zeros((len(labels), d_model), dtype=np.int64)
     unembedding = np.zeros((d_model, d_vocab), dtype=np.int64)
     places = 2 * np.arange(d_vocab) - (d_vocab - 1)

@@ -1,4 +1,4 @@
-r"""ReLU networks of two layers through given points, in rationals.
+"""Interpolate given points with two-layer ReLU networks in rationals.
 
 Page: docs/claims/knots.md
 """
@@ -84,7 +84,7 @@ def separating_direction(points: Int64Array, *, seed: int) -> tuple[list[int], l
 def exact_knots(
     codes: list[int], values: list[list[fmpq]], *, offset: bool
 ) -> tuple[list[fmpq], list[list[fmpq]], list[fmpq]]:
-    """Places, jumps and offset of ReLU neurons of one number through given values, by telescoping.
+    """Return positions, jumps and offset of ReLU neurons of one number that interpolate given values, by telescoping.
 
     Args:
         codes: Distinct integers, n of them.

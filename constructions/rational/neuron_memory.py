@@ -1,4 +1,4 @@
-r"""Facts of subjects and relations in one layer of neurons.
+"""Memorize facts of subjects and relations in one layer of neurons.
 
 Page: docs/claims/factual_recall.md
 """

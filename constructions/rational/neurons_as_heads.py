@@ -1,4 +1,4 @@
-r"""SiLU neurons written as heads, and heads that are masked to one neuron.
+"""Write SiLU neurons as heads, and masked heads as one neuron.
 
 Page: docs/claims/gated_heads.md
 """
@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 
 def neurons_as_heads(embeddings: Array, gates: Array, values: Array, outputs: Array) -> Model:
-    r"""Attention with one head for each gated unit $\sigma(\langle x, w_j \rangle) \langle x, v_j \rangle \, o_j$.
+    r"""Return attention with one head per gated unit $\sigma(\langle x, w_j \rangle) \langle x, v_j \rangle \, o_j$.
 
     Contexts are [0, t]: the token 0 is the null token, whose embedding and first position are 0, so that its score and
     its value are 0. The second position is 1 in a coordinate of its own, which is the key: the last position gives
@@ -83,7 +83,7 @@ def silu_neurons(embeddings: Array, gates: Array, outputs: Array) -> Model:
 
 
 def masked_neuron(embeddings: list[list[int]], gate: list[int], *, n_ctx: int, mask: int) -> Model:
-    r"""Return the neuron on the last of S tokens behind a null token, the others being masked with score $-M \ln 2$.
+    r"""Return the neuron on the last of S tokens after a null token; the others are masked by a score of $-M \ln 2$.
 
     One dimension of queries and keys more is enough for the mask, however long the context is: queries (w, 1), keys
     (1 at the last position, -M at those before, 0 at the null token).

@@ -1,4 +1,4 @@
-r"""A head that looks at positions alone and numbers the contexts, and neurons behind it that have exact distributions.
+"""Number the contexts with a head that attends by position only, and read exact distributions with neurons.
 
 Page: docs/claims/knots.md
 """
@@ -16,7 +16,7 @@ from constructions.rational.interpolating_network import exact, exact_knots
 
 
 def positional_attention(contexts: Int64Array, d_vocab: int, *, d_model: int, seed: int = 0) -> tuple[Any, ...]:
-    r"""Return a rational head that looks at positions alone and writes the code of the context into coordinate 0.
+    """Return a rational head that attends by position only and writes the code of the context into coordinate 0.
 
     Args:
         contexts: Distinct contexts, `[T, S]`.

@@ -1,4 +1,4 @@
-r"""A head of rank one that maps distinct sequences to distinct outputs.
+"""Map distinct sequences to distinct outputs with a head of rank one.
 
 Page: docs/claims/contextual_mapping.md
 """
@@ -13,7 +13,7 @@ from constructions.numeric.arrays import Int64Array
 
 
 def rank_one_head(*, d_vocab: int, n_ctx: int) -> tuple[ExactFrontEnd, Int64Array]:
-    r"""Return a rational head of width one on scalar tokens $1, \dots, V$, and all sequences that it has to tell apart.
+    r"""Return a rational head of width one on scalar tokens $1, \dots, V$, and all sequences that it must distinguish.
 
     All weights are 1: position s has the attention $2^{x_S x_s}$ in proportion. Its output depends on the last token
     and on the set of the others, so there is one sequence for each of them.

@@ -1,4 +1,4 @@
-r"""Heads whose scores order the tokens as they are to be saturated, in integers.
+"""Build integer heads whose scores order the tokens as their saturation requires.
 
 Page: docs/claims/saturated_heads.md
 """
@@ -79,7 +79,7 @@ def exact_saturating_matrix(
 
 @dataclass(frozen=True, eq=False)
 class ExactHead:
-    r"""The rational parts of one head that fits a block with any attention weights.
+    r"""The rational parts of one head that fits any attention weights on a block.
 
     With $L_j = \log \theta_j$ as its logits, column j of $W_K$ is $(E^{(j)})^+ L_j$, and $W_Q$ is $Q_B^+$; the freezing
     matrix is one more column, v and $\kappa w$.
@@ -96,7 +96,7 @@ class ExactHead:
 
     @property
     def width(self) -> int:
-        """Columns of the query map, the freezing one included."""
+        """Columns of the query map, including the freezing column."""
         return self.W_Q.ncols() + (self.freezing is not None)
 
 

@@ -1,4 +1,4 @@
-r"""Two attention-only layers with a null token that hold arbitrary logits of contexts, in rationals.
+"""Memorize arbitrary logits with two attention-only layers and a null token, in rationals.
 
 Page: docs/claims/gated_heads.md
 """
@@ -37,7 +37,7 @@ def behind_null(contexts: Int64Array, d_vocab: int) -> Int64Array:
 
 
 def two_layers(contexts: Int64Array, labels: Int64Array, *, d_vocab: int, seed: int = 0) -> Model:
-    r"""Two causal layers of attention, rational, that put the label of each context in front.
+    r"""Return two causal rational layers of attention for which the label of each context has the largest logit.
 
     The coordinates of the stream are twice the value of the token, a flag of the last position, and S - s, which is 0
     at the last position and, with everything else, at the null token. Layer 1: query the flag, key S - s; so the null
@@ -96,7 +96,7 @@ def two_layers(contexts: Int64Array, labels: Int64Array, *, d_vocab: int, seed: 
 
 
 def random_two_layers(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
-    r"""Hold random labels of random contexts, behind a null token, by two layers of attention.
+    """Memorize random labels of random contexts after a null token, with two layers of attention.
 
     Args:
         d_vocab: N.

@@ -16,7 +16,7 @@ _CODE, _ANSWER, _WIDTH = 0, 5, 6  # the coordinates that the blocks read and wri
 
 
 def word_network(points: Int64Array, labels: Int64Array, *, items: int | None = None, seed: int = 0) -> Model:
-    r"""Return a rational ReLU network on points of R^d that puts the label of each point in front.
+    r"""Return a rational ReLU network on points of R^d for which the label of each point has the largest output.
 
     One neuron takes the points to distinct codes $\langle a, x \rangle + b \ge 0$; then `word_blocks`. The output y is
     read out by $2 j y - j^2$.

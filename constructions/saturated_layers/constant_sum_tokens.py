@@ -1,4 +1,5 @@
-r"""Tokens whose entries sum to one constant: in general position, and yet a dimension short for every head but one.
+"""Build tokens whose entries have a constant sum: in general position, but one dimension short for every head except
+one.
 
 Page: docs/claims/context_rank.md
 """

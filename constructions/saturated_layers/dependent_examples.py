@@ -12,7 +12,7 @@ _SOURCE = "Mahdavi, Liao, Thrampoulidis (2024), Assumptions 1 to 3 and Section 5
 
 
 def coinciding_means(*, examples: int, n_ctx: int, d_model: int, seed: int = 0) -> tuple[Float64Array, Float64Array]:
-    r"""Examples of which every $e^{(t)} + \frac1n \sum_i E^{(t)}_i$ is one and the same vector c.
+    r"""Return examples whose vectors $e^{(t)} + \frac1n \sum_i E^{(t)}_i$ are all equal to one vector c.
 
     Random integers; the last token of context t is $n (c - e^{(t)})$ less the sum of the others. For $d \ge n$ they
     satisfy Assumptions 1 and 2 unless a polynomial vanishes by accident, and Assumption 3 for no n, T >= 2.
@@ -76,7 +76,7 @@ def hidden_relation(*, examples: int, size: int, d_model: int, seed: int = 0) ->
 
 
 def dominant_direction(*, examples: int, d_model: int, share: float) -> Float64Array:
-    r"""Vectors that differ from one common direction by a small share, of dyadic numbers: a narrow spectrum.
+    """Return dyadic vectors close to a common direction: a narrow spectrum.
 
     Args:
         examples: T.

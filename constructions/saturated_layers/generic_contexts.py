@@ -1,4 +1,4 @@
-r"""Contexts and heads without structure: on them the rank of what is mixed is as large as the matrix allows.
+"""Draw contexts and heads without structure, for which the mixed matrix has the largest rank its shape allows.
 
 Page: docs/claims/context_rank.md
 """
@@ -63,7 +63,7 @@ def integer_heads(*, n_heads: int, d_model: int, d_head: int = 1, seed: int = 0)
 def generic_layer(
     *, examples: int, n_ctx: int, d_model: int, n_heads: int, d_head: int = 1, same_query: bool = True, seed: int = 0
 ) -> IntegerLayer:
-    r"""Random integer contexts, with one query for all examples or not: $Z$ has rank $\min(T, H d)$ (Theorem Q5).
+    r"""Draw random integer contexts, with or without a common query: $Z$ has rank $\min(T, H d)$ (Theorem Q5).
 
     Args:
         examples: T.

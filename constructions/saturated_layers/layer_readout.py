@@ -1,4 +1,4 @@
-r"""Reads labels out of what the heads mix, for features as a number format holds them.
+"""Read labels from the head outputs, with features as a number format stores them.
 
 Page: docs/claims/saturated_heads.md
 """
@@ -99,7 +99,7 @@ def layer_with_read_out(
     d_inner: int,
     number_format: Format = "float64",
 ) -> Model:
-    r"""Return a layer with given heads that puts out the labels: $M_h$ as $W_V^h$, a stack of identities as $W_O$.
+    r"""Return a layer with given heads that outputs the labels: $M_h$ as $W_V^h$, stacked identities as $W_O$.
 
     With k the columns of the code, $W_V^h = [M_h, 0]$, every block of $W_O$ has the identity of size k in its corner,
     and $W_D$ is the decoder above zeros; so outputs are $Z M$ times the decoder. This needs $k \le \min(d_v, d_o)$.

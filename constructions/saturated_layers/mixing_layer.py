@@ -58,7 +58,8 @@ def mixing_layer(*, d_model: int, n_heads: int, d_value: int) -> MixingLayer:
 
 
 def equal_queries(*, examples: int, n_ctx: int, d_model: int, seed: int = 0) -> Int64Array:
-    r"""Random integer contexts of rank n with the same first token, the query: Assumption 1 fails as badly as it can.
+    """Draw random integer contexts of rank n whose first token, the query, is the same: the worst case for Assumption
+    1.
 
     Args:
         examples: T.
@@ -87,7 +88,7 @@ def equal_queries(*, examples: int, n_ctx: int, d_model: int, seed: int = 0) -> 
 
 
 def equal_means() -> Int64Array:
-    r"""Contexts that satisfy Assumptions 1 and 2 and not 3: query and mean add up to the same vector in both.
+    """Return contexts that satisfy Assumptions 1 and 2 but not 3: in both, query plus mean is the same vector.
 
     n = 2, d = 3: the queries are the first two unit vectors e, and the second tokens $-3 e + (0, 0, 1)$.
 

@@ -1,4 +1,4 @@
-r"""Which head fits which examples, and the condition on the queries under which it can.
+"""Assign examples to heads, and check the condition on the queries under which each head can fit its block.
 
 Page: docs/claims/saturated_heads.md
 """
@@ -19,7 +19,7 @@ _SIZES = 2.0**-256, 2.0**256  # products of three entries, and their inverses, a
 
 
 def query_blocks(n_examples: int, n_heads: int, size: int) -> tuple[range, ...]:
-    r"""Return the examples of each head: `size` for the first, one fewer for every other, until all have a head.
+    r"""Return the examples of each head: `size` for the first, one fewer for each later head.
 
     The last block may be shorter, and heads that are not needed have none.
 
@@ -56,8 +56,8 @@ def query_blocks(n_examples: int, n_heads: int, size: int) -> tuple[range, ...]:
 
 
 def block_violation(queries: Float64Array, blocks: Sequence[range]) -> str | None:
-    r"""Return what keeps a block of queries from being fitted by one head that freezes the earlier ones, if anything
-    does.
+    r"""Describe a violation of the block condition, under which one head fits a block and freezes the earlier examples;
+    None if it holds.
 
     The condition: the queries of a block are linearly independent, and no query of an earlier block is in their span.
     It follows from Assumption 1 (any n queries are independent), and is weaker. With a random vector $v$ of the
@@ -104,7 +104,7 @@ def block_violation(queries: Float64Array, blocks: Sequence[range]) -> str | Non
 
 
 def require_examples(contexts: Float64Array, queries: Float64Array) -> None:
-    """Refuse contexts and queries that do not fit each other, or with a number that is not finite, or too far from 1.
+    """Refuse contexts and queries that do not fit each other, are not finite, or are too large or too small.
 
     Args:
         contexts: `[T, n, d]` or `[1, n, d]`.
@@ -164,7 +164,7 @@ of their span, but the queries 0 .. 0 are linearly dependent
 def _modulo_prime(
     rows: list[list[int]], everything: nmod_mat, block: range, rng: np.random.Generator
 ) -> tuple[bool, list[bool]]:
-    """Whether the block is independent modulo the prime, and which queries are seen to be outside of its span."""
+    """Tell whether the block is independent modulo the prime, and which queries are provably outside of its span."""
     d_model = everything.ncols()
     matrix = nmod_mat(len(block), d_model, [entry for t in block for entry in rows[t]], _PRIME)
     basis, nullity = matrix.nullspace()
@@ -174,7 +174,7 @@ def _modulo_prime(
 
 
 def _residues(row: Float64Array) -> list[int]:
-    """Return a nonzero multiple of the row, modulo the prime: its span is the same."""
+    """Return a nonzero multiple of the row modulo the prime, which has the same span."""
     fractions, exponents = np.frexp(row)
     least = int(exponents.min(initial=0))
     integers = np.ldexp(fractions, 53).astype(np.int64).tolist()

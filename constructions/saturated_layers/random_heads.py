@@ -19,7 +19,7 @@ def random_heads(
     deviation: float = 10.0,
     seed: int = 0,
 ) -> tuple[Float64Array, Float64Array]:
-    r"""Query and key maps, drawn such that the scores of every head have a given standard deviation.
+    r"""Draw query and key maps such that the scores of every head have a given standard deviation.
 
     For almost all contexts of $n \ge 2$ tokens and almost all weights, $Z$ has rank $\min(T, H d)$, whatever $d_h$ and
     the queries are, if none is 0; on a context that all examples share, at most $H (n - 1) + 1$. Keys are drawn through

@@ -14,7 +14,7 @@ from constructions.tasks.vectors import VectorTask
 
 
 def fewest_examples(*, d_model: int, neurons: int, outputs: int = 1) -> int:
-    r"""Return the least T with $T d_{out} > m (d + d_{out}) + d_{out}$: from there on almost all labels cannot be
+    """Return the least T with $T d_{out} > m (d + d_{out}) + d_{out}$, above which almost all labels cannot be
     memorized.
 
     Args:
@@ -63,7 +63,8 @@ def moment_curve(count: int, d_model: int) -> Int64Array:
 
 
 def barrier_task(*, d_model: int, neurons: int, n_ctx: int = 2, seed: int = 0) -> VectorTask:
-    r"""As many examples as m neurons can never memorize, with one context of unit vectors and random integer labels.
+    r"""Return the fewest examples that m neurons cannot memorize, with one context of unit vectors and random integer
+    labels.
 
     The queries are on the moment curve, so that any $n \le d$ of them are independent; the context is the first n unit
     vectors. Assumptions 1 and 2 hold.
@@ -98,7 +99,7 @@ def barrier_task(*, d_model: int, neurons: int, n_ctx: int = 2, seed: int = 0) -
 
 
 def barrier_memory(*, d_model: int, neurons: int, n_ctx: int, seed: int = 0) -> Construction[VectorTask]:
-    r"""Attention with heads of width one that holds labels which m ReLU neurons cannot hold.
+    r"""Memorize, with heads of width one, labels that m ReLU neurons cannot memorize.
 
     Args:
         d_model: d.

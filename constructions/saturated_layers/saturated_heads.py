@@ -1,4 +1,4 @@
-r"""Heads that each fit a few examples and are saturated on all earlier ones: the memory of Mahdavi et al.
+"""Build heads that each fit a few examples and are saturated on all earlier ones: the memory of Mahdavi et al.
 
 Page: docs/claims/saturated_heads.md
 """
@@ -29,7 +29,7 @@ _LEAST_WEIGHT = 1e-3  # of a printed target: the logits stay within 7
 
 @dataclass(frozen=True, eq=False)
 class SaturatedHeads:
-    r"""Query and key maps, and what each head was built for.
+    r"""Query and key maps, and the examples of each head.
 
     Args:
         W_Q: Query maps, `[H, d, d_h]`.
@@ -66,7 +66,7 @@ class Freezing:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    r"""A head before it freezes anything: maps that give the attention of the chosen rows on its block.
+    """A head before freezing: maps that give the attention of the chosen rows on its block.
 
     Args:
         W_Q: `[d, columns]`.
@@ -179,7 +179,7 @@ def grow_heads(
     rng: np.random.Generator,
     key_direction: Float64Array | None = None,
 ) -> SaturatedHeads:
-    r"""Head after head: fit the block so that it stands out from the earlier heads, and freeze the earlier examples.
+    r"""Build one head after another: fit a block that differs from the earlier heads, and freeze the earlier examples.
 
     With the mixed inputs $A$ of the earlier examples and $R'$ of the block, in the earlier heads, and
     $C = R' A^+$, the new rows have rank $T_0 + b$ as soon as $D - C B$ has rank b, where $B$, $D$ are the new head's
@@ -364,7 +364,7 @@ def sufficient_strength(
 
 
 def combinations(earlier: Float64Array, rows: Float64Array, *, gram: Float64Array | None = None) -> Float64Array:
-    r"""$C = R' A^+$: how the parts of new rows within the span of the earlier rows are combined of them.
+    r"""Return $C = R' A^+$, which combines the parts of new rows in the span of the earlier rows.
 
     By a Cholesky factor of $A A^\top$ and refinement with A itself, which forgets the square of the condition number as
     long as it converges; where it does not, by an orthogonal factorization.
@@ -397,7 +397,7 @@ def combinations(earlier: Float64Array, rows: Float64Array, *, gram: Float64Arra
 
 
 def near_one_hot_targets(keys: Float64Array, combined: Float64Array, *, rho: float) -> Float64Array:
-    r"""Attention weights $(1 - \rho) 1_i + \rho / n$, with the token that makes each row stand out most.
+    r"""Return attention weights $(1 - \rho) 1_i + \rho / n$, with the token that makes each row differ most.
 
     Args:
         keys: $E^{(t)}$ of the block, `[b, n, d]`.
@@ -417,7 +417,7 @@ def near_one_hot_targets(keys: Float64Array, combined: Float64Array, *, rho: flo
 
 
 def farthest(candidates: Float64Array) -> Int64Array:
-    """For each row, the choice that is farthest from the span of those chosen before it.
+    """Return, for each row, the choice farthest from the span of the earlier choices.
 
     Args:
         candidates: `[b, choices, d]`.

@@ -1,4 +1,4 @@
-r"""Heads for one context that all examples share, from one direction in which the queries differ.
+"""Build heads for one shared context, from one direction in which the queries differ.
 
 Page: docs/claims/context_rank.md
 """
@@ -49,7 +49,7 @@ def positive_direction(queries: Int64Array, *, seed: int = 0) -> Int64Array:
 
 
 def one_direction_layer(context: Int64Array, queries: Int64Array, *, n_heads: int, seed: int = 0) -> IntegerLayer:
-    r"""Heads of width one for a shared context: all have the query map w, and each a random key direction.
+    r"""Return heads of width one for a shared context: a common query map w and random key directions.
 
     For almost all key directions $Z$ has rank $\min(T, H (n - 1) + 1)$ (Theorem Q2), the most that any weights reach.
     No query has to be independent of any other.
@@ -84,7 +84,7 @@ def one_direction_layer(context: Int64Array, queries: Int64Array, *, n_heads: in
 
 
 def line_queries(count: int, d_model: int) -> Int64Array:
-    """Return the queries e, 2e, 3e, .. with e = (1, .., 1): any two of them are dependent.
+    """Return the queries e, 2e, 3e, ... with e = (1, ..., 1), which are pairwise dependent.
 
     Args:
         count: T.

@@ -1,4 +1,4 @@
-r"""Heads of width one that memorize as many examples as wide ones: the width of the comparison does not count.
+"""Memorize as many examples with heads of width one as with wide ones, because the query-key width does not matter.
 
 Page: docs/claims/saturated_heads.md
 """
@@ -100,7 +100,7 @@ def single_direction_heads(
 
 
 def separating_direction(contexts: Float64Array, *, rng: np.random.Generator) -> Float64Array:
-    r"""Return a direction k in which the tokens of every context are distinct; equally spaced if there is one context.
+    """Return a direction k that separates the tokens of every context; equally spaced if there is one context.
 
     Args:
         contexts: `[C, n, d]`.

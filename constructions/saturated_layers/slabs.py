@@ -1,4 +1,4 @@
-r"""ReLU networks that hold any labels of any points: an affine function on each slab between parallel hyperplanes.
+"""Build ReLU networks for any labels of any points: an affine function on each slab between parallel hyperplanes.
 
 Page: docs/claims/relu_barrier.md
 """
@@ -100,7 +100,7 @@ def _integers(name: str, values: Int64Array, dimensions: int) -> Int64Array:
 
 
 def _direction(points: Int64Array, seed: int) -> list[int]:
-    """Integers u for which no two points have the same product with u."""
+    """Return integers u that have a different product with every point."""
     rng = np.random.default_rng(seed)
     count, d_model = points.shape
     rows = points.tolist()
@@ -112,7 +112,7 @@ def _direction(points: Int64Array, seed: int) -> list[int]:
 
 
 def _groups(points: list[list[int]]) -> list[tuple[int, int]]:
-    """Begin and end of each group: as long as its points are affinely independent."""
+    """Return begin and end of each group, which extends as long as its points are affinely independent."""
     groups, start = [], 0
     for stop in range(1, len(points) + 1):
         longer = points[start : stop + 1]

@@ -39,7 +39,7 @@ def uniform_examples(
 def labelled(
     contexts: Float64Array, queries: Float64Array, *, outputs: int = 1, classes: int = 0, seed: int = 0
 ) -> VectorTask:
-    """Random labels for given examples: numbers uniform in [0, 1], or classes.
+    """Draw labels for given examples: numbers uniform in [0, 1], or classes.
 
     Args:
         contexts: `[T, n, d]` or `[1, n, d]`.

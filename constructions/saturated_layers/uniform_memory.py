@@ -1,4 +1,4 @@
-"""Layers that hold random labels of uniform random examples: from sizes and a seed alone.
+"""Build layers that memorize random labels of uniform random examples, from sizes and a seed.
 
 Page: docs/claims/saturated_heads.md
 """
@@ -152,7 +152,7 @@ def skip_connection_memory(
 def shared_context_memory(
     *, n_heads: int, n_ctx: int, d_model: int, d_head: int, seed: int = 0
 ) -> Construction[VectorTask]:
-    r"""Return a layer that reaches the bound: $H (n - 1) + 1$ examples with one context, independent after mixing.
+    """Return a layer that attains the bound: $H (n - 1) + 1$ examples with one context, independent after mixing.
 
     Args:
         n_heads: H.
@@ -180,7 +180,7 @@ def shared_context_memory(
 
 
 def _missed(layer: Model, task: VectorTask) -> float:
-    """Return the largest error of a label in float64; for classes 0 if every class is in front, else 1."""
+    """Return the largest float64 error of a label; for classes 0 if every class has the largest output, else 1."""
     found = layer_outputs(layer, task)
     if task.kind == "classification":
         return float((found.argmax(axis=1) != task.classes).any())

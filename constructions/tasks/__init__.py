@@ -1,1 +1,1 @@
-"""What is to be memorized: texts, tables, arrays, and vectors with labels."""
+"""Define tasks of memorization: texts, tables, arrays, and vectors with labels."""

@@ -1,4 +1,4 @@
-"""The interface of every task: its contexts, the wanted answer to each, and how a person writes them.
+"""Define the interface of every task: its contexts, their required answers, and their text form.
 
 Whatever satisfies these protocols can be memorized, certified, checked, asked and exported; no other code asks what
 kind of task it has.
@@ -23,7 +23,7 @@ Tokens = tuple[int, ...]
 
 
 class Listing(Protocol):
-    """Contexts of one length in a list, and the target of each."""
+    """Contexts of one length, and their targets."""
 
     @property
     def target(self) -> str:
@@ -32,12 +32,12 @@ class Listing(Protocol):
 
     @property
     def n_contexts(self) -> int:
-        """How many contexts there are, T."""
+        """Number of contexts, T."""
         ...
 
     @property
     def n_ctx(self) -> int:
-        """How long each is, S."""
+        """Length of each context, S."""
         ...
 
     @property
@@ -66,13 +66,13 @@ class Listing(Protocol):
 
     @property
     def kinds(self) -> Int64Array:
-        """Numbers that are equal only where the same is asked of contexts, `[T]`."""
+        """Numbers that are equal only for contexts with the same target, `[T]`."""
         ...
 
 
 @runtime_checkable
 class AnyTask(Protocol):
-    """What is to be memorized, of whatever kind: facts, prompts, vectors, or what a file outside of here defines."""
+    """A task of any kind: facts, prompts, vectors, or a kind that a user's file defines."""
 
     @property
     def target(self) -> str:
@@ -81,60 +81,60 @@ class AnyTask(Protocol):
 
     @property
     def origin(self) -> str:
-        """Where the targets come from, as certificates name it."""
+        """Source of the targets, as certificates name it."""
         ...
 
     @property
     def n_contexts(self) -> int:
-        """How many facts there are."""
+        """Number of facts."""
         ...
 
     @property
     def n_all(self) -> int:
-        """How many contexts there are, those that are not memorized included."""
+        """Number of contexts, including those that are not memorized."""
         ...
 
     @property
     def n_ctx(self) -> int:
-        """How much of a context is read at most."""
+        """Largest number of tokens read from a context."""
         ...
 
     @property
     def listing(self) -> "ListedTask | None":
-        """The contexts in one list; none where they are of several lengths."""
+        """The contexts in one list; None if they have several lengths."""
         ...
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The contexts by their lengths, each with the token that follows; none of vectors."""
+        """The contexts by length, each with its next token; None for vectors."""
         ...
 
     @property
     def facts(self) -> Task | None:
-        """The contexts as one list of tokens, for what reads and writes such alone; none where they are none."""
+        """The contexts as one list of tokens, for code that needs one; None if there is none."""
         ...
 
     def sizes(self) -> dict[str, Any]:
-        """Return what is asked of how many contexts of which length, by the names that figures have."""
+        """Return the number and length of the contexts, under the names of the JSON figures."""
         ...
 
     @property
     def guess_right(self) -> int:
-        """How many facts the best answer holds that does not look at the context."""
+        """Number of facts that the best answer independent of the context gets right."""
         ...
 
     @property
     def following(self) -> Mapping[Tokens, Counter[int]]:
-        """Return how often each token follows each beginning of an answer."""
+        """How often each token follows each beginning of an answer."""
         ...
 
     @property
     def information_bits(self) -> float | None:
-        """What the targets tell, at least, if that is finite."""
+        """Lower bound of the information in the targets, in bits; None if it is infinite."""
         ...
 
     def one(self, fact: int) -> "AnyTask":
-        """Return the task that has this fact alone."""
+        """Return the task with only this fact."""
         ...
 
     @property
@@ -144,40 +144,39 @@ class AnyTask(Protocol):
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The texts of the tokens that are said."""
+        """Texts of the answer tokens."""
         ...
 
     def answer(self, fact: int) -> Tokens:
-        """Return the tokens that shall be said; of a distribution its first mode."""
+        """Return the tokens of the required answer; for a distribution its first mode."""
         ...
 
     def said(self, tokens: Tokens, fact: int | None) -> str:
-        """Return what a model said, in words, where a fact was asked for, if it was one."""
+        """Return a model's answer in words, given the fact that was asked, if it was one."""
         ...
 
     def in_words(self, fact: int) -> tuple[tuple[str, ...], str, str | None]:
-        """Return the context of a fact in words, its answer, and the context as a person types it, if that is another
-        text.
-        """
+        """Return a context and its answer in words, and the context as a person types it if that differs."""
         ...
 
     def decoding(self) -> tuple[list[tuple[int, Tokens]], set[int]]:
-        """How many tokens stand before each answer and what it is, any where all are one token; and what is read.
+        """Return how many tokens precede each answer and the answer, or any for single-token answers; and the tokens
+        that are read.
 
         Nothing where no answers are said.
         """
         ...
 
     def unread(self, context: str | Sequence[str]) -> int:
-        """How many words or characters of what was typed are not read."""
+        """Return how many words or characters of the typed text are ignored."""
         ...
 
     def echo(self) -> str:
-        """Return the facts in a line, to be read beside what is said of them; may be empty."""
+        """Return a one-line preview of the facts for the reader to check; may be empty."""
         ...
 
     def looked_up(self, context: str | Sequence[str], model: Reader) -> "tuple[AnyTask, str | Sequence[str]]":
-        """Return the list of facts among which a context is looked up, and the context there."""
+        """Return the list of facts used to look up a context, and the context in it."""
         ...
 
     def typed(self, context: str | Sequence[str]) -> tuple[Tokens, int | None]:
@@ -189,15 +188,15 @@ class AnyTask(Protocol):
         ...
 
     def rows(self, places: Int64Array) -> list[list[str]]:
-        """Return these facts as rows of texts, the context first; nothing of vectors, which have none."""
+        """Return some facts as rows of texts, context first; empty for vectors."""
         ...
 
     def require_fit(self, model: Reader) -> None:
-        """Raise `InputError` unless a model of these sizes reads the contexts and has an output for each answer."""
+        """Raise `InputError` unless a model of these sizes reads the contexts and has an output per answer."""
         ...
 
     def words(self) -> dict[str, Any]:
-        """Return what the header of its file says."""
+        """Return the header of the task file."""
         ...
 
     def arrays(self) -> dict[str, NDArray]:
@@ -205,7 +204,7 @@ class AnyTask(Protocol):
         ...
 
     def sha256(self) -> str:
-        """Hash of its file, whatever is laid out how."""
+        """Return the hash of the task file, which does not depend on memory layout."""
         ...
 
     def save(self, path: Path) -> None:
@@ -218,7 +217,7 @@ class ListedTask(AnyTask, Listing, Protocol):
 
 
 class Encoded(ABC):
-    """A task of contexts of one's own kind, which an encoding makes lists of tokens: a base for a file outside of here.
+    """A base class for user files: contexts of any type, encoded as lists of tokens.
 
     Whatever is proved is proved of `facts`: these are what its file holds, which the kernel reads without this class.
 
@@ -238,11 +237,11 @@ class Encoded(ABC):
     @property
     @abstractmethod
     def facts(self) -> Task:
-        """The contexts as one list of tokens, with what follows each."""
+        """The contexts as one list of tokens, each with its next token."""
 
     @abstractmethod
     def encoded(self, context: Any) -> Sequence[str]:
-        """Return the names of the tokens of a context, as a person asks about it.
+        """Return the token names of a context in the form that a person types.
 
         Raises:
             InputError: It is none that the task could have.
@@ -253,35 +252,33 @@ class Encoded(ABC):
         return self.facts.typed(list(self.encoded(context)))
 
     def said(self, tokens: Tokens, fact: int | None) -> str:
-        """Return what a model said, in words."""
+        """Return a model's answer in words."""
         return self.facts.said(tokens, fact)
 
     def in_words(self, fact: int) -> tuple[tuple[str, ...], str, str | None]:
-        """Return the context of a fact in words, its answer, and the context as a person types it, if that is another
-        text.
-        """
+        """Return a context and its answer in words, and the context as a person types it if that differs."""
         return self.facts.in_words(fact)
 
     def echo(self) -> str:
-        """Return the facts in a line, to be read beside what is said of them; may be empty."""
+        """Return a one-line preview of the facts for the reader to check; may be empty."""
         return self.facts.echo()
 
     def unread(self, context: Any) -> int:
-        """How much of a context is not read: none of it."""
+        """Return 0, because every part of a context is read."""
         del context
         return 0
 
     def looked_up(self, context: Any, model: Reader) -> tuple[AnyTask, Any]:
-        """Return the list of facts among which a context is looked up, and the context there."""
+        """Return the list of facts used to look up a context, and the context in it."""
         del model
         return self, context
 
     def one(self, fact: int) -> AnyTask:
-        """Return the task that has this fact alone."""
+        """Return the task with only this fact."""
         return self.facts.one(fact)
 
     def answer(self, fact: int) -> Tokens:
-        """Return the tokens that shall be said."""
+        """Return the tokens of the required answer."""
         return self.facts.answer(fact)
 
     def rows(self, places: Int64Array) -> list[list[str]]:
@@ -289,40 +286,40 @@ class Encoded(ABC):
         return self.facts.rows(places)
 
     def decoding(self) -> tuple[list[tuple[int, Tokens]], set[int]]:
-        """How many tokens stand before each answer and what it is; and what is read."""
+        """Return how many tokens precede each answer and the answer; and the tokens that are read."""
         return self.facts.decoding()
 
     def sizes(self) -> dict[str, Any]:
-        """Return what is asked of how many contexts of which length, by the names that figures have."""
+        """Return the number and length of the contexts, under the names of the JSON figures."""
         return self.facts.sizes()
 
     def require_fit(self, model: Reader) -> None:
-        """Raise `InputError` unless a model of these sizes reads the contexts and has an output for each answer."""
+        """Raise `InputError` unless a model of these sizes reads the contexts and has an output per answer."""
         self.facts.require_fit(model)
 
     @property
     def target(self) -> str:
-        """What is wanted."""
+        """Kind of target."""
         return self.facts.target
 
     @property
     def origin(self) -> str:
-        """Where the targets come from."""
+        """Source of the targets."""
         return self.facts.origin
 
     @property
     def n_contexts(self) -> int:
-        """How many facts there are."""
+        """Number of facts."""
         return self.facts.n_contexts
 
     @property
     def n_all(self) -> int:
-        """How many contexts there are, those that are not memorized included."""
+        """Number of contexts, including those that are not memorized."""
         return self.facts.n_all
 
     @property
     def n_ctx(self) -> int:
-        """How many tokens a context has."""
+        """Number of tokens of a context."""
         return self.facts.n_ctx
 
     @property
@@ -332,22 +329,22 @@ class Encoded(ABC):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The contexts by their lengths: all have one."""
+        """The contexts by length; all have the same length."""
         return self.facts.parts
 
     @property
     def guess_right(self) -> int:
-        """How many facts the best answer holds that does not look at the context."""
+        """Number of facts that the best answer independent of the context gets right."""
         return self.facts.guess_right
 
     @property
     def following(self) -> Mapping[Tokens, Counter[int]]:
-        """How often each answer is asked for."""
+        """How often each answer is required."""
         return self.facts.following
 
     @property
     def information_bits(self) -> float | None:
-        """What the targets tell, at least, if that is finite."""
+        """Lower bound of the information in the targets, in bits; None if it is infinite."""
         return self.facts.information_bits
 
     @property
@@ -357,15 +354,15 @@ class Encoded(ABC):
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The texts of the tokens that are said."""
+        """Texts of the answer tokens."""
         return self.facts.answers
 
     def words(self) -> dict[str, Any]:
-        """Return what the header of its file says: that of `facts`."""
+        """Return the header of the task file, which is that of `facts`."""
         return self.facts.words()
 
     def arrays(self) -> dict[str, NDArray]:
-        """Return the arrays of its file by name: those of `facts`."""
+        """Return the arrays of the task file by name, which are those of `facts`."""
         return self.facts.arrays()
 
     def sha256(self) -> str:

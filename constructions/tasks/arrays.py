@@ -1,4 +1,4 @@
-"""Arrays become a task: contexts as token numbers, with what follows them or with distributions of one's own.
+"""Make a task of arrays: contexts of token numbers, with next tokens or distributions.
 
 Page: docs/task.md
 """
@@ -68,7 +68,7 @@ def read_arrays(path: str | Path) -> dict[str, Any]:
 
 
 def named_arrays(path: str | Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an ``.npz`` file by name; nothing in it is unpickled.
+    """Return the arrays of an ``.npz`` file by name, without unpickling.
 
     Raises:
         FileFormatError: The file is missing, truncated, or no such archive.
@@ -260,7 +260,7 @@ def enumerated_task(
 
 
 def _named(name: str, kind: str, given: tuple[str, ...] | int | None, largest: int) -> tuple[str, ...]:
-    """Return the texts of tokens up to the largest that occurs, which are their numbers where none are given."""
+    """Return the token texts up to the largest token, by default their numbers."""
     if isinstance(given, tuple):
         names = given
     else:
@@ -285,7 +285,7 @@ def _added_up(contexts: Int64Array, following: Int64Array, weight: Int64Array) -
 
 
 def _refuse_ties(contexts: Int64Array, counts: Counts, names: tuple[str, ...], answers: tuple[str, ...]) -> None:
-    """Reject contexts with several most frequent answers, none of which is the label, as in a table."""
+    """Reject contexts with several most frequent answers unless one of them is the label, as for a table."""
     for i in range(len(counts)):
         tokens, weights = counts.row(i)
         first, *others = tokens[weights == weights.max()].tolist()

@@ -1,4 +1,4 @@
-"""The cells of a table in CSV: where each begins and ends, and what is wrong with its quotes.
+"""Split CSV into cells, and report bad quotes.
 
 Page: docs/task.md
 """
@@ -16,7 +16,7 @@ Rows = list[tuple[int, list[str]]]
 
 @dataclass(frozen=True)
 class Parsed:
-    """The rows of a table with one separator.
+    """The rows of a table for one separator.
 
     Args:
         delimiter: The separator.
@@ -41,7 +41,7 @@ class Parsed:
 
     @property
     def split_rows(self) -> int:
-        """How many rows have several cells."""
+        """Number of rows with several cells."""
         return sum(len(row) > 1 for _, row in self.rows)
 
     @property
@@ -78,7 +78,7 @@ class Parsed:
 
 @cache
 def _cell(delimiter: str) -> re.Pattern[str]:
-    r"""One cell and what ends it: in quotes, with spaces around them, or as it stands.
+    r"""Return one cell and its terminator; quoted, with surrounding spaces, or verbatim.
 
     A line may end with a carriage return, a newline, both, or ``\r\r\n``, which some programs write by mistake.
     """
@@ -88,7 +88,7 @@ def _cell(delimiter: str) -> re.Pattern[str]:
 
 
 def parsed(table: str, delimiter: str, *, strip: bool = False) -> Parsed:
-    """Return the rows of a table in CSV; what is in quotes stands as it is, line ends and all."""
+    """Parse CSV into rows; quoted text is kept verbatim, including line ends."""
     if len(delimiter) != 1 or delimiter in '"\r\n':
         raise InputError("delimiter", f"= {delimiter!r}", "one character other than a quote or a line end")
     blanks = " \t".replace(delimiter, "")
@@ -119,7 +119,7 @@ def parsed(table: str, delimiter: str, *, strip: bool = False) -> Parsed:
 
 
 def cells_of_line(line: str, delimiter: str) -> list[str]:
-    """Return the cells of one line of CSV without the spaces around them; none where it is not one line of it.
+    """Return the stripped cells of one line of CSV; None if the text is not one line of CSV.
 
     Example:
         >>> cells_of_line('"Rome, Lazio", town', ",")
@@ -130,7 +130,7 @@ def cells_of_line(line: str, delimiter: str) -> list[str]:
 
 
 def line_of_cells(cells: Sequence[str]) -> str:
-    """Cells as a line of CSV that a person can read: quotes stand where they are needed.
+    """Format cells as a readable line of CSV, with quotes only where needed.
 
     Example:
         >>> line_of_cells(["Rome, Lazio", "town"])

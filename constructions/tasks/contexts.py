@@ -1,4 +1,4 @@
-"""Contexts of tokens as a caller gives them: what they must be, said in one place.
+"""Check contexts of tokens given by a caller.
 
 Page: docs/task.md
 """

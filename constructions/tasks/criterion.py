@@ -1,4 +1,4 @@
-r"""When a model holds a task: the question that a certificate answers.
+"""Define when a model memorizes a task: the question that a certificate answers.
 
 Page: docs/rigour/certificate.md
 """
@@ -23,7 +23,7 @@ _DIGITS = 4  # of a bound that is printed where it is met
 
 @dataclass(frozen=True)
 class Criterion:
-    r"""What is asked of a model and a task.
+    r"""A requirement on a model and a task.
 
     A context is **memorized** if its target is met: for ``labels`` the logit of the label is strictly larger than every
     other; for ``distributions`` the logit of every mode of the distribution is strictly larger than that of every token
@@ -71,23 +71,23 @@ class Criterion:
 
     @classmethod
     def at_least(cls, contexts: int, *, tolerance: float = TOLERANCE) -> "Criterion":
-        """At least so many contexts are memorized."""
+        """Require that at least a number of contexts are memorized."""
         if type(contexts) is int:
             require_at_least(1, at_least=contexts)
         return cls("at-least", tolerance=tolerance, contexts=contexts)
 
     @classmethod
     def at_most(cls, bound: float) -> "Criterion":
-        """Return the mean divergence, or the mean of the largest distances, is at most so much."""
+        """Require that the mean divergence, or the mean of the largest distances, is at most a number."""
         return cls("at-most", bound=bound)
 
     @property
     def within(self) -> str:
-        """The tolerance as it was asked."""
+        """The tolerance as requested."""
         return repr(float(self.tolerance)).removesuffix(".0")
 
     def describe(self, target: str, *, met: bool = False) -> str:
-        """Return what is asked, in words.
+        """Describe the requirement in words.
 
         Args:
             target: ``"labels"``, ``"distributions"`` or ``"values"``.
@@ -126,7 +126,7 @@ class Criterion:
 
 
 def _bound(value: float, *, rounded_up: bool) -> str:
-    """Return a bound as it was asked; rounded up, if that shortens it.
+    """Format a bound; rounded up if that makes it shorter.
 
     The decimal is above the bound then: it is another float64 number, since no shorter decimal than `repr` is the same.
     """

@@ -30,7 +30,7 @@ Tokens = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class PromptTask(TokenTask):
-    r"""Prompts, and the answer of one or more tokens that is to be said behind each.
+    """Prompts, each with a required answer of one or more tokens.
 
     Args:
         vocabulary: The texts of the tokens that are read.
@@ -117,16 +117,16 @@ class PromptTask(TokenTask):
         return tuple(found)
 
     def one(self, fact: int) -> "PromptTask":
-        """Return the task that has this fact alone."""
+        """Return the task with only this fact."""
         kept = slice(fact, fact + 1)
         return replace(self, prompts=self.prompts[kept], completions=self.completions[kept], texts=self.texts[kept])
 
     def answer(self, fact: int) -> Tokens:
-        """Return the tokens that shall be said behind a prompt."""
+        """Return the tokens of the required answer to a prompt."""
         return self.completions[fact]
 
     def said(self, tokens: Tokens, fact: int | None) -> str:
-        """Return an answer in words: as it was written, if it is that of the fact."""
+        """Return an answer in words, as in the file if it is the answer of the fact."""
         if fact is not None and tokens == self.completions[fact]:
             return self.texts[fact][1]
         return " ".join(self.answers[token] for token in tokens)
@@ -137,12 +137,12 @@ class PromptTask(TokenTask):
         return (prompt,), said, None
 
     def decoding(self) -> tuple[list[tuple[int, Tokens]], set[int]]:
-        """How many tokens stand before each answer, and what it is; and the tokens of the prompts."""
+        """Return how many tokens precede each answer, and the answer; and the tokens of the prompts."""
         answers = [(len(prompt), said) for prompt, said in zip(self.prompts, self.completions, strict=True)]
         return answers, {token for prompt in self.prompts for token in prompt}
 
     def unread(self, context: str | Sequence[str]) -> int:
-        """How much of what was typed is not read: none of it."""
+        """Return 0, because every part of a prompt is read."""
         del context
         return 0
 
@@ -183,7 +183,7 @@ class PromptTask(TokenTask):
 
     @property
     def origin(self) -> str:
-        """Where the targets come from: ``prompts``."""
+        """Source of the targets: ``prompts``."""
         return self.holds
 
     @property
@@ -206,7 +206,7 @@ class PromptTask(TokenTask):
 
     @property
     def information_bits(self) -> None:
-        """None: what the answers tell is not counted."""
+        """None, because the information in the answers is not counted."""
 
     def rows(self, places: Int64Array) -> list[list[str]]:
         """Return these facts as rows of texts: the prompt and the answer."""
@@ -214,12 +214,12 @@ class PromptTask(TokenTask):
 
     @property
     def n_ctx(self) -> int:
-        """Tokens that are read at most: a prompt, and its answer but for the last token."""
+        """Largest number of tokens read: a prompt and its answer without the last token."""
         return max(len(prompt) + len(said) - 1 for prompt, said in zip(self.prompts, self.completions, strict=True))
 
     @property
     def most(self) -> int:
-        """The largest token that is read."""
+        """Largest token that is read."""
         return max(max(context) for _, context, _ in self.continued())
 
     @property
@@ -232,20 +232,18 @@ class PromptTask(TokenTask):
         return found
 
     def sizes(self) -> dict[str, Any]:
-        """Return what is asked of how many prompts of which length, by the names that figures have."""
+        """Return the number and length of the prompts, under the names of the JSON figures."""
         size = self.n_contexts
         return {"target": self.target, "origin": self.origin, "contexts": size, "facts": size, "n_ctx": self.n_ctx}
 
     @property
     def guess_right(self) -> int:
-        """How many facts are memorized by one sequence of tokens, whatever the prompt: those whose answer it begins
-        with.
-        """
+        """Number of facts whose answer is a beginning of the best sequence that ignores the prompt."""
         times = Counter(self.completions)
         return max(sum(times[said[:i]] for i in range(1, len(said) + 1)) for said in times)
 
     def described(self) -> str:
-        """How many facts there are, and how long."""
+        """Describe the number and length of the facts."""
 
         def lengths(all_tokens: Sequence[Tokens]) -> str:
             least, most = min(map(len, all_tokens)), max(map(len, all_tokens))
@@ -256,7 +254,7 @@ class PromptTask(TokenTask):
         )
 
     def require_fit(self, model: Reader) -> None:
-        """Raise `InputError` unless a model of these sizes reads the prompts and has an output for each answer."""
+        """Raise `InputError` unless a model of these sizes reads the prompts and has an output per answer."""
         require_reads(model, self.n_ctx)
         self.require_answers(model)
         require_knows(model, self.most)
@@ -267,7 +265,7 @@ class PromptTask(TokenTask):
         return {"vocabulary": list(self.vocabulary), **apart, "texts": [list(two) for two in self.texts]}
 
     def arrays(self) -> dict[str, NDArray]:
-        """All prompts behind each other with where each begins, and the answers likewise."""
+        """Return the concatenated prompts and the start of each, and the same for the answers."""
         found: dict[str, NDArray] = {}
         for name in ("prompts", "completions"):
             rows = getattr(self, name)

@@ -1,4 +1,4 @@
-r"""Random contexts, and random labels of them.
+"""Draw random contexts and random labels.
 
 Page: docs/claims/knots.md
 """
@@ -61,7 +61,7 @@ def random_contexts(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Int64
 
 
 def drawn_contexts(d_vocab: int, n_ctx: int, facts: int, seed: int) -> Int64Array:
-    """All $N^S$ contexts, or some of them that are drawn, in order, `[T, S]`.
+    """Return all $N^S$ contexts, or some of them drawn at random, in order, `[T, S]`.
 
     Raises:
         InputError: An argument out of range.

@@ -1,4 +1,4 @@
-r"""Texts that are said by heart: how many tokens must be seen for the next one to be determined, and what is said.
+"""Recite texts: how many tokens determine the next one, and the recited parts.
 
 Page: docs/recitation.md
 """
@@ -18,7 +18,7 @@ _BYTE = re.compile(r"\\x([0-9a-f]{2})")
 
 
 def least_context(tokens: Int64Array) -> int:
-    r"""Return the least S for which equal windows of S tokens of a text are always followed by the same token.
+    """Return the least S for which equal windows of S tokens always have the same next token.
 
     It is one more than the length of the longest repeat that goes on in two ways. Being determined is monotone in S:
     two equal windows of S + 1 tokens end in two of S. So a bisection finds the least S; whether windows are equal is
@@ -56,7 +56,7 @@ def least_context(tokens: Int64Array) -> int:
 
 
 def forking_places(tokens: Int64Array, n_ctx: int) -> tuple[int, int]:
-    """Two places with the same so many tokens before them and different ones at them.
+    """Return two places that follow the same `length` tokens but hold different ones.
 
     Args:
         tokens: The text as numbers of tokens, `[L]`.
@@ -82,7 +82,8 @@ def forking_places(tokens: Int64Array, n_ctx: int) -> tuple[int, int]:
 
 
 def parts_within(tokens: Int64Array, n_ctx: int) -> list[int]:
-    """Where to cut a text so that in each part, with an end behind it, windows of one length tell what follows.
+    """Return where to cut a text so that in each part, with an end mark, windows of one length determine the next
+    token.
 
     In a part no window stands twice, and so it is as long as it can be: behind a window that does, all would go on as
     before for ever, but the last one has the end behind it.
@@ -120,14 +121,14 @@ def _ranks(half: Int64Array, n_ctx: int) -> Int64Array:
 
 
 def _determined(ranks: list[Int64Array], tokens: Int64Array, n_ctx: int) -> bool:
-    """Whether equal windows of this length are followed by equal tokens."""
+    """Tell whether equal windows of this length have equal next tokens."""
     windows = _windows(ranks, tokens, n_ctx)
     pairs = np.unique(windows * (tokens.max() + 1) + tokens[n_ctx:])
     return len(pairs) == windows.max() + 1
 
 
 def _windows(ranks: list[Int64Array], tokens: Int64Array, n_ctx: int) -> Int64Array:
-    """Return a number for each window of this length with a token behind it, equal for equal windows."""
+    """Return a number per window of this length that has a next token; equal windows get equal numbers."""
     power = min(n_ctx.bit_length(), len(ranks)) - 1
     own, count = ranks[power], len(tokens) - n_ctx
     windows = own[:count] * (own.max() + 1) + own[n_ctx - (1 << power) : n_ctx - (1 << power) + count]
@@ -136,7 +137,7 @@ def _windows(ranks: list[Int64Array], tokens: Int64Array, n_ctx: int) -> Int64Ar
 
 @dataclass(frozen=True)
 class RecitedText:
-    """One text that is said.
+    """One text that is recited.
 
     Args:
         title: Its title; empty where it is one text without, or one that was cut in parts.
@@ -150,7 +151,7 @@ class RecitedText:
 
 
 def recited_texts(task: Task) -> tuple[RecitedText, ...]:
-    r"""Return the texts of a task of whole texts, the parts of one put together.
+    r"""Return the texts of a task of whole texts, with the parts of one text joined.
 
     Args:
         task: Its windows are the facts.
@@ -180,7 +181,7 @@ def recited_texts(task: Task) -> tuple[RecitedText, ...]:
 
 
 def is_byte(name: str) -> bool:
-    r"""Whether a token stands for one byte.
+    r"""Tell whether a token is a single byte.
 
     Example:
         >>> is_byte("\\xc3"), is_byte("a")
@@ -200,14 +201,14 @@ def encoded(names: Iterable[str]) -> bytes:
 
 
 def titles(task: Task) -> tuple[str, ...]:
-    """Return the titles of the texts of a task; none where it is one text without."""
+    """Return the titles of the texts of a task; None for one text without a title."""
     if task.windows is None or not task.windows.titled:
         return ()
     return tuple(task.vocabulary[title][1:-1] for title in task.windows.titles.tolist())
 
 
 def unit_of(task: Task) -> Unit:
-    """Return what the tokens of whole texts are, as their names tell."""
+    """Return the unit of the tokens of whole texts, as their names tell."""
     assert task.windows is not None
     names = task.vocabulary[: task.windows.end]
     if any(is_byte(name) for name in names):
@@ -216,6 +217,6 @@ def unit_of(task: Task) -> Unit:
 
 
 def in_parts(task: Task) -> bool:
-    """Whether the texts of a task are the parts of one, which was cut since it repeats too much."""
+    """Tell whether the texts of a task are parts of one text, which was cut because it repeats too much."""
     known = titles(task)
     return bool(known) and known == tuple(f"{i + 1}/{len(known)}" for i in range(len(known)))

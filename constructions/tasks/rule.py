@@ -36,7 +36,7 @@ _CHUNK = 2**16
 
 @dataclass(frozen=True, eq=False)
 class RuleTask(Stored):
-    r"""A rule on a whole domain: all inputs with a token of $D_s$ at each position $s$, and what follows each.
+    """A rule on a whole domain: all inputs with a token of $D_s$ at each position $s$, and their answers.
 
     The rule is an automaton that reads an input from the first position to the last: from the state $r$ it goes, at
     position $s$ and with the token `tokens[s][i]`, to the state `steps[s][r, i]`; it begins in state 0, and
@@ -107,12 +107,12 @@ class RuleTask(Stored):
 
     @property
     def target(self) -> str:
-        """The kind of target: always ``labels``, each of which must have the strictly largest logit."""
+        """Kind of target: always ``labels``, which must have the strictly largest logit."""
         return "labels"
 
     @property
     def origin(self) -> str:
-        """Where the targets come from: the rule, what it reads, and the tokens that stand about that in all inputs."""
+        """Source of the targets: the rule, its positions, and the tokens that are fixed in all inputs."""
         reads, own = self.reads.tolist(), "one's own function"
         parts = [f"{own if self.rule == OWN else self.rule} of {len(reads)} {inflected('token', len(reads))}"]
         domains = {tuple(self.tokens[s].tolist()) for s in reads}
@@ -128,7 +128,7 @@ class RuleTask(Stored):
 
     @property
     def guess_right(self) -> int:
-        """How many inputs have the most frequent answer."""
+        """Number of inputs with the most frequent answer."""
         inputs = np.ones(1, dtype=np.int64)  # that lead to each state; all of them are fewer than 2^63
         for steps in self.steps:
             after = np.zeros(int(steps.max()) + 1, dtype=np.int64)
@@ -154,7 +154,7 @@ class RuleTask(Stored):
         return max(int(tokens[-1]) for tokens in self.tokens)
 
     def labels_of(self, contexts: Int64Array) -> Int64Array:
-        """Return what follows some inputs, `[T]`, by the rule.
+        """Return the answers of the rule to some inputs, `[T]`.
 
         Args:
             contexts: Inputs, `[T, S]`.
@@ -177,7 +177,7 @@ class RuleTask(Stored):
         return np.stack([tokens[place] for tokens, place in zip(self.tokens, places, strict=True)], axis=1)
 
     def input_of(self, words: Sequence[str]) -> Int64Array:
-        """Return the input of tokens that a person typed, `[S]`: all of them, or those that the rule reads.
+        """Return the input, `[S]`, for typed tokens: all of them, or those that the rule reads.
 
         Raises:
             InputError: Another number of them, or one that the domain does not have at that place.
@@ -194,7 +194,7 @@ class RuleTask(Stored):
         return context
 
     def facts(self, contexts: Int64Array, *, vocabulary: int, answers: int) -> Task:
-        """Return some of its inputs, `[T, S]`, as a list of facts, for a model of so many tokens and answers."""
+        """Return some inputs, `[T, S]`, as a list of facts, for a model with given numbers of tokens and answers."""
         apart = None if vocabulary == answers else answers
         labels = self.labels_of(contexts)
         return array_task(contexts, next_tokens=labels, target="labels", vocabulary=vocabulary, answers=apart)
@@ -209,11 +209,11 @@ class RuleTask(Stored):
         """None: the inputs are not in a list."""
 
     def decoding(self) -> tuple[list[tuple[int, tuple[int, ...]]], set[int]]:
-        """How many tokens stand before an answer, which is one token, any here; and the tokens that are read."""
+        """Return how many tokens precede an answer, which is any single token; and the tokens that are read."""
         return [(self.n_ctx, (0,))], set(np.unique(np.concatenate(self.tokens)).tolist())
 
     def echo(self) -> str:
-        """Nothing: the rule is said where it is named."""
+        """Return an empty text, because the rule is printed where it is named."""
         return ""
 
     def looked_up(self, context: str | Sequence[str], model: Reader) -> tuple[Task, list[str]]:
@@ -228,7 +228,7 @@ class RuleTask(Stored):
         return facts, [str(token) for token in tokens]
 
     def require_fit(self, model: Reader) -> None:
-        """Raise `InputError` unless a model of these sizes reads the inputs and has an output for each answer."""
+        """Raise `InputError` unless a model of these sizes reads the inputs and has an output per answer."""
         require_reads(model, self.n_ctx)
         if not int(self.answers.max()) < model.d_vocab_out:
             raise InputError("task", f"has the answer {self.answers.max()}, the model {model.d_vocab_out} logits")
@@ -334,7 +334,7 @@ def rule_task(
 
 
 def _answers_of(rule: Callable[..., Any], n_ctx: int) -> Callable[[Int64Array], Int64Array]:
-    """Return what a function says of rows of inputs; whatever it may raise names the function and the input."""
+    """Return the results of a function for rows of inputs; an exception in it names the function and the input."""
     name, by_token = getattr(rule, "__name__", type(rule).__name__), _reads_tokens(rule, n_ctx)
     hint = "" if by_token else "a function of all inputs at once, the rows of an array [T, S], as it has one argument"
 
@@ -368,7 +368,7 @@ def _answers_of(rule: Callable[..., Any], n_ctx: int) -> Callable[[Int64Array], 
 def _first_raising(
     answers: Callable[[Int64Array], Any], inputs: Int64Array, error: BaseException
 ) -> tuple[str, BaseException]:
-    """Return the first of some inputs of which a function raises, in words, and what; nothing where none does alone."""
+    """Return the first input for which a function raises, and the exception, in words; None if no single input does."""
     for row in inputs:
         try:
             answers(row[None])
@@ -382,7 +382,7 @@ def _words(row: Int64Array) -> str:
 
 
 def _reads_tokens(rule: Callable[..., Any], n_ctx: int) -> bool:
-    """Whether a function is one of the tokens of an input, and not of all inputs."""
+    """Tell whether a function maps the tokens of one input, rather than all inputs at once."""
     try:
         given = inspect.signature(rule).parameters.values()
     except (TypeError, ValueError):  # a function of numpy's own, say
@@ -419,13 +419,13 @@ def _named(
 
 
 def _require_single(tokens: Sequence[Int64Array], reads: Sequence[int]) -> None:
-    """Refuse positions that are not read but hold several tokens."""
+    """Refuse positions that are not read but allow several tokens."""
     if not reads or any(len(tokens[s]) != 1 for s in range(len(tokens)) if s not in reads):
         raise InputError("reads", f"is {list(reads)}", "at least one position, and one token at every other")
 
 
 def _step(rule: str) -> tuple[Callable[[Int64Array, Int64Array], Int64Array], int | None]:
-    """Return the value of a rule after one more token, and what values are taken modulo."""
+    """Return the value of a rule after one more token, and the modulus."""
     plain: dict[str, Callable[[Int64Array, Int64Array], Int64Array]] = {
         "max": np.maximum,
         "min": np.minimum,
@@ -446,7 +446,7 @@ def _step(rule: str) -> tuple[Callable[[Int64Array, Int64Array], Int64Array], in
 def _automaton(
     function: Callable[[Int64Array], Int64Array], d_vocab: int, n_ctx: int
 ) -> tuple[tuple[Int64Array, ...], Int64Array]:
-    """Return the automaton with the fewest states: from the last position to the first, equal rows become one state."""
+    """Return the automaton with the fewest states: going backwards from the last position, equal rows are merged."""
     size = d_vocab**n_ctx
     if size > _LARGEST_TABLE:
         raise InputError("rule", f"is a function on {size} inputs", "at most 2**26: give the automaton (RuleTask)")

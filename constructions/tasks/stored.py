@@ -1,4 +1,4 @@
-"""Tasks in files: words in the header, and tensors; only what does not follow from the rest.
+"""Store tasks in files: words in the header, and tensors, without redundancy.
 
 Page: docs/rigour/certificate.md
 """
@@ -18,63 +18,61 @@ VERSION = 4
 
 
 class Reader(Protocol):
-    """A model that is to read a task: its sizes."""
+    """The sizes of a model that should read a task."""
 
     @property
     def reads_tokens(self) -> bool:
-        """Whether it reads tokens; otherwise it reads vectors."""
+        """Whether the model reads tokens rather than vectors."""
         ...
 
     @property
     def d_model(self) -> int:
-        """Dimension of what it reads."""
+        """Dimension of the input vectors."""
         ...
 
     @property
     def d_vocab(self) -> int:
-        """How many tokens it knows."""
+        """Number of input tokens."""
         ...
 
     @property
     def n_ctx(self) -> int:
-        """How many tokens it reads at most."""
+        """Largest number of tokens that the model reads."""
         ...
 
     @property
     def d_vocab_out(self) -> int:
-        """How many outputs it has."""
+        """Number of outputs."""
         ...
 
 
 class Stored(ABC):
-    """A task that is stored as words and arrays by name, and made of them again."""
+    """A task that can be stored as words and named arrays, and rebuilt from them."""
 
     holds: ClassVar[str]
     """The kind of task, as its files name it: ``tokens``, ``vectors`` or ``rule``."""
 
     @abstractmethod
     def words(self) -> dict[str, Any]:
-        """Return what the header says, plain JSON data."""
+        """Return the header as plain JSON data."""
 
     @abstractmethod
     def arrays(self) -> dict[str, NDArray]:
         """Return the arrays of ``task.safetensors`` by name, in the order in which they are hashed."""
 
     def looked_up(self, context: str | Sequence[str], model: Reader) -> tuple[Any, str | Sequence[str]]:
-        """Return the list of facts among which a context is looked up, for a model of these sizes, and the context
-        there.
-        """
+        """Return the list of facts used to look up a context, for a model of these sizes, and the context in it."""
         del model
         return self, context
 
     @abstractmethod
     def require_fit(self, model: Reader) -> None:
-        """Raise `InputError` unless a model of these sizes reads the contexts and has an output for each answer."""
+        """Raise `InputError` unless a model of these sizes reads the contexts and has an output per answer."""
 
     @classmethod
     @abstractmethod
     def from_arrays(cls, path: Path, words: dict[str, Any], arrays: dict[str, NDArray]) -> Self:
-        """Return what the words and arrays that were read from `path` hold.
+        """Build the task from words and arrays read from `path`.
 
         Raises:
             FileFormatError: They are not such a task.
@@ -95,7 +93,7 @@ class Stored(ABC):
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read what `save` wrote.
+        """Load a task written by `save`.
 
         Raises:
             FileFormatError: The file is missing, truncated, or holds something else.
@@ -113,7 +111,7 @@ def require_reads_tokens(model: Reader) -> None:
 
 
 def require_reads(model: Reader, n_ctx: int) -> None:
-    """Raise `InputError` unless a model reads so many tokens."""
+    """Raise `InputError` unless a model reads this many tokens."""
     require_reads_tokens(model)
     if n_ctx > model.n_ctx:
         raise InputError("task", f"has contexts of {n_ctx} tokens, the model reads {model.n_ctx}")

@@ -1,4 +1,4 @@
-"""A table of facts becomes a task: each row a context, the token that follows it, and perhaps a weight.
+"""Make a task of a table of facts: each row is a context, its answer, and perhaps a weight.
 
 Page: docs/task.md
 """
@@ -70,13 +70,13 @@ def read_table(path: str | Path) -> str:
 
 
 def named_delimiter(path: str | Path) -> str | None:
-    """Return what the name of a file says about the separator of its cells: a tab for ``.tsv``, else nothing."""
+    """Return the separator that the name of a file implies: a tab for ``.tsv``, else None."""
     return "\t" if Path(path).suffix.lower() == ".tsv" else None
 
 
 @dataclass(frozen=True)
 class TableForm:
-    """How a table is written, and what reading it did.
+    """The form of a table, and what changed while reading it.
 
     Args:
         delimiter: What separates the cells.
@@ -99,7 +99,7 @@ class TableForm:
     skipped: int = 0
 
     def described(self) -> str:
-        """Say what the first row and the last column are, and how to say otherwise."""
+        """Describe how the first row and the last column were read, and how to override this."""
         if not self.header:
             return "the first row is a fact (--header if it names the columns)"
         counts = "; the last column counts how often" if self.weights else ""
@@ -107,14 +107,14 @@ class TableForm:
 
     @property
     def left_out(self) -> str:
-        """Say how many rows were left out; empty where none was."""
+        """Number of omitted rows in words; empty if there are none."""
         return f"{counted(self.skipped, 'row')} with an empty cell left out" if self.skipped else ""
 
 
 def table_form(
     table: str, *, delimiter: str | None = None, header: bool | None = None, weights: bool | None = None
 ) -> TableForm:
-    """Find out how a table is written where there is one way to read it; ask where there are two.
+    """Detect the form of a table; raise an error that names the options if it is ambiguous.
 
     **Separator.** Each row holds two cells at least, so what separates cells stands in every row. If one of ``,``,
     ``;``, tab and ``|`` does, it is the separator; if two do, nobody can tell. A comma also stands in prose and in
@@ -182,7 +182,7 @@ def table_form(
 
 
 def _only_delimiter(table: str) -> str:
-    """Return the separator of `table_form`; the one in most rows where none is in all.
+    """Return the separator of `table_form`, or the one in most rows if none is in all.
 
     Raises:
         InputError: There are two; names both.
@@ -204,12 +204,12 @@ def _only_delimiter(table: str) -> str:
 
 
 def _spelled(delimiter: str) -> str:
-    """Return a delimiter as it is typed behind --delimiter."""
+    """Return a delimiter as it is typed after --delimiter."""
     return "tab" if delimiter == "\t" else f"'{delimiter}'"
 
 
 def _holds_names(first: list[str], others: list[list[str]], weighted: bool) -> bool | None:
-    """Whether the first row is a header, by the rules of `table_form`; nothing where it may be either."""
+    """Tell whether the first row is a header, by the rules of `table_form`; None if it may be either."""
     if weighted and others and first[-1].lower() in _COUNTS:
         return True  # a fact has a number there
     names = {name.lower() for name in first}
@@ -233,7 +233,7 @@ def _names_numbers(name: str, cells: tuple[str, ...]) -> bool:
 
 
 def _count_up(cells: list[str]) -> bool:
-    """Whether cells are consecutive numbers, which may number columns."""
+    """Tell whether cells are consecutive numbers, which may number the columns."""
     if not all(cell.isascii() and cell.isdigit() for cell in cells):
         return False
     return all(int(cell) == int(cells[0]) + place for place, cell in enumerate(cells))
@@ -251,7 +251,7 @@ def table_facts(
     strip: bool = False,
     skip_empty: bool | None = None,
 ) -> tuple[Task, TableForm]:
-    r"""Read a table whose form is found out by `table_form` where it is not said.
+    r"""Read a table; detect the parts of its form that are not given by `table_form`.
 
     Args:
         table: The rows.
@@ -307,7 +307,7 @@ def texts_of_table(table: str, *, delimiter: str | None = None) -> list[tuple[st
 
 
 def looks_like_a_table(text: str) -> str | None:
-    """Return the separator that stands equally often in each of at least three lines, or nothing.
+    """Return the separator that occurs equally often in each of at least three lines, or None.
 
     Example:
         >>> looks_like_a_table("a,b\\nc,d\\ne,f\\n"), looks_like_a_table("so, so\\nmuch\\ndepends\\n")
@@ -327,7 +327,7 @@ def ragged_rows(
     header: bool | None = None,
     weights: bool | None = None,
 ) -> tuple[list[tuple[str, ...]], TableForm] | None:
-    """Return the rows of a table whose rows are of several lengths, and its form; nothing where all are of one.
+    """Return the rows and the form of a table with rows of several lengths; None if all have the same length.
 
     Args:
         table: The rows.
@@ -356,7 +356,7 @@ def ragged_rows(
 def rows_of_contexts(
     table: str, *, delimiter: str | None = None, header: bool | None = None
 ) -> tuple[list[tuple[int, list[str]]], TableForm]:
-    r"""Return the rows of a table in which every cell is a token of a context, and nothing is an answer.
+    r"""Return the rows of a table that has only contexts and no answers.
 
     Args:
         table: The rows; where no separator of tables stands in them, the tokens of a line are separated by spaces.
@@ -460,9 +460,7 @@ def _read(
     skip_empty: bool | None = None,
     hint: str = "",
 ) -> tuple[Task, TableForm]:
-    """Return the task, and the form with what was found in the rows; `hint` follows an error about the number
-    of cells.
-    """
+    """Return the task, and the form with the results of reading; `hint` follows an error about the number of cells."""
     reading = parsed(table, form.delimiter, strip=strip)
     rows = reading.rows_or_refuse()
     if not rows:
@@ -491,7 +489,7 @@ def facts_task(
     facts: int | None = None,
     mass: Fraction | float | None = None,
 ) -> Task:
-    """Make a task of facts given as rows of cells: the tokens of a context, the token that follows, perhaps a weight.
+    """Make a task of rows of cells: the tokens of the context, the answer, perhaps a weight.
 
     Args:
         rows: The facts.
@@ -526,7 +524,7 @@ def facts_task(
 def _task(
     found: list[tuple[int, Fact]], *, place: str, target: Target, facts: int | None, mass: Fraction | float | None
 ) -> tuple[Task, int]:
-    """Return the task, and how many rows say what an earlier one says: the weights of these are added."""
+    """Return the task and the number of repeated rows, whose weights are added."""
     read = {cell: i for i, cell in enumerate(dict.fromkeys(c for _, (cells, _, _) in found for c in cells))}
     answers = {cell: i for i, cell in enumerate(dict.fromkeys(following for _, (_, following, _) in found))}
     if set(answers) == set(read):
@@ -556,7 +554,7 @@ def _task(
 def _facts(
     rows: Rows, *, weighted: bool, place: str, width: int | None = None, hint: str = "", empty_hint: str = ""
 ) -> list[tuple[int, Fact]]:
-    """Return the facts of rows that have all the same number of cells, of `width` where a header says so."""
+    """Return the facts of rows with equal numbers of cells, `width` if a header gives it."""
     found, problems, empty = [], [], False
     for line, row in rows:
         least, where = len(rows[0][1]) if width is None else width, place.format(line)
@@ -613,7 +611,7 @@ def _contradictions(
 
 
 def _refuse(problems: list[InputError], hint: str = "") -> None:
-    """Raise all that is wrong as one `InputError`, or the first of very much, and say what would help."""
+    """Raise one `InputError` for all bad rows, or for the first ones, with a hint."""
     if problems:
         more = [f"and {len(problems) - _SHOWN_PROBLEMS} more"] * (len(problems) > _SHOWN_PROBLEMS)
         said = "\n  ".join([*map(str, problems[:_SHOWN_PROBLEMS]), *more])

@@ -1,4 +1,4 @@
-"""What is to be memorized: contexts, what follows them, and the target that the model must reach.
+"""Define the memorization task: contexts, next tokens, and the target that the model must reach.
 
 Pages: docs/task.md, docs/rigour/certificate.md
 """
@@ -103,7 +103,7 @@ class Counts:
         return len(self.indptr) - 1
 
     def totals(self) -> Int64Array:
-        """Sum of each row, `[rows]`: how often the context occurs."""
+        """Return the sum of each row, `[rows]`: how often the context occurs."""
         if len(self) == 0:
             return np.zeros(0, dtype=np.int64)
         return np.add.reduceat(self.data, self.indptr[:-1])
@@ -139,7 +139,7 @@ class Counts:
         return result
 
     def first_maxima(self) -> Int64Array:
-        """Return the most frequent token of each row; of several the smallest, `[rows]`."""
+        """Return the most frequent token of each row, `[rows]`; the smallest of several."""
         if len(self) == 0:
             return np.zeros(0, dtype=np.int64)
         row_of_entry = np.repeat(np.arange(len(self)), np.diff(self.indptr))
@@ -150,7 +150,7 @@ class Counts:
 
 
 class TokenTask(Stored):
-    """A task of tokens: the texts of those that are read, and of the answers."""
+    """A task of tokens, with the texts of the input tokens and of the answers."""
 
     vocabulary: tuple[str, ...]
     answers: tuple[str, ...]
@@ -167,11 +167,11 @@ class TokenTask(Stored):
 
     @property
     def apart(self) -> bool:
-        """Whether the answers have a vocabulary of their own."""
+        """Whether the answers have a separate vocabulary."""
         return self.answers is not self.vocabulary
 
     def require_answers(self, model: Reader, hint: str = "") -> None:
-        """Raise `InputError` unless a model has one output for each answer."""
+        """Raise `InputError` unless a model has one output per answer."""
         if self.n_answers != model.d_vocab_out:
             kind = "answers" if self.apart else "tokens"
             raise InputError("task", f"has {self.n_answers} {kind}, the model {model.d_vocab_out} logits{hint}")
@@ -179,7 +179,7 @@ class TokenTask(Stored):
 
 @dataclass(frozen=True, eq=False)
 class Task(TokenTask):
-    r"""A memorization task: $T$ contexts of $S$ tokens to be memorized exactly, the tail beside them, and the target.
+    r"""A memorization task: $T$ contexts of $S$ tokens to memorize, the remaining contexts, and the target.
 
     For the target ``distributions`` the model must reach $\log \pi_t$ up to a constant, where $\pi_t$ is
     `distributions[t]` divided by its exact sum (a distribution of full support, the paper's Assumption 2); for
@@ -349,7 +349,7 @@ class Task(TokenTask):
 
     @property
     def parts(self) -> "tuple[Part, ...]":
-        """The contexts by their lengths: all have one."""
+        """The contexts by length; all have the same length."""
         every = np.arange(self.n_contexts)
         return (Part(self, every, every),)
 
@@ -360,10 +360,10 @@ class Task(TokenTask):
 
     @property
     def values(self) -> None:
-        """None: what is wanted are labels or distributions."""
+        """None, because the targets are labels or distributions."""
 
     def sizes(self) -> dict[str, Any]:
-        """Return what is asked of how many contexts of which length, by the names that figures have."""
+        """Return the number and length of the contexts, under the names of the JSON figures."""
         return {
             "target": self.target,
             "origin": self.origin,
@@ -376,16 +376,16 @@ class Task(TokenTask):
 
     @property
     def guess_right(self) -> int:
-        """How many contexts the most frequent label holds, the best answer that does not look at the context."""
+        """Number of contexts with the most frequent label, the best answer that ignores the context."""
         return int(np.bincount(self.labels).max())
 
     @property
     def following(self) -> dict[tuple[int, ...], Counter[int]]:
-        """How often each answer is asked for; answers are one token."""
+        """How often each answer is required; answers are single tokens."""
         return {(): Counter(self.labels.tolist())}
 
     def taken(self, rows: Int64Array) -> "Task":
-        """Return some of the contexts alone, `rows` among all, none of them beside."""
+        """Return the contexts `rows` as a task without remaining contexts."""
         counts = self.counts.take(rows)
         totals = counts.totals()
         return replace(
@@ -402,7 +402,7 @@ class Task(TokenTask):
         )
 
     def one(self, fact: int) -> "Task":
-        """Return the task that has this fact alone."""
+        """Return the task with only this fact."""
         return self.taken(np.array([fact]))
 
     def typed(self, context: str | Sequence[str]) -> tuple[tuple[int, ...], int | None]:
@@ -439,11 +439,11 @@ class Task(TokenTask):
         return words, said, typed(self, fact) if self.windows is not None else None
 
     def decoding(self) -> tuple[list[tuple[int, tuple[int, ...]]], set[int]]:
-        """How many tokens stand before an answer, which is one token, any here; and the tokens that are read."""
+        """Return how many tokens precede an answer, which is any single token; and the tokens that are read."""
         return [(self.n_ctx, (0,))], set(np.unique(self.contexts).tolist())
 
     def unread(self, context: str | Sequence[str]) -> int:
-        """How many words or characters stand before those that are read, of what was typed."""
+        """Return how many words or characters of the typed text precede those that are read."""
         return unread(context, self) if isinstance(context, str) else 0
 
     def echo(self) -> str:
@@ -451,7 +451,7 @@ class Task(TokenTask):
         return echoed(self)
 
     def rows(self, places: Int64Array) -> list[list[str]]:
-        """Return these facts as rows of texts: the tokens of the context, and the label if there is one."""
+        """Return some facts as rows of texts: the tokens of the context, and the label if there is one."""
         rows = [[self.vocabulary[token] for token in context] for context in self.contexts[places]]
         if self.distributions is not None:
             return rows
@@ -464,7 +464,7 @@ class Task(TokenTask):
 
     @property
     def contradicted(self) -> int:
-        """How many observations of the memorized contexts another answer follows than the one that is asked."""
+        """Number of observations of memorized contexts followed by an answer other than the required one."""
         rows = np.repeat(np.arange(len(self.counts)), np.diff(self.counts.indptr))
         return int(self.counts.data[self.counts.indices != self.labels[rows]].sum())
 
@@ -487,7 +487,7 @@ class Task(TokenTask):
         return abs(float(share @ np.log2(share))) * self.n_contexts
 
     def require_fit(self, model: Reader) -> None:
-        """Raise `InputError` unless a model of these sizes reads the contexts and has an output for each answer."""
+        """Raise `InputError` unless a model of these sizes reads the contexts and has an output per answer."""
         require_reads(model, self.n_ctx)
         self.require_answers(model, "; task.in_one_vocabulary() numbers them as tokens" if self.apart else "")
         require_knows(model, max(int(tokens.max(initial=0)) for tokens in (self.contexts, self.tail_contexts)))
@@ -658,7 +658,7 @@ class Part:
 
 
 def windows_task(windows: Windows, *, vocabulary: tuple[str, ...]) -> Task:
-    """Return the task of whole texts: each of their windows, in the order of the text, with what follows it most often.
+    """Return the task of whole texts: each distinct window, in text order, with its most frequent next token.
 
     Args:
         windows: The windows.
@@ -694,7 +694,7 @@ def windows_task(windows: Windows, *, vocabulary: tuple[str, ...]) -> Task:
 
 
 def smoothed_distributions(counts: Counts, n_answers: int) -> Float64Array:
-    r"""Empirical distributions smoothed to full support, as probabilities, `[rows, K]`.
+    r"""Return empirical distributions smoothed to full support, `[rows, K]`.
 
     Half an observation, spread evenly over the K answers, is added to each row:
 
@@ -736,7 +736,7 @@ def smoothed_distributions(counts: Counts, n_answers: int) -> Float64Array:
 
 
 def require_sums_of_one(distributions: Float64Array) -> None:
-    r"""Raise `InputError` unless the exact sum of each row is within $10^{-9}$ of 1; names the first that is not.
+    """Raise `InputError` unless the exact sum of each row is within $10^{-9}$ of 1; name the first bad row.
 
     The order of summation plays no part, so that every reader of a file accepts the same distributions. The sum less 1,
     rounded once (`math.fsum`), decides wherever it is clear of the limit; where it is not, rationals do.

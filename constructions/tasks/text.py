@@ -1,4 +1,4 @@
-"""A text becomes a task: tokens, windows of S tokens, and counts of what follows each.
+"""Make a task of a text: tokens, windows of S tokens, and counts of next tokens.
 
 Page: docs/task.md
 """
@@ -129,7 +129,7 @@ def text_task(
     at_most: int | None = None,
     target: Target = "distributions",
 ) -> Task:
-    r"""Cut a text into windows of $S$ tokens and count what follows each.
+    """Cut a text into windows of $S$ tokens and count their next tokens.
 
     All windows that are followed by a token count, overlapping ones too; none reaches beyond the end of the text. The
     vocabulary holds the most frequent tokens, first come first served among equals; if there are more than
@@ -232,7 +232,7 @@ def _numbered(codes: IntegerArray, texts: list[str] | None, size: int) -> tuple[
 
 
 def _windows(tokens: Int64Array, d_vocab: int, n_ctx: int) -> tuple[Int64Array, Counts]:
-    """Return the distinct windows in lexicographic order, `[M, n_ctx]`, and the counts of the token after each."""
+    """Return the distinct windows in lexicographic order, `[M, n_ctx]`, and the counts of their next tokens."""
     n_windows = len(tokens) - n_ctx
     keys = np.zeros(n_windows, dtype=np.int64)  # the window so far and, in the end, the token after it, as one number
     largest = 1

@@ -24,7 +24,7 @@ Kind = Literal["regression", "classification"]
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """The inputs of a layer that reads vectors: keys and a query for each example.
+    """The inputs of a layer that reads vectors: keys and a query per example.
 
     Args:
         contexts: Keys $E^{(t)}$, `[T, n, d]`, or `[1, n, d]` if all examples share one context.
@@ -68,7 +68,7 @@ class Vectors:
         return self.contexts.shape[0] == 1
 
     def taken(self, chosen: slice | Int64Array) -> "Vectors":
-        """Return what some of the examples give."""
+        """Return the vectors of some of the examples."""
         return Vectors(self.contexts if self.shared else self.contexts[chosen], self.queries[chosen])
 
     def context(self, t: int) -> Float64Array:
@@ -79,7 +79,7 @@ class Vectors:
 
     @property
     def contexts_of_each(self) -> Float64Array:
-        """The keys of every example, `[T, n, d]`, shared or its own."""
+        """Keys of every example, `[T, n, d]`, whether shared or not."""
         return np.broadcast_to(self.contexts, (len(self), self.n_ctx, self.d_model))
 
 
@@ -144,7 +144,7 @@ class VectorTask(Vectors, Stored):
 
     @property
     def n_contexts(self) -> int:
-        """The same, by the name that all tasks have."""
+        """Number of examples, under the name that all tasks use."""
         return self.n_examples
 
     @property
@@ -154,7 +154,7 @@ class VectorTask(Vectors, Stored):
 
     @property
     def origin(self) -> str:
-        """Where the labels come from: one's ``own``."""
+        """Source of the labels: ``own``."""
         return "own"
 
     @property
@@ -173,7 +173,7 @@ class VectorTask(Vectors, Stored):
 
     @property
     def distributions(self) -> None:
-        """None: what is wanted are labels or values."""
+        """None, because the targets are labels or values."""
 
     @property
     def values(self) -> Float64Array | None:
@@ -182,11 +182,11 @@ class VectorTask(Vectors, Stored):
 
     @property
     def kinds(self) -> Int64Array:
-        """Numbers that are equal only where the same is asked: all differ, `[T]`."""
+        """Distinct numbers, because no two examples count as the same, `[T]`."""
         return np.arange(self.n_examples)
 
     def sizes(self) -> dict[str, Any]:
-        """Return what is asked of how many examples of which length, by the names that figures have."""
+        """Return the number and length of the examples, under the names of the JSON figures."""
         return {
             "target": self.target,
             "origin": self.origin,
@@ -198,12 +198,12 @@ class VectorTask(Vectors, Stored):
 
     @property
     def guess_right(self) -> int:
-        """How many examples the most frequent class holds, the best answer that does not look at the example."""
+        """Number of examples with the most frequent class, the best answer that ignores the example."""
         return int(np.bincount(self.classes).max())
 
     @property
     def following(self) -> dict[tuple[int, ...], Counter[int]]:
-        """How often each class is asked for."""
+        """How often each class is required."""
         return {(): Counter(self.classes.tolist())}
 
     @property
@@ -234,11 +234,11 @@ class VectorTask(Vectors, Stored):
         return (f"#{fact}",), self.said(self.answer(fact), fact), None
 
     def decoding(self) -> tuple[list[tuple[int, tuple[int, ...]]], set[int]]:
-        """Nothing: no answers are said."""
+        """Return nothing, because answers are not tokens."""
         return [], set()
 
     def unread(self, context: str | Sequence[str]) -> int:
-        """How much of what was typed is not read: none of it."""
+        """Return 0, because every part of an example is read."""
         del context
         return 0
 
@@ -247,7 +247,7 @@ class VectorTask(Vectors, Stored):
         return ""
 
     def one(self, fact: int) -> "VectorTask":
-        """Return the task that has this example alone."""
+        """Return the task with only this example."""
         rows = np.array([fact])
         return VectorTask(self.taken(rows).contexts, self.queries[rows], self.labels[rows], self.kind)
 
@@ -272,11 +272,11 @@ class VectorTask(Vectors, Stored):
 
     @property
     def classes(self) -> Int64Array:
-        """The place of the largest label of each example, `[T]`."""
+        """Index of the largest label of each example, `[T]`."""
         return self.labels.argmax(axis=1)
 
     def require_fit(self, model: Reader) -> None:
-        """Raise `InputError` unless a model of these sizes reads the vectors and has an output for each label."""
+        """Raise `InputError` unless a model of these sizes reads the vectors and has an output per label."""
         if model.reads_tokens:
             raise InputError("task", "brings vectors, the model reads tokens")
         if model.d_model != self.d_model:

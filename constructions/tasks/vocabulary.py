@@ -1,4 +1,4 @@
-r"""Translate between what a person types for a context and its tokens; the vocabulary decides how a text is cut.
+"""Translate between typed text and the tokens of a context; the vocabulary decides how a text is cut.
 
 Page: docs/task.md
 """
@@ -31,7 +31,9 @@ _SEPARATORS = (",", ";", "|", "\t", "\n")
 
 
 class Facts(Protocol):
-    """Contexts of tokens with names, and what follows each: as much of `constructions.tasks.task.Task` as is read."""
+    """Contexts of named tokens with their answers: the part of `constructions.tasks.task.Task` that this module
+    reads.
+    """
 
     @property
     def vocabulary(self) -> tuple[str, ...]: ...
@@ -61,7 +63,7 @@ class Facts(Protocol):
 
 @dataclass(frozen=True)
 class Cut:
-    """How a text is cut into the tokens of a vocabulary.
+    """The way in which a text is cut into the tokens of a vocabulary.
 
     Args:
         unit: ``"byte"`` where names such as ``\\x0a`` occur; ``"char"`` where every token is one character; ``"word"``
@@ -105,12 +107,12 @@ def cut_of(vocabulary: tuple[str, ...], *, cells: bool = False) -> Cut:
 
 
 def is_of_rows(task: Facts) -> bool:
-    """Whether a context is a whole row, of a table or of a construction, which one answer follows and nothing else."""
+    """Tell whether contexts are whole rows, of a table or a construction, each with one answer."""
     return task.windows is None and (task.apart or task.origin == "table")
 
 
 def names_answers(task: Facts) -> bool:
-    """Whether the texts of the answers are written beside the weights: of rows, but for single bytes."""
+    """Tell whether the texts of the answers are stored with the weights: for rows, except single bytes."""
     return is_of_rows(task) and (task.apart or cut_of(task.vocabulary).unit != "byte")
 
 
@@ -153,7 +155,7 @@ def tokens_of(text: str, task: Facts) -> list[int]:
 
 
 def _readings(text: str, task: Facts) -> list[tuple[str, ...]]:
-    """Return the ways to read what was typed as exactly the tokens of a context, all in the vocabulary."""
+    """Return all ways to read a typed text as exactly the tokens of a context, all in the vocabulary."""
     names, cut = set(task.vocabulary), cut_of(task.vocabulary, cells=task.apart)
     if cut.unit == "byte" or (OTHER in names and not task.apart):
         return []  # a text, which is read as it stands
@@ -169,18 +171,18 @@ def _readings(text: str, task: Facts) -> list[tuple[str, ...]]:
 
 
 def _separators(task: Facts) -> list[str]:
-    """Return what may stand between the cells of a context: no token of a text, where it stands for itself."""
+    """Return the possible separators of the cells of a context, none of which occurs in a token."""
     return [each for each in _SEPARATORS if task.apart or each not in task.vocabulary]
 
 
 def _only_in_csv(task: Facts) -> bool:
-    """Whether the cells of rows hold every separator but line ends, so that only quotes keep them apart in a line."""
+    """Tell whether the cells contain every separator except line ends, so that a line needs quotes."""
     cut = cut_of(task.vocabulary, cells=task.apart)
     return is_of_rows(task) and task.n_ctx > 1 and cut.unit in ("word", "cell") and cut.separator in ("", "\n")
 
 
 def _between_separators(text: str, task: Facts) -> list[str]:
-    """Return what stands between the separators in a text, or else between blanks; empty where there is none."""
+    """Return the parts of a text between separators, or else between blanks; empty if there are none."""
     separator = next((each for each in _separators(task) if each in text), None)
     if separator is not None:
         return [cell.strip() for cell in text.split(separator)]
@@ -188,9 +190,7 @@ def _between_separators(text: str, task: Facts) -> list[str]:
 
 
 def words_of(text: str, task: Facts) -> list[str]:
-    """Return the words, characters, bytes or cells of a text that a person typed, as the vocabulary of a task
-    has them.
-    """
+    """Return the words, characters, bytes or cells of a typed text, as the vocabulary of a task splits it."""
     cut = cut_of(task.vocabulary, cells=task.apart)
     if cut.unit == "byte":
         return [byte_name(value) for value in text.encode()]
@@ -205,7 +205,7 @@ def words_of(text: str, task: Facts) -> list[str]:
 
 
 def unread(text: str, task: Facts) -> int:
-    """How many words, characters or bytes of what was typed stand before the end that is read; none of cells."""
+    """Return how many words, characters or bytes of a typed text precede the part that is read; None for cells."""
     if task.windows is not None:
         titled = task.windows.titled
         return max(0, len(pieces_of(_titled(text, task)[1] if titled else text, task)) - task.windows.n_ctx + titled)
@@ -220,7 +220,7 @@ PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def pieces_of(text: str, task: Facts) -> list[int]:
-    """Return the numbers of the tokens of a piece of whole texts; -1 for what stands in none.
+    """Return the token numbers of a piece of whole texts; -1 for unknown tokens.
 
     Example:
         >>> import numpy as np
@@ -246,14 +246,14 @@ def _titles(task: Facts) -> dict[str, int]:
 
 
 def _titled(text: str, task: Facts) -> tuple[str, str]:
-    """Return the title that a text was typed with, and what stands behind it; of several titles the longest."""
+    """Return the title with which a typed text begins, and the text after it; the longest of several titles."""
     known = (title for title in _titles(task) if text == title or text.startswith(f"{title}: "))
     title = max(known, key=len, default=text.partition(": ")[0])
     return title, text[len(title) + 2 :]
 
 
 def _before(text: str, task: Facts) -> list[int]:
-    """Return the window behind a text that was typed; where there are several texts, behind `title: text`."""
+    """Return the window after a typed text; if there are several texts, after `title: text`."""
     windows = task.windows
     assert windows is not None
     first, n_ctx = windows.end, windows.n_ctx
@@ -272,7 +272,7 @@ def _before(text: str, task: Facts) -> list[int]:
 
 
 def _in_text(task: Facts, context: int) -> str | None:
-    """Return a window as a person types it; none where nothing stands before."""
+    """Return a window as a person types it; None if it is empty."""
     windows = task.windows
     assert windows is not None
     names = [task.vocabulary[token] for token in task.contexts[context].tolist() if token < windows.end]
@@ -348,19 +348,19 @@ def typed(task: Facts, context: int) -> str | None:
 
 
 def _between(cut: Cut) -> str:
-    """Return what a person types between the cells of a row: with a comma or a semicolon also a space."""
+    """Return the text that a person types between the cells of a row; a comma or semicolon is followed by a space."""
     return f"{cut.separator} " if cut.separator in (",", ";") else cut.separator
 
 
 def _in_line(names: list[str], task: Facts) -> str:
-    """Return the tokens of a context as a row that can be asked, where it is one."""
+    """Return the tokens of a context as a row that can be typed as a query, or None."""
     if _only_in_csv(task):
         return line_of_cells(names)
     return ((_between(cut_of(task.vocabulary, cells=task.apart)) if is_of_rows(task) else "") or " ").join(names)
 
 
 def typed_example(task: Facts, *, in_csv: bool = False) -> str | None:
-    """Return a memorized context that a terminal shows and the command line takes, where a dash begins an option.
+    """Return a memorized context that a command line accepts, where a leading dash begins an option.
 
     Args:
         task: The task.
@@ -385,7 +385,7 @@ def _shown(words: list[str] | tuple[str, ...]) -> str:
 
 
 def echoed(task: Facts, places: Int64Array | None = None) -> str:
-    """Return the facts as they were read: the first three and how many more, and what a reader would not see in them.
+    """Return a preview of the facts as they were read: the first three, the number of others, and invisible characters.
 
     The cells of a row have between them what a person types there, so that a row can be copied and asked.
 
@@ -432,8 +432,7 @@ def _points(name: str) -> str:
 
 
 def visible(name: str) -> str:
-    """Return a name, in quotes where it would not be seen as it is, and the beginning of one that fills more than a
-    line.
+    """Return a name, quoted if it would be invisible and shortened if it fills more than a line.
 
     Example:
         >>> print(visible("Lima"), visible(" "))

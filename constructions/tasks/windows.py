@@ -1,4 +1,4 @@
-r"""The windows of whole texts, each with what follows it: from a title, or the end of a text before, to the end.
+"""Take the windows of whole texts with their next tokens: from a title, or the end of the previous text, to the end.
 
 Page: docs/recitation.md
 """
@@ -21,7 +21,7 @@ LONGEST = 1182
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """The windows of S tokens before each token of some texts, which share one array.
+    """The windows of S tokens before each token of some texts, stored in one array.
 
     The window before a token holds the S tokens in front of it. Where a text has a title, the first of them is the
     title, whatever stands there; what is missing at its beginning is filled up with its title, or with the end.
@@ -61,7 +61,7 @@ class Windows:
 
     @cached_property
     def ends(self) -> Int64Array:
-        """Where each text ends, `[D]`."""
+        """End of each text, `[D]`."""
         return np.flatnonzero(self.text == self.end)
 
     @property
@@ -70,12 +70,12 @@ class Windows:
         return len(self.titles) > 1 or self.titles[0] != self.end
 
     def of_text(self, number: int) -> slice:
-        """Where a text stands in `text`, its end included."""
+        """Return the slice of a text in `text`, including its end mark."""
         return slice(int(self.ends[number - 1]) + 1 if number else 0, int(self.ends[number]) + 1)
 
     @cached_property
     def _all(self) -> Int64Array:
-        """The windows before every token, `[L, S]`; of a text without a title they share its memory."""
+        """Windows before every token, `[L, S]`; those of a text without a title share its memory."""
         if not self.titled:
             return _sliding(self.text, self.n_ctx, self.end)
         windows = np.empty((len(self.text), self.n_ctx), dtype=np.int64)
@@ -86,7 +86,7 @@ class Windows:
 
     @cached_property
     def _distinct(self) -> tuple[Int64Array, Int64Array]:
-        """Where each different window stands first, in the order of the text, and which of them each place has."""
+        """First place of each distinct window, in text order, and the index of the window at each place."""
         weights = np.random.default_rng(0).integers(-(2**62), 2**62, self.n_ctx) | 1
         _, first, place = np.unique(self._all @ weights, return_index=True, return_inverse=True)
         again = np.flatnonzero(first[place] != np.arange(len(place)))
@@ -97,7 +97,7 @@ class Windows:
 
     @cached_property
     def contexts(self) -> Int64Array:
-        """The different windows in the order of the text, `[T, S]`."""
+        """Distinct windows in text order, `[T, S]`."""
         first, windows = self._distinct[0], self._all
         windows = windows if len(first) == len(windows) else windows[first]
         windows.flags.writeable = False
@@ -105,11 +105,11 @@ class Windows:
 
     @property
     def place(self) -> Int64Array:
-        """Which of the contexts stands before each token, `[L]`."""
+        """Index of the context before each token, `[L]`."""
         return self._distinct[1]
 
     def following(self) -> tuple[Int64Array, Int64Array, Int64Array]:
-        """Which tokens follow each context and how often, as compressed rows: boundaries, tokens, counts."""
+        """Return the next tokens of each context and their counts, as compressed rows: boundaries, tokens, counts."""
         width = int(self.text.max()) + 1
         codes, counts = np.unique(self.place * width + self.text, return_counts=True)
         rows = np.searchsorted(codes // width, np.arange(len(self.contexts) + 1))
@@ -117,7 +117,7 @@ class Windows:
 
 
 def _sliding(text: Int64Array, n_ctx: int, before: int) -> Int64Array:
-    """Return the windows before each token of a text, which a token in front of it fills up, `[n, n_ctx]`."""
+    """Return the windows before each token of a text, padded by a token in front, `[n, n_ctx]`."""
     padded = np.concatenate([np.full(n_ctx, before), text[:-1]])
     padded.flags.writeable = False
     return np.lib.stride_tricks.sliding_window_view(padded, n_ctx)

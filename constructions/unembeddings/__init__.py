@@ -1,1 +1,1 @@
-"""Rows with certified margins: what reads the stream."""
+"""Unembeddings with certified margins, which read the residual stream."""

@@ -1,4 +1,4 @@
-"""Integer unembeddings whose margins are known exactly, and what no unembedding can do.
+"""Build integer unembeddings with exactly known margins, and bounds that no unembedding exceeds.
 
 Page: docs/claims/unembeddings.md
 """
@@ -17,7 +17,7 @@ _BITS = 128  # of a square root that is not rational
 
 @dataclass(frozen=True, eq=False)
 class Unembedding:
-    r"""One vector per token, and one encoder per token that favours it, in small integers; with the margins promised.
+    r"""A vector per token and an encoder per token that favours it, in small integers, with promised margins.
 
     With $w_j$ the vector of token j and $e_g$ the encoder of token g, $\langle w_g - w_j, e_g \rangle$ is the lead of
     g over j. All leads lie between `least` and `largest`, exactly: they are integers. For unit vectors of coherence
@@ -57,7 +57,7 @@ class Unembedding:
 
     @property
     def kappa(self) -> Fraction:
-        r"""$\kappa$ = `largest` / `least`, the one number that the bounds of Theorem 2 ask for."""
+        r"""$\kappa$ = `largest` / `least`, which the bounds of Theorem 2 depend on."""
         return Fraction(self.largest, self.least)
 
     def matrix(self) -> Float64Array:
@@ -76,7 +76,7 @@ class Unembedding:
 
 
 def kappa_of_coherence(coherence: Fraction) -> Fraction | None:
-    r"""$(1 + \mu) / (1 - \mu)$, or `None` (nothing is promised) for $\mu \ge 1$.
+    r"""Return $(1 + \mu) / (1 - \mu)$, or `None` (no promise) for $\mu \ge 1$.
 
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 2, with the constant of unit vectors.
 

@@ -121,7 +121,7 @@ def prime_power(size: int) -> tuple[int, int] | None:
 
 
 def _is_primitive(p: int, reduction: tuple[int, ...]) -> bool:
-    """Whether x has the order p^e - 1 modulo x^e = sum of reduction[i] x^i over GF(p)."""
+    """Tell whether x has order p^e - 1 modulo x^e = sum of reduction[i] x^i over GF(p)."""
     e = len(reduction)
     order = p**e - 1
     times_x = np.eye(e, k=-1, dtype=np.int64)

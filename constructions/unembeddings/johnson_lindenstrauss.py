@@ -1,4 +1,4 @@
-"""Random unembeddings in the manner of Johnson and Lindenstrauss, and what is promised of them.
+"""Draw random unembeddings in the manner of Johnson and Lindenstrauss, with their promised coherence.
 
 Page: docs/claims/unembeddings.md
 """
@@ -173,7 +173,7 @@ def _drawn(
     asked: Fraction | float | None,
     seed: int,
 ) -> Unembedding:
-    """Return the first of some draws in which every token leads, with no more coherence than is asked for."""
+    """Return the first draw in which every token leads and the coherence is at most the requested one."""
     require_at_least(2, count=count)
     require_at_least(1, d_model=d_model)
     require_at_least(0, seed=seed)

@@ -1,4 +1,4 @@
-r"""Unembeddings out of quadratic forms: the characters of $\mathrm{GF}(2)^m$, twisted by forms that differ much.
+r"""Build unembeddings from quadratic forms: characters of $\mathrm{GF}(2)^m$, twisted by forms of high distance.
 
 Page: docs/claims/unembeddings.md
 """
@@ -96,7 +96,7 @@ def scales(dimension: int, product: int, *, crossed: bool) -> tuple[int, int]:
 
 
 def margins(dimension: int, product: int, s: int, c: int, *, crossed: bool) -> tuple[int, int]:
-    r"""Return the bounds of all leads: rows of forms over each other, and, if crossed, over axis vectors and back.
+    """Return bounds of all margins: between rows of forms and, if crossed, between them and axis vectors.
 
     Example:
         >>> margins(16, 4, 1, 4, crossed=True)

@@ -1,4 +1,4 @@
-"""Unembeddings out of polynomials: the graphs of those of low degree meet in few points.
+"""Build unembeddings from polynomials: graphs of low degree meet in few points.
 
 Page: docs/claims/unembeddings.md
 """

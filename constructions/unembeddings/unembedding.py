@@ -68,8 +68,7 @@ def distribution_unembedding(d_model: int, d_vocab: int) -> Float64Array:
 
 
 def label_unembedding(d_model: int, d_vocab: int, labels: Int64Array, *, seed: int = 0) -> LabelUnembedding:
-    r"""Return unit vectors for the tokens that occur as labels, as far apart as the family for this dimension gives
-    them.
+    r"""Return unit vectors for the labels that occur, as far apart as the family for this dimension allows.
 
     With $\lambda u_g$ in the residual stream the logit of the label g exceeds every other by at least $\lambda$ times
     the margin. For L distinct labels:
@@ -163,7 +162,7 @@ def _circle(count: int) -> Float64Array:
 
 
 def _repelled(d_model: int, count: int, seed: int) -> Float64Array:
-    """Return unit vectors after gradient descent on the soft maximum of their inner products, sharpened as it goes."""
+    """Return unit vectors after gradient descent on the soft maximum of their inner products, sharpened over time."""
     vectors = np.random.default_rng(seed).standard_normal((count, d_model))
     best, lowest = vectors, np.inf
     steps = max(1, min(_STEPS, _WORK // count**2))
@@ -177,7 +176,7 @@ def _repelled(d_model: int, count: int, seed: int) -> Float64Array:
 
 
 def _repulsion(vectors: Float64Array, *, sharpness: float) -> tuple[Float64Array, float]:
-    """Softmax-weighted mean of the other vectors, for each one; and the largest inner product of two."""
+    """Return the softmax-weighted mean of the other vectors for each vector, and the largest inner product of two."""
     narrow = vectors.astype(np.float32)  # only a direction to move in
     push, largest = np.empty_like(vectors), -1.0
     rows = max(1, _BLOCK // len(vectors))

@@ -1,4 +1,4 @@
-"""The families of unembeddings with proved margins that hold N tokens in d dimensions, the best first.
+"""Rank the families of unembeddings with proved margins that fit N tokens into d dimensions.
 
 Page: docs/claims/unembeddings.md
 """
@@ -22,7 +22,7 @@ from constructions.unembeddings.reed_solomon import reed_solomon
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    r"""A family that holds the tokens, before it is built.
+    r"""A family that fits the tokens, before it is built.
 
     Args:
         name: As `Unembedding.family`.
@@ -38,7 +38,7 @@ class Family:
 
 
 def families(count: int, d_model: int) -> list[Family]:
-    r"""Every family of the page that holds N tokens in d dimensions, the least $\kappa$ first (ties as on the page).
+    r"""Return every family of the page that fits N tokens into d dimensions, least $\kappa$ first (ties in page order).
 
     A family of vectors with fewer coordinates is padded with zeros. The quadratic forms are tried in every power of two
     up to d, graphs of polynomials over every field that fits.
@@ -118,8 +118,8 @@ def _of_forms(count: int, d_model: int) -> Iterator[Family]:
 def _with_forms(
     name: str, m: int, product: int, forms: int, make: Callable[[int], Forms], count: int, d_model: int
 ) -> Iterator[Family]:
-    """Yield the family with these forms on m bits, if it holds the tokens with axis vectors for those beyond
-    the forms.
+    """Yield the family with these forms on m bits if it fits the tokens, with axis vectors for those beyond the
+    forms.
     """
     dimension = 2**m
     of_forms = min(count, dimension * forms)

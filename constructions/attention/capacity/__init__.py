@@ -1,1 +1,1 @@
-"""How much any weights of a shape can hold: generic rank, bounds from above, closed forms."""
+"""Bounds on how much the weights of a given shape can memorize: generic rank, upper bounds, closed forms."""

@@ -110,7 +110,7 @@ def closed_forms(
 
 
 def universal_rank(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True) -> int:
-    r"""Return what every set of contexts reaches: the dimensions of the skip connection, and one more for each head.
+    r"""Return the rank that every set of contexts reaches: the dimensions of the skip connection plus one per head.
 
     $R^* \ge \min(T, \min(d, j) + H)$ with $j$ the number of distinct last tokens, and $R^* \ge \min(T, H)$ for heads
     alone. For $d_h = 1$ the first is an equality, whatever the contexts.
@@ -144,7 +144,8 @@ def universal_rank(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: 
 
 
 def long_contexts_rank(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int) -> int:
-    r"""Return what contexts longer than the heads are wide reach, by the multiplicities of their last tokens alone.
+    r"""Return the rank reached by contexts longer than the heads are wide; it depends only on the multiplicities of
+    their last tokens.
 
     With $m_1 \ge m_2 \ge \dots \ge m_J$ the numbers of contexts with the same last token,
 

@@ -1,4 +1,4 @@
-"""How many contexts heads are sure to hold, which ones, and the accuracy over random labels that follows.
+"""Lower-bound how many contexts heads memorize, which contexts these are, and the accuracy over random labels.
 
 Pages: docs/claims/corollary_2.md, docs/claims/corollary_1.md
 """
@@ -15,7 +15,7 @@ from constructions.tasks.task import Counts, Task
 
 
 def guaranteed_number(contexts: Int64Array, *, d_model: int, n_heads: int) -> int:
-    r"""How many of any contexts can be memorized, whatever their labels: a universal lower bound.
+    r"""Return a universal lower bound of the number of contexts that can be memorized, for any contexts and any labels.
 
     For $S \ge 2$ it is $\max(j, \min(T, H + \min(d, j)))$ with j the number of distinct last tokens; for S = 1 all T.
 
@@ -47,7 +47,7 @@ def guaranteed_number(contexts: Int64Array, *, d_model: int, n_heads: int) -> in
 
 
 def solvable_contexts(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int) -> Int64Array:
-    r"""Return the first contexts, in their order, that some weights hold together whatever their labels.
+    r"""Return the first contexts, in the given order, that some weights memorize together whatever their labels.
 
     A context is taken if the features $[x_S \mid Y]$ of it and of those taken before have full generic rank. The
     contexts form a matroid, so with the most likely ones first no other set of independent features is more likely.

@@ -1,4 +1,4 @@
-r"""Search for a relation that makes a labelling impossible for so many heads, whatever their weights and widths.
+"""Search for a relation that rules out a labelling for a given number of heads, whatever their weights and widths.
 
 Page: docs/claims/heads_of_any_width.md
 """
@@ -35,7 +35,7 @@ class ForbiddenHeads:
 
     @property
     def contexts(self) -> Int64Array:
-        """The rows of the contexts that take part."""
+        """Row numbers of the contexts in the relation."""
         return np.flatnonzero(self.multipliers.any(axis=1))
 
 
@@ -127,7 +127,7 @@ def _checked(contexts: Int64Array, labels: Int64Array) -> tuple[Int64Array, Int6
 
 
 def _in_class(contexts: Int64Array, labels: Int64Array, rows: Int64Array, n_heads: int) -> Int64Array | None:
-    """Return the multipliers of the contexts with one last token, if the search finds any."""
+    """Return the multipliers of the contexts with one last token, or None if the search finds none."""
     kinds = np.unique(labels[rows])
     duels = [(t, int(j)) for t in rows.tolist() for j in kinds if j != labels[t]]
     if not duels or n_heads >= contexts.shape[1] - 1:  # then the products tell every context from all others
@@ -144,7 +144,7 @@ def _in_class(contexts: Int64Array, labels: Int64Array, rows: Int64Array, n_head
 
 
 def _products(tokens: Int64Array, n_heads: int, most: int) -> scipy.sparse.csr_array | None:
-    """Return the products of at most `n_heads` indicators, a column for each; none if they have more entries than
+    """Return the products of at most `n_heads` indicators, one per column; None if they have more entries than
     `most`.
     """
     chosen = [positions for r in range(n_heads + 1) for positions in combinations(range(tokens.shape[1]), r)]
@@ -163,7 +163,7 @@ def _products(tokens: Int64Array, n_heads: int, most: int) -> scipy.sparse.csr_a
 def _relations(
     products: scipy.sparse.csr_array, rows: Int64Array, labels: Int64Array, kinds: Int64Array, duels: list
 ) -> scipy.sparse.csc_array:
-    """One column for each multiplier, one row for each label and product; equal rows once."""
+    """Return a matrix with one column per multiplier and one row per label and product, without repeated rows."""
     place = {int(t): i for i, t in enumerate(rows)}
     t, j = np.array(duels).T
     signs = np.zeros((len(kinds), len(duels)))
@@ -175,7 +175,7 @@ def _relations(
 
 
 def _nonnegative_kernel_vector(matrix: Any) -> Int64Array | None:
-    """Integers x >= 0, x != 0 with matrix x = 0, as few of them positive as Caratheodory's walk leaves, if any."""
+    """Return integers x >= 0, x != 0 with matrix x = 0, or None; Caratheodory's reduction keeps the support small."""
     import scipy.optimize
 
     columns = matrix.shape[1]

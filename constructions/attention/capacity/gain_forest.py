@@ -34,7 +34,9 @@ class GainForest:
         return node, height
 
     def join(self, left: int, right: int, gain: int = 0) -> tuple[int, int] | int:
-        """Join two trees, left `gain` below right: the root that is lost and the one kept; or the sum of a cycle."""
+        """Join two trees so that `left` is `gain` below `right`; return the lost root and the kept one, or the sum of a
+        cycle.
+        """
         (lost, of_left), (kept, of_right) = self.root(left), self.root(right)
         if lost == kept:
             return of_left - of_right + gain

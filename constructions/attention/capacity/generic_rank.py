@@ -90,7 +90,7 @@ def generic_ranks_of_both(
     limits: Int64Array | None = None,
     limits_alone: Int64Array | None = None,
 ) -> tuple[Int64Array, Int64Array]:
-    r"""Bound from below how many contexts heads hold, beside the skip connection and alone, by one elimination.
+    r"""Bound from below how many contexts heads memorize, with and without the skip connection, by one elimination.
 
     Let $R$ be the reduced row echelon form of $[x_S \mid Y]$ and $c$ the number of its pivots in $x_S$. Invertible
     combinations of rows change no rank of columns, so $Y$ has the rank of the columns of $R$ below it. Those with
@@ -206,7 +206,8 @@ def relations(
 def dependent_contexts(
     contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True, seed: int = 0
 ) -> Int64Array:
-    """Return the contexts that take part in a linear relation: the rows of `relations`, with its arguments.
+    """Return the contexts that occur in a linear relation: the row numbers of `relations`, which has the same
+    arguments.
 
     Example:
         >>> xor_and_one_more = np.array([[0, 0, 0], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])
@@ -237,7 +238,7 @@ def _usable(contexts: Int64Array, d_model: int) -> int:
 def _widths(
     contexts: Int64Array, d_model: int, d_head: int, n_heads: int, *, with_skip: bool, limits: Int64Array | None
 ) -> Int64Array:
-    """Columns of the skip connection and of each head: [n_heads + 1]."""
+    """Return the number of columns of the skip connection and of each head, `[n_heads + 1]`."""
     _check_memory(len(contexts), n_heads)
     usable = _usable(contexts, d_model)
     widths = np.full(n_heads + 1, min(d_head, usable), dtype=np.int64)
@@ -325,7 +326,7 @@ def _write(matrix: nmod_mat, column: int, block: UInt64Array) -> None:
 
 
 def _ranks_of_both(matrix: nmod_mat, widths: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Ranks of the first blocks of columns, and of the same without the first block, by one elimination."""
+    """Return the ranks of the first blocks of columns, with and without the first block, by one elimination."""
     reduced, rank = matrix.rref()
     pivots, ends = _pivots(reduced, rank), np.cumsum(widths)
     of_first = int(np.searchsorted(pivots, widths[0]))

@@ -1,4 +1,4 @@
-r"""How many contexts the features of attention heads can tell apart, beside what the paper counts.
+"""Count the contexts that the features of attention heads can tell apart, next to the paper's count.
 
 Page: docs/claims/capacity.md
 """
@@ -30,7 +30,7 @@ _MOST_CLOSED = 1024  # contexts up to which the theorems that need an eliminatio
 
 @dataclass(frozen=True, eq=False)
 class HeadCount:
-    r"""How many heads the features of all contexts need to be linearly independent.
+    """The number of heads that make the features of all contexts linearly independent.
 
     Args:
         necessary: No weights do with fewer heads; `None` if no number of heads does.
@@ -48,7 +48,7 @@ class HeadCount:
 
 @dataclass(frozen=True, eq=False)
 class Capacity:
-    r"""How many of some contexts a number of heads can memorize: the paper's count and the certified number.
+    r"""The number of contexts that a number of heads can memorize: the paper's count and the certified number.
 
     The rank is the largest number of linearly independent rows of $[x_S \mid Y]$ that any weights reach. If it is $T$,
     a linear solve meets almost every target of d coordinates exactly, and all of them if $Y$ alone has rank $T$.
@@ -96,7 +96,7 @@ class Capacity:
 
     @property
     def fewest_heads(self) -> int | None:
-        """Heads that certainly suffice for rank T, as few as found."""
+        """The smallest number of heads known to reach rank T."""
         return self.heads.sufficient
 
     @property
@@ -106,7 +106,7 @@ class Capacity:
 
     @property
     def fewest_heads_alone(self) -> int | None:
-        """Heads that certainly suffice for rank T without the skip connection, as few as found."""
+        """The smallest number of heads known to reach rank T without the skip connection."""
         return self.heads_alone.sufficient
 
     @property
@@ -345,7 +345,9 @@ def _head_count(
 def _ranks_of_both_up_to_full(
     peeling: Peeling, d_model: int, d_head: int, *, seed: int, report: Progress
 ) -> dict[bool, Int64Array]:
-    """Lower bounds of the rank with 0, 1, ... heads, beside the skip connection and alone, until both are full."""
+    """Return lower bounds of the rank with 0, 1, ... heads, with and without the skip connection, until both are
+    full.
+    """
     contexts = peeling.contexts
     sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head}
 
@@ -363,9 +365,7 @@ def _ranks_of_both_up_to_full(
 def _up_to_full(
     ranks_with: Callable[[int], tuple[Int64Array, ...]], full: int, d_head: int, n_heads: int
 ) -> tuple[Int64Array, ...]:
-    """Return the ranks for so many heads, or for more until all of them are full or there is a head for each
-    context.
-    """
+    """Extend the ranks until they are full or there is a head per context."""
     while True:
         found = ranks_with(n_heads)
         ranks = min(found, key=lambda each: int(each[-1]))
@@ -377,7 +377,7 @@ def _up_to_full(
 
 
 def sharpened(contexts: Int64Array, bound: UpperBound, *, seed: int, report: Progress) -> UpperBound:
-    """Return the bound, or a smaller one from the contexts that take part in linear relations."""
+    """Return the bound, or a smaller one that follows from the contexts in linear relations."""
     report(f"linear relations between {len(contexts)} contexts with {bound.n_heads} heads")
     sizes = {
         "d_model": bound.d_model,
@@ -390,7 +390,7 @@ def sharpened(contexts: Int64Array, bound: UpperBound, *, seed: int, report: Pro
 
 
 def _by_name(peeling: Peeling, rows: Int64Array, *, d_model: int, d_head: int, n_heads: int) -> dict[str, UpperBound]:
-    """Return the smallest bound of each kind over the sub-alphabets and the given set."""
+    """Return the smallest bound of each kind over all sub-alphabets and the given set of contexts."""
     sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
     found = {}
     for name in ("U1", "U2", "U1'") if n_heads else ("U1", "U2"):
@@ -402,13 +402,15 @@ def _by_name(peeling: Peeling, rows: Int64Array, *, d_model: int, d_head: int, n
 
 
 def bounds_are_met(contexts: Int64Array, d_head: int) -> bool:
-    """Whether the bounds of all contexts together are the generic rank: by Theorem S1, G2, or S2 for one last token."""
+    """Tell whether the bounds of all contexts together equal the generic rank: by Theorem S1, G2, or S2 for one last
+    token.
+    """
     n_ctx = contexts.shape[1]
     return n_ctx == 1 or d_head == 1 or (n_ctx == 2 and len(np.unique(contexts[:, -1])) == 1)
 
 
 def _lower_method(contexts: Int64Array, d_head: int, *, eliminate: bool) -> str:
-    """Return what proves the lower bound of the rank, in words."""
+    """Name the argument that proves the lower bound of the rank."""
     if bounds_are_met(contexts, d_head):
         theorem = "G2" if contexts.shape[1] == 1 else "S1" if d_head == 1 else "S2"
         return f"Theorem {theorem}, by which such contexts reach the upper bound"
@@ -421,7 +423,7 @@ def _lower_method(contexts: Int64Array, d_head: int, *, eliminate: bool) -> str:
 
 
 def _without_elimination(contexts: Int64Array, d_model: int, d_head: int, n_heads: int) -> int:
-    """Return what every set of contexts reaches."""
+    """Return the rank that every set of contexts reaches."""
     if contexts.shape[1] == 1:
         return min(d_model, len(contexts))
     return universal_rank(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads)

@@ -18,7 +18,7 @@ from constructions.tasks.contexts import checked_contexts
 
 @dataclass(frozen=True)
 class Window:
-    r"""The contexts that one head holds, with a difference $x_s - x_S$ of each that are linearly independent.
+    """The contexts assigned to one head, with a difference $x_s - x_S$ for each; these are linearly independent.
 
     Args:
         rows: Row numbers of contexts with pairwise different last tokens.
@@ -49,7 +49,7 @@ class Partition:
 
     @property
     def size(self) -> int:
-        """How many contexts are distributed: a lower bound of the generic rank."""
+        """Number of contexts that were assigned: a lower bound of the generic rank."""
         return len(self.skip) + sum(len(window.rows) for window in self.windows)
 
 
@@ -86,7 +86,7 @@ def distribute(last_tokens: Sequence[int], capacities: Sequence[int]) -> tuple[t
 
 
 def partition(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, seed: int = 0) -> Partition:
-    r"""Distribute contexts over the skip connection and the heads, as many as are found to fit.
+    r"""Assign as many contexts as possible to the skip connection and the heads.
 
     The contexts that `distribute` places come first, as far as Rado's condition allows. Then every other context is
     tried once: it enters a set, or takes the place of a context that looks for another place itself, along a shortest
@@ -165,7 +165,8 @@ class _Search:
         return _rank([self._combinations[other] for other in [*others, row]]) == len(others) + 1
 
     def window(self, rows: Sequence[int]) -> Window:
-        """Return the contexts of a set, with a position of each at which the differences are linearly independent.
+        """Return the contexts of a set, each with a position; the differences at these positions are linearly
+        independent.
 
         A determinant is linear in every row. It does not vanish at the random combinations of the differences, so one
         combination after the other can be replaced by one of its terms without making it vanish.
@@ -206,7 +207,7 @@ class _Search:
         return False
 
     def _replay(self, row: int, homeless: int, came_from: dict[int, tuple[int, int]]) -> bool:
-        """Carry out the exchanges of a chain one after the other; whether all are still allowed."""
+        """Carry out the exchanges of a chain in order; return whether all are still allowed."""
         chain = []
         while homeless != row:
             taker, i = came_from[homeless]

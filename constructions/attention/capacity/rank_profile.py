@@ -1,4 +1,4 @@
-r"""The rank that heads of each width and number reach on given contexts, beside the count that is printed.
+"""Bound the rank that heads of each width and number reach on given contexts, next to the printed count.
 
 Pages: docs/claims/capacity.md, docs/rank_profile.md
 """
@@ -21,7 +21,7 @@ _MOST_SHARPENED = 1024  # contexts up to which relations are looked for where th
 
 @dataclass(frozen=True)
 class RankCell:
-    r"""The largest rank that any weights of some sizes reach, $R^*$, between proved bounds.
+    r"""Proved bounds of $R^*$, the largest rank that any weights of some sizes reach.
 
     Args:
         d_head: $d_h$.
@@ -43,7 +43,7 @@ class RankCell:
 
     @property
     def printed_fails(self) -> bool:
-        """Whether no weights of these sizes reach the printed count, proved."""
+        """Whether it is proved that no weights of these sizes reach the printed count."""
         return self.upper < self.printed
 
     @property
@@ -54,7 +54,8 @@ class RankCell:
 
 @dataclass(frozen=True, eq=False)
 class RankProfile:
-    r"""The ranks that the contexts allow, for some widths and numbers of heads, with the skip connection and without.
+    """The ranks that some contexts allow, for several widths and numbers of heads, with and without the skip
+    connection.
 
     Args:
         n_contexts: T.

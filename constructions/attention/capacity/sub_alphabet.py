@@ -257,7 +257,7 @@ def upper_bound(
     with_skip: bool = True,
     name: str = LEAST,
 ) -> UpperBound:
-    r"""Bound the rank of the features of all contexts by way of the set $U$ of the given rows.
+    r"""Bound the rank of the features of all contexts by means of the set $U$ of the given rows.
 
     For every choice of the weights, $\operatorname{rank} G \le |T \setminus U| + \operatorname{rank} G_U$, and the
     second term is bounded by `Dimensions.rank_bound`.
@@ -297,7 +297,7 @@ def upper_bound(
 
 
 def verify_upper_bound(contexts: Int64Array, bound: UpperBound) -> bool:
-    """Prove an upper bound again, from the contexts and the row numbers of its witness alone.
+    """Prove an upper bound again from the contexts and the row numbers of its witness; use nothing else.
 
     Args:
         contexts: Pairwise distinct contexts, `[T, S]`.
@@ -357,7 +357,7 @@ def _rank_bounds(
 
 
 def _lifetimes(tokens: Int64Array, d_vocab: int, *, at_a_time: int) -> Int64Array:
-    """Up to which step each context lives if the rarest tokens are removed, so many at each step."""
+    """Return the step up to which each context survives when the rarest tokens are removed, several at each step."""
     pairs = np.unique(tokens * len(tokens) + np.arange(len(tokens))[:, None])  # each token of a context once
     starts = np.searchsorted(pairs // len(tokens), np.arange(d_vocab + 1)).tolist()
     contexts_with = (pairs % len(tokens)).tolist()
@@ -383,7 +383,8 @@ def _lifetimes(tokens: Int64Array, d_vocab: int, *, at_a_time: int) -> Int64Arra
 
 
 def _table(tokens: Int64Array, d_vocab: int, lifetime: Int64Array) -> tuple[Int64Array, list[int]]:
-    """`Dimensions` of the contexts that live at each step, `[steps, 5]`, and kappa of each last token at step 0.
+    """Return the `Dimensions` of the contexts that survive each step, `[steps, 5]`, and kappa of each last token at
+    step 0.
 
     Contexts are added, those that live longest first: components only merge then, so that all steps together take
     hardly longer than one.
@@ -450,7 +451,7 @@ class _Differences:
             self.cycles.add(abs(sum_of_gains))
 
     def grown(self) -> int:
-        """By how much the rank has grown since it was asked last."""
+        """Return how much the rank has grown since the last call."""
         self.cycles.discard(0)
         if self.cycles:
             rows = self.basis + [self._vector(cycle) for cycle in sorted(self.cycles)]
@@ -471,7 +472,7 @@ class _Differences:
 
 
 class _Variations:
-    """For each last token c the sum in kappa(U_c), over the components of its tokens and positions.
+    """The sum in kappa(U_c) for each last token c, over the components of its tokens and positions.
 
     Args:
         last: The last token of each context.
@@ -510,7 +511,8 @@ class _Variations:
 
 
 def _indicator_rank(tokens: Int64Array, *, enough: int) -> int:
-    """Rank of the indicator vectors of the pairs (position, token) in each row, or `enough` if it is no smaller.
+    """Return the rank of the indicator vectors of the pairs (position, token) in each row, or `enough` if the rank is
+    at least that.
 
     A row with a pair that no other row has is independent of the others, and goes with it; what is left is eliminated.
     """

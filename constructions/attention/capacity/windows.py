@@ -1,4 +1,4 @@
-r"""All contexts over a vocabulary, listed so that consecutive ones fit into one head.
+"""List all contexts over a vocabulary so that one head can memorize each run of consecutive contexts.
 
 Pages: docs/claims/closed_forms.md, docs/claims/wide_heads.md
 """

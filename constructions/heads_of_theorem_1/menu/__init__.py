@@ -1,1 +1,1 @@
-"""The memories of Theorem 1 on the menu: one file each, found by its folder. Each has a `MEMORY`."""
+"""The memories of Theorem 1 on the menu: each file of this folder defines a `MEMORY`."""

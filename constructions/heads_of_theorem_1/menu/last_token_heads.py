@@ -1,4 +1,4 @@
-"""Heads for each last token, found in nearly linear time.
+"""Offer heads for each last token, built in nearly linear time.
 
 Page: docs/claims/last_token_heads.md
 """

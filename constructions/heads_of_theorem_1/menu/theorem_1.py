@@ -1,4 +1,4 @@
-"""One layer of attention heads: Theorem 1 of Dana et al., where it holds.
+"""Offer one layer of attention heads: Theorem 1 of Dana et al., where it holds.
 
 Page: docs/claims/theorem_1.md
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Theorem1(Memory):
-    """The memory `theorem-1`, of the sizes that are given.
+    """The memory `theorem-1` with given sizes.
 
     Args:
         d_model, d_head, n_heads, front_end: As `constructions.heads_of_theorem_1.memory.theorem_1` says; without a
@@ -39,7 +39,7 @@ class Theorem1(Memory):
     front_end: "Recipe | None" = None
 
     def sized(self, d_model: int | None, d_head: int | None, **sizes: Any) -> "Theorem1":
-        """Return these heads with the sizes that are given, the front end by its name.
+        """Return these heads with the given sizes and the named attention.
 
         Raises:
             InputError: There is no such front end.

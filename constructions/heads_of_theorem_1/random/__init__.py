@@ -1,1 +1,1 @@
-"""Memories of random labels and random distributions, from sizes and a seed alone."""
+"""Memories of random labels and random distributions, from sizes and a seed."""

@@ -18,7 +18,7 @@ from constructions.tasks.task import Task
 def fewest_heads_memory(
     *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int = 0, seed: int = 0
 ) -> Construction[Task]:
-    r"""Weights that hold a random label of each of all $N^S$ contexts, with as few heads as Theorem S5 allows.
+    r"""Return weights that memorize random labels of all $N^S$ contexts with as few heads as Theorem S5 allows.
 
     Args:
         d_vocab: N.
@@ -56,7 +56,7 @@ def fewest_heads_memory(
 def partial_memory(
     *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, seed: int
 ) -> Construction[Task]:
-    """As many of all contexts as the heads are proved to hold, with random labels; the others are not looked at.
+    """Memorize random labels of as many contexts as the heads provably allow; the other contexts are ignored.
 
     Args:
         d_vocab: Size of the vocabulary N.

@@ -1,1 +1,1 @@
-"""Labels that are a sum modulo M: the rule found, and the weights that compute it."""
+"""Find labels that are a sum modulo M, and build weights that compute it."""

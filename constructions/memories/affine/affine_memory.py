@@ -1,4 +1,4 @@
-r"""Tables whose answers are sums of a number for each token modulo something, with their exceptions.
+"""Memorize tables whose answers are modular sums of one number per token, with exceptions.
 
 Page: docs/claims/affine.md
 """
@@ -26,7 +26,7 @@ _MOST_EXCEPTIONS = 1000
 
 
 class Term(NamedTuple):
-    """What one number of each token adds to one coordinate of the answer.
+    """The contribution of one number per token to one coordinate of the answer.
 
     Args:
         coordinate: Which.
@@ -85,7 +85,7 @@ def affine_memory(task: Task, *, dtype: Precision = "float32") -> Construction[T
 
 
 def _own_terms(rule: AffineRule) -> list[Term]:
-    """Each position has numbers of its own."""
+    """Return terms in which every position has its own numbers."""
     n_ctx = len(rule.tokens)
     return [
         Term(j, rule.tokens[s, :, j], np.eye(n_ctx, dtype=np.int64)[s])
@@ -95,7 +95,7 @@ def _own_terms(rule: AffineRule) -> list[Term]:
 
 
 def _shared_terms(rule: AffineRule, present: BoolArray) -> tuple[list[Term], tuple[int, ...]]:
-    """As few functions of tokens as are found; and what each coordinate is multiplied by, a unit."""
+    """Return as few functions of tokens as possible, and the unit that multiplies each coordinate."""
     terms: list[Term] = []
     times = []
     for j, modulus in enumerate(rule.moduli):
@@ -118,7 +118,9 @@ def _shared_terms(rule: AffineRule, present: BoolArray) -> tuple[list[Term], tup
 def _multiples(
     base: tuple[Int64Array, BoolArray], left: list[int], of_positions: Int64Array, present: BoolArray, modulus: int
 ) -> tuple[Int64Array, dict[int, int]]:
-    """Return the positions whose function is a multiple of one, up to a constant; and that one, on all their tokens."""
+    """Return the positions whose function is a multiple of a common one, up to a constant; and that function on all
+    their tokens.
+    """
     numbers, known = base[0].copy(), base[1].copy()
     factors: dict[int, int] = {}
     for s in left:
@@ -147,7 +149,7 @@ def _centred(factors: Int64Array, modulus: int) -> Int64Array:
 
 
 def _best_unit(factors: Int64Array, modulus: int) -> int:
-    """Return what makes the factors few and small."""
+    """Return the unit that makes the factors few and small."""
     units = np.array([u for u in range(1, modulus) if math.gcd(u, modulus) == 1])
     scaled = _centred(units[:, None] * factors % modulus, modulus)
     kinds = (np.diff(np.sort(scaled, axis=1), axis=1) > 0).sum(axis=1)
@@ -155,7 +157,7 @@ def _best_unit(factors: Int64Array, modulus: int) -> int:
 
 
 class _Built(NamedTuple):
-    """What adds the terms up: the embedding, blocks, what is added to all sums, and the largest sum of terms."""
+    """The parts that add up the terms: embedding, blocks, a shift of all sums, and the largest sum of terms."""
 
     W_E: Float64Array
     W_pos: Float64Array
@@ -165,8 +167,8 @@ class _Built(NamedTuple):
 
 
 def _model(task: Task, rule: AffineRule, terms: list[Term], times: Int64Array, exact: int) -> Model | None:
-    """Return the model of given terms; none if its sums are too long, or a token that absorbs has other uses in
-    a term.
+    """Return the model of given terms; None if its sums are too long, or if an absorbing token has other uses in a
+    term.
     """
     moduli = np.array(rule.moduli)
     absorbed = np.logical_or.reduce([rule.absorbs[s][column] for s, column in enumerate(task.contexts.T)])
@@ -216,7 +218,7 @@ def _model(task: Task, rule: AffineRule, terms: list[Term], times: Int64Array, e
 
 
 def _sums(contexts: Int64Array, terms: list[Term], coordinates: int) -> Int64Array:
-    """Return what the terms add up to, `[T, r]`."""
+    """Return the sums of the terms, `[T, r]`."""
     sums = np.zeros((len(contexts), coordinates), dtype=np.int64)
     for term in terms:
         for s in np.flatnonzero(term.factors).tolist():
@@ -225,7 +227,7 @@ def _sums(contexts: Int64Array, terms: list[Term], coordinates: int) -> Int64Arr
 
 
 def _with_zero(task: Task, rule: AffineRule, terms: list[Term], absorbed: BoolArray, cap: int) -> list[Term] | None:
-    """Return the terms where tokens that absorb have a number so large that every sum with one is at least the cap."""
+    """Return the terms with numbers of absorbing tokens so large that every sum with one of them reaches the cap."""
     occurs = np.stack([np.bincount(column, minlength=task.d_vocab) > 0 for column in task.contexts.T])
     large = [rule.absorbs[term.factors != 0].any(axis=0) for term in terms]
     for term, own in zip(terms, large, strict=True):
@@ -241,7 +243,7 @@ def _with_zero(task: Task, rule: AffineRule, terms: list[Term], absorbed: BoolAr
 
 
 def step(width: int, column: int, lowest: int, take: int) -> FeedForward:
-    r"""Take $t$ from what is at least $l + t$: $v - t (v - l - t + 1)_+ + t (v - l - t)_+$ for integers v."""
+    """Subtract $t$ from every value of at least $l + t$: $v - t (v - l - t + 1)_+ + t (v - l - t)_+$ for integers v."""
     W_in = np.zeros((width, 2))
     W_in[column] = 1.0
     b_in = np.array([1.0, 0.0]) - (lowest + take)
@@ -249,7 +251,7 @@ def step(width: int, column: int, lowest: int, take: int) -> FeedForward:
 
 
 def _at_once(task: Task, terms: list[Term], moduli: tuple[int, ...]) -> _Built:
-    r"""One number a token, with an offset for each factor: neurons with these slopes multiply, one head adds.
+    r"""Build one number per token with an offset per factor: neurons with these slopes multiply, and one head adds.
 
     With offsets $q i$, M a divisor of q, the function $\sum_i (a_i - a_{i - 1}) (z - q i)_+$ is $a_i v$ at
     $z = q i + v$, up to a multiple of M. Where the positions that count are not $2^k$ in all, heads add sets of such
@@ -315,7 +317,7 @@ def _at_once(task: Task, terms: list[Term], moduli: tuple[int, ...]) -> _Built:
 def _by_positions(
     task: Task, terms: list[Term], outside: Int64Array, lacking: Int64Array, lowest: Int64Array, exact: int
 ) -> _Built:
-    """Return a head for each position; and a neuron for each fact outside of the rule, which adds what is lacking."""
+    """Return a head per position, and a neuron per exception that adds the missing amount."""
     n_ctx, width, columns = task.n_ctx, len(lowest), len(terms)
     base, count = digits_of(task.d_vocab, n_ctx, exact.bit_length() - 1) if len(outside) else (2, 0)
     code = centred_digits(task.d_vocab, base, count)

@@ -1,1 +1,1 @@
-"""What is built for contexts of two tokens, in closed form."""
+"""Closed-form memories for contexts of two tokens."""

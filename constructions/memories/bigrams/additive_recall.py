@@ -1,4 +1,4 @@
-r"""Facts of subjects and relations as a sum of what each of the two suggests: one number for each fact.
+"""Memorize facts of subjects and relations as a sum of two suggestions: one number per fact.
 
 Page: docs/claims/factual_recall.md
 """
@@ -77,7 +77,7 @@ def additive_recall_memory(task: Task, *, dtype: Precision = "float64") -> Const
 
 
 def _shared(task: Task, position: int) -> str | None:
-    """Return an answer of two tokens at a position; none where each has answers of its own."""
+    """Return an answer that two tokens at one position share; None if each has its own answers."""
     pairs = np.unique(np.stack([task.labels, task.contexts[:, position]]), axis=1)
     twice = np.flatnonzero(pairs[0, 1:] == pairs[0, :-1])
     return task.answers[int(pairs[0, twice[0]])] if len(twice) else None

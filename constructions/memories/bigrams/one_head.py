@@ -1,4 +1,4 @@
-"""One head that holds any labels of all bigrams: the label is encoded in how much it attends to the first token.
+"""Memorize any labels of all bigrams with one head, which encodes the label in its attention to the first token.
 
 Page: docs/claims/corollary_1.md
 """

@@ -115,7 +115,8 @@ def packed_words_parameters(task: Task, *, dtype: Precision = "float32") -> int:
 
 
 def most_kinds(precision: int) -> int:
-    """Different labels whose digits any number of bits tells apart: above, rounding the logits is too much.
+    """Return how many labels can be told apart by digits of any number of bits; above it, rounding the logits is too
+    large.
 
     Example:
         >>> most_kinds(24), most_kinds(53)
@@ -125,7 +126,7 @@ def most_kinds(precision: int) -> int:
 
 
 def digit_bits(kinds: int, precision: int) -> int:
-    """Bits c of a digit: so many that its label is read in spite of the fraction below it and of rounding the logits.
+    """Return the bits c of a digit, enough to read its label despite the lower fraction and the rounding of the logits.
 
     Example:
         >>> digit_bits(50, 24), digit_bits(64, 24), digit_bits(2, 53)
@@ -167,7 +168,9 @@ def entries(d_vocab: int, labels_per_word: int, kinds: int, precision: int, outp
 
 
 def _fits(d_vocab: int, m: int, kinds: int, bits: int, precision: int) -> bool:
-    """Whether no sum of a word and what pushes it down, or of the steps of its bits, has more units than a format."""
+    """Tell whether every sum of a word, its offset and the steps of its bits stays within the significand of a
+    format.
+    """
     groups, steep = -(-d_vocab // m), _gain(kinds, bits)
     steps = steep if precision < 53 else 2 * steep  # the judge adds what is positive and what is negative in float64
     terms = max(6, 1 + (groups - 1).bit_length(), 1 + 2 * (m - 1).bit_length(), steps)
@@ -175,7 +178,7 @@ def _fits(d_vocab: int, m: int, kinds: int, bits: int, precision: int) -> bool:
 
 
 def _gain(kinds: int, bits: int) -> int:
-    """Return the slope $2^e$ of a step that is narrower than what no fraction reaches, $2^{-e} \\le 1 -$ fraction."""
+    r"""Return the slope $2^e$ of a step narrower than the unreached gap, $2^{-e} \le 1 -$ fraction."""
     gain = 1
     while 1.0 / gain > 1.0 - _fraction(kinds, bits):
         gain *= 2
@@ -187,7 +190,7 @@ def _fraction(kinds: int, bits: int) -> float:
 
 
 def _bits(n: Int64Array, count: int) -> Float64Array:
-    """Return the lowest bits, the first one the lowest."""
+    """Return the lowest bits, least significant first."""
     return (n[:, None] >> np.arange(count) & 1).astype(np.float64)
 
 
@@ -201,8 +204,8 @@ def _first_code(groups: int, read: int) -> Attention:
 
 
 def _one_word(groups: int, group_bits: int, place_bits: int, top: float) -> FeedForward:
-    r"""Return the word of the group whose signs are those of the stream: others are pushed down by `top` a bit at
-    least.
+    """Return the word of the group whose signs match the stream; others are lowered by at least `top` per differing
+    bit.
     """
     signs = 2.0 * _bits(np.arange(groups), group_bits) - 1.0
     W_in = np.zeros((groups + group_bits + place_bits, groups + place_bits))
@@ -217,7 +220,7 @@ def _one_word(groups: int, group_bits: int, place_bits: int, top: float) -> Feed
 
 
 def _one_digit(m: int, bits: int) -> FeedForward:
-    r"""$B^{-i} w$ for the place i: each neuron is pushed down by $B^{m - i}$ for each bit that differs."""
+    """Return $B^{-i} w$ for place i: each neuron is lowered by $B^{m - i}$ per differing bit."""
     places = np.arange(m)
     own, scale = _bits(places, (m - 1).bit_length()), 2.0 ** (-places * bits)
     down = 2.0 ** (m * bits) * scale
@@ -226,8 +229,8 @@ def _one_digit(m: int, bits: int) -> FeedForward:
 
 
 def _stripped(m: int, bits: int, kinds: int) -> list[FeedForward]:
-    r"""Return the bits above the digit, one a block: $b = (2^e (v - t) + 1)_ + - (2^e (v - t))_ +$ beside v, taken away
-    next.
+    """Remove the bits above the digit, one per block: $b = (2^e (v - t) + 1)_+ - (2^e (v - t))_ +$ next to v,
+    subtracted in the next block.
 
     Whether b is 0 or 1, v is no more than `fraction` above an integer, so never in between.
     """

@@ -1,4 +1,4 @@
-r"""Facts of subjects and relations by one head that adds what each of the two suggests.
+"""Memorize facts of subjects and relations with one head that adds two suggestions.
 
 Page: docs/claims/factual_recall.md
 """
@@ -73,7 +73,7 @@ def additive_recall(table: Int64Array, answers: int) -> tuple[Task, Any]:
 
 
 def random_recall(*, subjects: int, relations: int, answers: int, seed: int) -> Construction[Task]:
-    r"""Hold a random answer for each subject and relation, the answers of two relations being different.
+    """Memorize a random answer per subject and relation; different relations have different answers.
 
     Args:
         subjects: Their number.

@@ -1,4 +1,4 @@
-r"""Labels as points of a grid: some numbers of the stream name the label, if each is within a half of its coordinate.
+"""Encode labels as points of a grid: the stream names the label if each number is within 1/2 of its coordinate.
 
 Page: docs/claims/knots.md
 """

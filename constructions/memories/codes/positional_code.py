@@ -1,4 +1,4 @@
-r"""One integer for each context: a weighted sum over the positions that tells all contexts of a task apart.
+"""Number the contexts of a task: a weighted sum over the positions that is distinct for every context.
 
 Page: docs/claims/knots.md
 """
@@ -92,7 +92,7 @@ def positional_code(contexts: Int64Array, d_vocab: int, *, binary: bool = False,
 
 
 class _Steps(NamedTuple):
-    """Tokens in the order in which they get their values, and the contexts that each of them is the last one of.
+    """Tokens in the order of assignment, and the contexts that each of them completes.
 
     Args:
         order: Ranks of tokens, `[n]`.
@@ -104,7 +104,7 @@ class _Steps(NamedTuple):
 
     @property
     def collisions(self) -> float:
-        """Return the number of pairs of a code and an earlier one, for the token that has the most."""
+        """Number of pairs of a code and an earlier one, for the token that has the most."""
         sizes = np.array([len(contexts) for contexts in self.contexts], dtype=np.float64)
         return float((sizes * (np.cumsum(sizes) - sizes / 2.0)).max())
 
@@ -122,7 +122,7 @@ class _Steps(NamedTuple):
 def _candidates(
     rng: np.random.Generator, bits: int, steps: _Steps, n_ctx: int, count: int, draws: int
 ) -> Iterator[tuple[Int64Array, Int64Array]]:
-    """Weights and values whose sums have so many bits at most; most of them tell the contexts apart."""
+    """Return weights and values whose sums have a limited number of bits; most of them separate the contexts."""
     for _ in range(max(1, min(_TRIES, _FEW // count))):
         # Scores are then multiples of ln 2, which keeps the attention rational.
         weights = 2 ** np.arange(n_ctx)[::-1] if n_ctx <= bits else rng.integers(1, 2 * n_ctx + 1, n_ctx)
@@ -138,7 +138,7 @@ def _candidates(
 
 
 def _drawn(rng: np.random.Generator, bits: int, d_vocab: int, n_ctx: int) -> tuple[Int64Array, Int64Array] | None:
-    """Weights and values whose sums have so many bits at most."""
+    """Draw weights and values whose sums have a limited number of bits."""
     if bits > n_ctx:
         return 2 ** np.arange(n_ctx - 1, -1, -1), rng.integers(0, 2 ** (bits - n_ctx), d_vocab)
     largest = (2**bits - 1) // (n_ctx * max(1, d_vocab - 1))
@@ -146,9 +146,7 @@ def _drawn(rng: np.random.Generator, bits: int, d_vocab: int, n_ctx: int) -> tup
 
 
 def _values(rng: np.random.Generator, bits: int, steps: _Steps, weights: Int64Array, count: int) -> Int64Array | None:
-    """Return a value for each token such that all codes are distinct and have so many bits; none if that was
-    not found.
-    """
+    """Return a value per token such that all codes are distinct and short enough; None if the search fails."""
     largest = (2**bits - 1) // int(weights.sum())
     if largest < 1 or steps.collisions / 2.0**bits > math.log(largest + 1.0) + 3.0:
         return None
@@ -180,14 +178,14 @@ def _values(rng: np.random.Generator, bits: int, steps: _Steps, weights: Int64Ar
 
 
 class _Taken:
-    """Codes that are taken: a byte for each that there may be, or, where these are too many, a sorted list."""
+    """The codes in use: one byte per possible code or, if there are too many, a sorted list."""
 
     def __init__(self, bits: int) -> None:
         self.table = np.zeros(2**bits, dtype=bool) if bits <= _TABLE_BITS else None
         self.codes = np.zeros(0, dtype=np.int64)
 
     def any_of(self, codes: Int64Array) -> BoolArray:
-        """Whether one of each row is taken."""
+        """Tell for each row whether one of its codes is in use."""
         if self.table is not None:
             taken = self.table[codes]
         else:

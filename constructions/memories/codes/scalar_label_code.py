@@ -1,4 +1,4 @@
-r"""Labels as points of the real line: one number of the stream names the label, if it is within a half of its point.
+"""Encode labels as points of the real line: a number of the stream names the label if it is within 1/2 of its point.
 
 Page: docs/claims/newton_memory.md
 """
@@ -15,7 +15,7 @@ MOST = 2**12
 
 
 def numbered_labels(labels: Int64Array, claim: str) -> tuple[Int64Array, Int64Array]:
-    """Return the labels that occur, and which of them each is.
+    """Return the labels that occur, and the index of each label among them.
 
     Raises:
         CapacityError: There are more than one number can name, in the name of a claim.
@@ -38,7 +38,7 @@ class LabelCode(NamedTuple):
     columns: Float64Array
 
     def miss(self, labels: Int64Array, number: Float64Array) -> Float64Array:
-        r"""By how much the numbers y miss the points of the labels on the sides that count.
+        r"""Return how far the numbers y are from the points of the labels, on the sides that matter.
 
         Positive where y is too large, negative where it is too small; 0 beyond the outermost points. Of a label with
         the miss m, $|m| \le 1/2$, the logit is ahead of all others by at least $1/2 - |m|$, and, if $m \ne 0$, of one
@@ -62,7 +62,7 @@ class LabelCode(NamedTuple):
 
 
 def scalar_label_code(count: int) -> LabelCode:
-    r"""Name K labels by one real number y of the stream, beside a coordinate that is 1.
+    """Name K labels by one real number y of the stream, next to a coordinate that is 1.
 
     Label k has the point $c_k = k - (K - 1) / 2$ and the logit $c_k y - c_k^2 / 2 = y^2/2 - (y - c_k)^2/2$: the label
     of the nearest point wins.

@@ -1,1 +1,1 @@
-"""Memories of heads alone, for contexts of any length."""
+"""Memories made of attention heads only, for contexts of any length."""

@@ -27,7 +27,7 @@ def adder(
     equals: tuple[int, ...] = (0,),
     before: tuple[int, ...] = (),
 ) -> Model:
-    r"""Build the weights that add two numbers of so many digits, least digit of the sum first.
+    r"""Build weights that add two numbers with a given number of digits, least significant digit first.
 
     At digit $j$ let $x = a_j + b_j$, and let $c_j$ be the carry into it. Two heads attend by position: the first reads
     $x$ (half of it, from two places), the second $a_{j-1} + b_{j-1}$, of which the stream subtracts the digit

@@ -1,4 +1,4 @@
-r"""Heads that hold a table of bits: attention by small powers of 2, drawn, and values by one linear program.
+"""Memorize a table of bits with heads: attention by drawn small powers of 2, and values by one linear program.
 
 Page: docs/claims/heads_of_any_width.md
 """
@@ -21,7 +21,7 @@ _MOST_BITS = 48  # of the numerators
 
 
 def bit_table_heads(labels: Sequence[int], *, n_heads: int, draws: int = 400, seed: int = 0) -> Model | None:
-    r"""Look for H heads that hold two labels of all contexts of n bits and a last token 0, in rationals.
+    r"""Search for H heads that memorize two labels of all contexts of n bits followed by 0, in rationals.
 
     Head h attends to the bit $b_s$ at position s with $2^{p_s + e b_s}$, to the last position with $2^{p_S}$, small
     integers drawn at random, $e \ne 0$. With values that depend on the position alone it writes $N_h / D_h$ for any
@@ -66,7 +66,7 @@ def bit_table_heads(labels: Sequence[int], *, n_heads: int, draws: int = 400, se
 
 
 def _affine_numerators(bits: Int64Array, signs: Int64Array, denominators: Int64Array) -> list[list[int]] | None:
-    """Integers `[H, 1 + n]`: affine functions whose sum over the given denominators has these signs, if any."""
+    """Return integers `[H, 1 + n]`: affine functions whose sum over the given denominators has these signs, or None."""
     import scipy.optimize
 
     affine = np.hstack([np.ones((len(bits), 1), dtype=np.int64), bits])
@@ -90,14 +90,16 @@ def _affine_numerators(bits: Int64Array, signs: Int64Array, denominators: Int64A
 
 
 def _has_signs(numerators: NDArray, denominators: NDArray, signs: Int64Array) -> bool:
-    """Whether the sums of fractions, all with positive denominators, have these signs; Python's integers."""
+    """Tell whether the sums of fractions with positive denominators have these signs, in Python integers."""
     heads = range(numerators.shape[1])
     others = [np.delete(denominators, h, axis=1).prod(axis=1) for h in heads]
     return bool(((sum(numerators[:, h] * others[h] for h in heads)) * signs > 0).all())
 
 
 def _network(slopes: list[int], places: list[list[int]], numerators: list[list[int]]) -> Model:
-    """Use as coordinates the bit, a flag of the last position, the output, and for each head its scores and values."""
+    """Build the network; its coordinates are the bit, a flag of the last position, the output, and the scores and
+    values of each head.
+    """
     n_heads, n_ctx = len(slopes), len(places[0])
     d = 3 + 2 * n_heads
     W_pos = fmpq_mat(n_ctx, d)

@@ -1,4 +1,4 @@
-r"""Heads that count the ones of a context: labels that depend on the count alone, by as many heads as it has changes.
+"""Memorize labels that depend only on the number of ones, with as many heads as the labels change.
 
 Page: docs/claims/heads_of_any_width.md
 """
@@ -37,7 +37,7 @@ def bit_contexts(bits: int) -> Int64Array:
 
 
 def counting_heads(labels: Sequence[int]) -> Model:
-    r"""Hold labels of bits $b_1 \dots b_n 0$ that depend on the number m of ones alone, in rationals.
+    r"""Memorize labels of bits $b_1 \dots b_n 0$ that depend only on the number m of ones, in rationals.
 
     Let the label change H times as m goes from 0 to n. Head $h = 1..H$ gives the token 1 the score $h \ln 2$ and all
     else 0, and reads a flag of the last position: it writes $c_h / D_h(m)$, $D_h(m) = n + 1 + (2^h - 1) m$. With the

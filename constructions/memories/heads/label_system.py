@@ -1,4 +1,4 @@
-r"""What memories of one linear system share: a number y of each context that is its label's point on a line.
+"""Common parts of memories with one linear system: a number y per context that is the point of its label on a line.
 
 The stream's coordinate 0 is 1 at the last position, -1 before it and 0 at tokens, for the shifts of the label code;
 y is read through a vector `along`, and what heads write along `output` moves it by itself.
@@ -27,7 +27,7 @@ _AWAY = 2.0**-7  # by which the number y may miss, where the skip connection wou
 
 
 def require_labels_after_two(task: Task, claim: str) -> None:
-    """Refuse distributions and contexts of one token in the name of a claim.
+    """Refuse distributions and contexts of one token, in the name of a claim.
 
     Raises:
         HypothesisError: A task of distributions, or contexts of one token.
@@ -39,20 +39,20 @@ def require_labels_after_two(task: Task, claim: str) -> None:
 
 
 def embeddings(task: Task, d_model: int, rng: np.random.Generator) -> tuple[Float64Array, Float64Array]:
-    """Random `W_E` and `W_pos`, but for the coordinate 0."""
+    """Draw random `W_E` and `W_pos`; coordinate 0 is fixed."""
     W_E, W_pos = rng.standard_normal((task.d_vocab, d_model)), rng.standard_normal((task.n_ctx, d_model))
     W_E[:, 0], W_pos[:, 0], W_pos[-1, 0] = 0.0, -1.0, 1.0
     return W_E, W_pos
 
 
 def points(task: Task) -> Float64Array:
-    """Return the point of the label of each context on the line, `[T]`."""
+    """Return the point of each context's label on the line, `[T]`."""
     answers, labels = np.unique(task.labels, return_inverse=True)
     return scalar_label_code(len(answers)).points[labels]
 
 
 def inverted(matrix: Float64Array) -> RightInverse | None:
-    """Return what solves systems of this matrix with least norm; none where its rows are not safely independent."""
+    """Return a solver for systems of this matrix with least norm; None unless its rows are safely independent."""
     if matrix.shape[1] < len(matrix):
         return None
     try:
@@ -63,7 +63,7 @@ def inverted(matrix: Float64Array) -> RightInverse | None:
 
 
 def readout(task: Task, along: Float64Array, reach: float) -> tuple[Float64Array, Float64Array]:
-    """Return what heads write along, and `W_U`; `reach` is the largest entry of an input but for its coordinate 0."""
+    """Return the output direction of the heads, and `W_U`; `reach` is the largest input entry outside coordinate 0."""
     along, output = along.copy(), np.zeros(len(along))
     if np.linalg.norm(along[1:]) * reach < _AWAY:  # then y would not be seen through the skip connection
         along[1] += _AWAY / max(1.0, reach)
@@ -97,7 +97,7 @@ def first_that_holds(task: Task, claim: str, needed: str, tried: Iterable[tuple[
 
 
 def _least_lead(model: Model, task: Task) -> float:
-    """By how much the labels are in front in float64 arithmetic, at least; nats."""
+    """Return the smallest margin of the labels in float64 arithmetic, in nats."""
     found = logits(model, task.contexts)
     at_label = np.arange(task.n_contexts), task.labels
     right = found[at_label]

@@ -1,4 +1,4 @@
-r"""Two layers of attention alone: one head numbers the contexts, and the others step from label to label.
+"""Memorize with two layers of attention: one head numbers the contexts, and the others step from label to label.
 
 Page: docs/claims/steps.md
 """
@@ -99,7 +99,7 @@ def steps_memory(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> 
 
 
 def _numbering(total: float) -> Attention:
-    """Return the head that looks at positions alone."""
+    """Return the head that attends by position only."""
     number, flag, score = np.eye(3)[:, None, :, None]
     return Attention(W_Q=flag, W_K=score, W_V=number, W_O=total * number.transpose(0, 2, 1), attends="causal")
 

@@ -15,7 +15,7 @@ SHARPNESS = 16
 
 
 def largest_token(count: int, *, below: int) -> Model:
-    r"""Build the weights that say the largest of so many tokens: a stream of one number, one head.
+    r"""Build weights that answer with the largest of a number of tokens: a stream of one number, one head.
 
     Token v has the score 16 v and the value v, so that the head reads $y = \max v$ up to what smaller tokens weigh; the
     logit of m is $2my - m^2 = y^2 - (y - m)^2$.
@@ -37,7 +37,7 @@ def largest_token(count: int, *, below: int) -> Model:
 
 
 def sum_of_tokens(terms: int, *, below: int, modulus: int) -> Model:
-    r"""Build the weights that say the sum of so many tokens modulo M; parity is that of bits modulo 2.
+    r"""Build weights that answer with the sum of a number of tokens modulo M; for bits modulo 2 this is parity.
 
     The head reads the mean, its output map makes the sum T of it, and for each multiple kM that T may reach two neurons
     say whether it does: $2 \max(T - kM + \frac34, 0) - 2 \max(T - kM + \frac14, 0)$ is 1 if $T \ge kM$, and 0 if
@@ -67,7 +67,7 @@ def sum_of_tokens(terms: int, *, below: int, modulus: int) -> Model:
 
 
 def _read_out(blocks: tuple[Attention | FeedForward, ...], length: int, below: int, answers: int) -> Model:
-    """Return a model of a stream of one number, which says the answer that is next to it."""
+    """Return a model with a stream of one number that answers with the token next to it."""
     tokens: Float64Array = np.arange(float(below))[:, None]
     said: Float64Array = np.arange(float(answers))
     return Model(blocks, 2.0 * said[None], b_U=-(said**2), W_E=tokens, W_pos=np.zeros((length, 1)))

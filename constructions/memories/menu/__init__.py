@@ -1,1 +1,1 @@
-"""The memories of the menu that need no theory: one file each, found by its folder. Each has a `MEMORY`."""
+"""The memories of the menu that need no theory: each file of this folder defines a `MEMORY`."""

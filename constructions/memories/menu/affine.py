@@ -1,4 +1,4 @@
-"""A rule that adds a number for each token: of all memories the smallest, where there is one.
+"""Offer rules that add one number per token: the smallest memory where such a rule exists.
 
 Page: docs/claims/affine.md
 """

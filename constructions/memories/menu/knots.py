@@ -1,4 +1,4 @@
-"""One neuron for each fact on one coordinate: any distinct contexts.
+"""Offer one neuron per fact on one coordinate: any distinct contexts.
 
 Page: docs/claims/knots.md
 """

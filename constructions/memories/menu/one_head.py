@@ -1,4 +1,4 @@
-"""One head that holds all bigrams, by a formula.
+"""Offer one head that memorizes all bigrams by a formula.
 
 Page: docs/claims/corollary_1.md
 """

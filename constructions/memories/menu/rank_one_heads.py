@@ -1,4 +1,4 @@
-"""Heads of rank one, by one linear system.
+"""Offer heads of rank one, solved by one linear system.
 
 Page: docs/claims/rank_one_heads.md
 """

@@ -44,7 +44,7 @@ class Rows(Protocol):
 
 
 class Point(Protocol):
-    """What is known of one choice of the variables.
+    """The values and derivatives at one choice of the variables.
 
     Args:
         cost: Sum of the squares of all violations.
@@ -66,7 +66,7 @@ class Point(Protocol):
         ...
 
     def at_other(self, other: Self) -> Float64Array:
-        """Return what the rows that are violated here are at another point, smooth in it: not cut off at 0, `[R]`."""
+        """Return the currently violated rows at another point, as smooth functions not cut off at 0, `[R]`."""
         ...
 
 
@@ -75,7 +75,7 @@ PointType = TypeVar("PointType", bound=Point)
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """Where the steps have led.
+    """The result of a descent.
 
     Args:
         variables: The last point, `[P]`.
@@ -195,9 +195,7 @@ class _Linear(Generic[PointType]):
         return cls(point, rows, violations, rows.pulled_back(violations), rows.gram() if dual else rows.normal(), dual)
 
     def step(self, damping: float, at: Callable[[Float64Array], PointType], variables: Float64Array) -> _Step | None:
-        """Return the step; `None` where it is too long, or the damping too little for a matrix singular but for
-        rounding.
-        """
+        """Return the step; `None` if it is too long, or the damping is too small for a numerically singular matrix."""
         matrix = self.matrix.copy(order="F")
         matrix.ravel(order="K")[:: len(matrix) + 1] += damping
         factor, failed = _factor(matrix, lower=1, overwrite_a=1, clean=0)
@@ -219,5 +217,7 @@ class _Linear(Generic[PointType]):
         return -(self.rows.pulled_back(solved) if self.dual else solved)
 
     def promise(self, step: Float64Array, damping: float) -> float:
-        """By how much the linear model lowers the sum of squares: $\\mu |\\delta|^2 - \\delta \\cdot J^T \\rho$."""
+        r"""Return the decrease of the sum of squares that the linear model predicts: $\mu |\delta|^2 - \delta \cdot J^T
+        \rho$.
+        """
         return float(damping * (step @ step) - step @ self.gradient)

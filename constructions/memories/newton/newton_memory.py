@@ -1,4 +1,4 @@
-r"""The smallest attention-only models that are found to hold a table of facts, by damped Newton steps on all weights.
+"""Search for the smallest attention-only models that memorize a table of facts, by damped Newton steps on all weights.
 
 Page: docs/claims/newton_memory.md
 """
@@ -53,7 +53,7 @@ _MOST_QUERIES = 4  # the largest d_qk that is tried
 
 
 class Shape(NamedTuple):
-    """How wide the network is: `d_model`, `d_qk` and the number of heads; `d_head` is 1."""
+    """The widths of the network: `d_model`, `d_qk` and the number of heads; `d_head` is 1."""
 
     d_model: int
     d_qk: int
@@ -62,7 +62,7 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True)
 class Attempt:
-    """One shape of the search, and how many of the starts tried led to a model that holds the table.
+    """One shape of the search, and how many of its starts led to a model that memorizes the table.
 
     Args:
         shape: The shape.
@@ -193,7 +193,7 @@ def newton_memory(
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The facts of a task, over the tokens that are read and the tokens that are answers alone.
+    """The facts of a task over its input tokens and the tokens that occur only as answers.
 
     Args:
         task: The task.
@@ -265,7 +265,7 @@ class Table:
         return dana_network(**dana_tensors(small) | {"W_E": W_E, "W_U": W_U})
 
     def margin(self, network: Model) -> float:
-        """By how much the label is ahead in the worst fact, in float64 arithmetic."""
+        """Return the margin of the label in the worst fact, in float64 arithmetic."""
         found = logits(network, self.task.contexts)
         return float(_leads(found, self.task.labels).min())
 
@@ -300,7 +300,7 @@ def freedom(shape: Shape, *, d_vocab: int, n_ctx: int) -> int:
 
 
 def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besides: int | None = None) -> Shape | None:
-    """Return the shape within so many used entries that has the most degrees of freedom in the two stages together.
+    """Return the shape within a number of used entries that has the most degrees of freedom in the two stages together.
 
     Args:
         table: The facts.
@@ -330,8 +330,8 @@ def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besi
 
 
 def safe_shape(table: Table, per_fact: float) -> Shape:
-    """Return the least of `best_shape` with so many degrees of freedom per fact and four coordinates, beyond 1000 facts
-    six.
+    """Return the smallest `best_shape` with enough degrees of freedom per fact and at least four coordinates, or six
+    beyond 1000 facts.
 
     Args:
         table: The facts.
@@ -360,7 +360,7 @@ def safe_shape(table: Table, per_fact: float) -> Shape:
 
 
 def _leads(found: Float64Array, labels: Int64Array) -> Float64Array:
-    """How far each label is ahead of the best other token, `[T]`; infinite where there is no other."""
+    """Return the margin of each label over the best other token, `[T]`; infinite where there is no other token."""
     others = found.copy()
     others[np.arange(len(labels)), labels] = -np.inf
     return found[np.arange(len(labels)), labels] - others.max(axis=1)
@@ -374,7 +374,7 @@ class _Found(NamedTuple):
 
 
 class _WorkSpentError(Exception):
-    """No work is left."""
+    """The work allowance is used up."""
 
 
 class _Search:
@@ -402,7 +402,7 @@ class _Search:
         self.attempts = list(found.attempts)
 
     def start(self, at_most: int | None) -> None:
-        """Find a model at all, of the safe shape or of the largest that is allowed."""
+        """Find a first model, of the safe shape or of the largest allowed one."""
         if self.best is not None and (at_most is None or self.best.network.parameters <= at_most):
             return
         per_fact = _SAFE[self.table.has_two_stages]
@@ -434,7 +434,9 @@ class _Search:
                 step /= 2
 
     def tried(self, shapes: list[Shape]) -> bool:
-        """Whether a start leads to a model of one of these shapes: first one start of each, then another of each."""
+        """Return whether a start leads to a model of one of these shapes: one start per shape, then another one per
+        shape.
+        """
         steps: dict[Shape, list[int]] = {shape: [] for shape in shapes if shape not in self.failed}
         solved: Shape | None = None
         try:
@@ -478,7 +480,7 @@ class _Search:
         )
 
     def _allowed(self, at_most: int) -> Shape:
-        """Return the best shape that is stored in so many entries."""
+        """Return the best shape that is stored in a number of entries."""
         table = self.table
         unused = table.task.d_vocab + table.task.n_answers - len(table.read) - len(table.answers)
         shapes = (best_shape(table, at_most - unused * d_model) for d_model in _WIDTHS)
@@ -489,7 +491,7 @@ class _Search:
         return max(fitting, key=table.used)
 
     def spent(self) -> CapacityError:
-        """Return what is raised where the work ends before a model is found."""
+        """Return the error to raise if the work ends before a model is found."""
         facts = len(self.table.labels)
         starts = sum(attempt.seeds for attempt in self.attempts)
         value = f"none of {starts} starts reached them with so much"
@@ -515,7 +517,7 @@ def solve(
     work: float = math.inf,
     report: Report | None = None,
 ) -> Descent:
-    r"""From one random start to weights that hold the table, in two stages.
+    r"""Find weights that memorize the table from one random start, in two stages.
 
     *The first stage* keeps `W_U` and `W_O` as the scalar label code and a constant coordinate need them, so that one
     number y of the stream names the label, and lowers the sum of the squares of $\max(|m_t| - 0.35, 0)$, $m_t$ the
@@ -611,7 +613,7 @@ def _free_at_first(heads: SingleValueHeads) -> BoolArray:
 
 @dataclass(frozen=True, eq=False)
 class _Point:
-    """The weights at one point of either stage, and by how much the facts lead there."""
+    """The weights at one point of either stage, and the margins of the facts there."""
 
     run: Run
     labels: Int64Array
@@ -627,7 +629,7 @@ class _Point:
 
 @dataclass(frozen=True, eq=False)
 class _Numbers(_Point):
-    """The first stage at one point: the numbers y, and how far they miss."""
+    """The first stage at one point: the numbers y, and their distances from the targets."""
 
     code: LabelCode
     free: BoolArray
@@ -682,11 +684,11 @@ class _NumberRows:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs(_Point):
-    """The second stage at one point: each fact against each other label."""
+    """The second stage at one point: each fact against every other label."""
 
     @cached_property
     def lacking(self) -> Float64Array:
-        """By how much each lead falls short of what is wanted, `[T, K]`; 0 for the label itself."""
+        """Shortfall of each margin, `[T, K]`; 0 for the label itself."""
         found = self.run.logits
         at_label = np.arange(len(self.labels)), self.labels
         result = np.maximum(_WANTED - (found[at_label][:, None] - found), 0.0)

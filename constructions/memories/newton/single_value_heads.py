@@ -1,4 +1,4 @@
-r"""Attention whose heads have one value each, and how its stream moves with every weight.
+"""Attention whose heads have one value each, and the derivative of its stream by every weight.
 
 Page: docs/claims/newton_memory.md
 """
@@ -45,7 +45,7 @@ def add_products(onto: Float64Array, rows: Float64Array) -> Float64Array:
 
 @dataclass(frozen=True)
 class SingleValueHeads:
-    r"""The shape of a one-layer attention-only transformer with `d_head` = 1, and the contexts it is run on.
+    r"""The shape of a one-layer attention-only transformer with `d_head` = 1, and its contexts.
 
     Its weights are one vector $\theta$: `W_E`, `W_pos`, `W_Q`, `W_K`, `W_V`, `W_O` and `W_U`, one after the other.
 
@@ -81,7 +81,7 @@ class SingleValueHeads:
 
     @cached_property
     def places(self) -> dict[str, slice]:
-        """Where each tensor lies in $\\theta$."""
+        r"""Slice of each tensor in $\theta$."""
         ends = np.cumsum([0, *(int(np.prod(shape)) for shape in self.shapes.values())]).tolist()
         return {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(self.shapes)}
 
@@ -91,7 +91,7 @@ class SingleValueHeads:
         return self.places["W_U"].stop
 
     def split(self, weights: NDArray) -> dict[str, NDArray]:
-        """Return the tensors that a vector of P entries consists of, as views."""
+        """Return the tensors of a parameter vector with P entries, as views."""
         return {name: weights[self.places[name]].reshape(shape) for name, shape in self.shapes.items()}
 
     def network(self, weights: Float64Array) -> Model:
@@ -118,7 +118,7 @@ class SingleValueHeads:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    r"""A forward pass on all T contexts, and the parts that its derivatives are made of.
+    r"""A forward pass on all T contexts, and the parts of its derivatives.
 
     With the inputs $x_s$, the pattern $a_s$, the values $v \cdot x_s$ and their mean $\varphi$ of one head, the queries
     $q = x_S W_Q$ and keys $k_s = x_s W_K$, let $b_s = a_s (v \cdot x_s - \varphi)$, $\beta = \sum_s b_s x_s$ and
@@ -177,7 +177,9 @@ class Run:
         return (self.deviation[..., None] * self.key).sum(axis=1)
 
     def of_inputs(self, facts: Int64Array, along: Float64Array) -> Float64Array:
-        """How $g \\cdot E$ moves with each input, `[R, S, d]`, for the contexts `facts` and the vectors g `along`."""
+        r"""Return the derivative of $g \cdot E$ by each input, `[R, S, d]`, for the contexts `facts` and the vectors g
+        `along`.
+        """
         weight = along @ self.part["W_O"].T
         shares, keyed = weight[:, None] * self.pattern[facts], weight[:, None] * self.deviation[facts]
         queried = weight[:, :, None] * self.kappa[facts]
@@ -187,7 +189,7 @@ class Run:
         return result
 
     def stream_rows(self, facts: Int64Array, along: Float64Array) -> Float64Array:
-        """How $g \\cdot E$ moves with every weight: the dense derivative, `[R, P]`, with zeros for `W_U`."""
+        r"""Return the dense derivative of $g \cdot E$ by every weight, `[R, P]`, with zeros for `W_U`."""
         shape, places, rows = self.shape, self.shape.places, len(facts)
         weight = along @ self.part["W_O"].T
         last = self.inputs[facts, -1]

@@ -1,4 +1,5 @@
-r"""Numbers below $2^{m c}$ whose digits of c bits name objects, read by folds: one neuron with a skip connection a bit.
+"""Numbers below $2^{m c}$ whose digits of c bits name objects, decoded by folds: one neuron with a skip connection per
+bit.
 
 Page: docs/claims/object_words.md
 """
@@ -12,7 +13,7 @@ from constructions.numeric.arrays import Float64Array, Int64Array
 
 
 class Digits(NamedTuple):
-    r"""How objects are written as digits of a word, and read again.
+    """The encoding of objects as digits of a word, and its decoding.
 
     Args:
         objects: K, how many there are.
@@ -41,17 +42,17 @@ class Digits(NamedTuple):
 
     @property
     def first(self) -> float:
-        """The middle of the cell of the first object: of one digit an integer, of several a digit and a fraction of
-        $a / B$ to $1 - a / B$ below it, or, of the lowest place, none.
+        """Midpoint of the cell of the first object. With one digit it is an integer. With several it is a digit plus a
+        fraction in [a / B, 1 - a / B], or a digit without fraction at the lowest place.
         """
         return self.spare + (0.5 - self.spare / (2.0 * self.base) if self.places > 1 else 0.0)
 
     def fit(self, precision: int) -> bool:
-        """Whether there is room for the objects, and for words in so many bits: Theorem OW1."""
+        """Tell whether the objects and the words fit into a number of bits: Theorem OW1."""
         return self.spare >= min(1, self.places - 1) and self.bits * self.places <= precision
 
     def words(self, objects: Int64Array) -> Float64Array:
-        r"""Return the words that these are written in, lowest place first; a digit below an odd one is reflected.
+        """Return the words of these digits, lowest place first; a digit below an odd one is reflected.
 
         A fold at $B^{i + 1}$ reflects what is below it exactly where the digit above is odd.
 

@@ -1,4 +1,4 @@
-r"""The memory of object words with the fewest entries, for tables of subjects, relations and objects.
+"""Build the memory of object words with the fewest entries, for tables of subjects, relations and objects.
 
 The search compares which token's row holds the words, how many words it has, and how many digits are in each.
 
@@ -91,7 +91,7 @@ def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construc
 
 
 def _refusal(task: Task, dtype: Precision) -> CapacityError | HypothesisError:
-    """Return why a table of labels is not memorized, of two columns or of three that share no token."""
+    """Explain why a table of labels cannot be memorized: it needs two columns, or three that share no token."""
     objects = len(np.unique(task.labels))
     if task.n_ctx == 2 and not Columns.of(task).are_disjoint:
         if SIGNIFICAND[dtype] < SIGNIFICAND["float32"]:
@@ -144,7 +144,7 @@ class _Held(NamedTuple):
 
 
 def _fewest(task: Task, dtype: Precision) -> _Held | None:
-    """Return the words of fewest entries that every run in a type reads; none where there are none."""
+    """Return the words with the fewest entries that every run in a type reads correctly; None if there are none."""
     precision = SIGNIFICAND[dtype]
     every = sorted(_ways(task, precision), key=lambda way: way.entries(task))
     return next((way for way in every if way.fit(precision)), None)

@@ -1,4 +1,4 @@
-r"""How the number that folds leave, a + o and perhaps a fraction, names the object o: parabolas $2 x z - x^2$.
+"""Decode the number left by the folds, a + o and perhaps a fraction, into the object o: parabolas $2 x z - x^2$.
 
 Of many objects the sums of one parabola need more bits than a run has, or round by more than the lead. Then neurons
 split the number in two of half as many bits, and there are two parabolas.
@@ -18,7 +18,7 @@ from constructions.numeric.arrays import Float64Array, Int64Array
 
 @dataclass(frozen=True)
 class Readout(ABC):
-    """What comes behind the folds.
+    """The blocks and the unembedding after the folds.
 
     Args:
         digits: How the objects are written.
@@ -29,25 +29,25 @@ class Readout(ABC):
     @property
     @abstractmethod
     def columns(self) -> int:
-        """Of the stream that is read."""
+        """Number of columns of the stream that are read."""
 
     @property
     def shift(self) -> Float64Array | None:
-        """What the last block before all these adds."""
+        """Shift that the last preceding block adds."""
         return None
 
     @property
     @abstractmethod
     def entries(self) -> int:
-        """What it adds to blocks."""
+        """Entries that it adds to the blocks."""
 
     @abstractmethod
     def fit(self, precision: int) -> bool:
-        """Whether every run with so many bits names the object: Theorem OW1."""
+        """Tell whether every run with this many bits names the object: Theorem OW1."""
 
     @abstractmethod
     def blocks(self) -> list[Block]:
-        """Return what leads from the one column that folds leave to those that are read."""
+        """Return the blocks from the one column left by the folds to the columns that are read."""
 
     @abstractmethod
     def centres(self) -> Float64Array:
@@ -56,15 +56,15 @@ class Readout(ABC):
     @property
     @abstractmethod
     def lift(self) -> float:
-        """What is added to all logits, so that sums of either sign stay small."""
+        """Constant added to all logits, which keeps sums of either sign small."""
 
     @property
     @abstractmethod
     def shifted(self) -> float:
-        """By how much the columns are above z."""
+        """Offset of the columns above z."""
 
     def unembedding(self, answers: Int64Array, outputs: int) -> tuple[Float64Array, Float64Array]:
-        r"""Return W_U and b_U: the parabolas of the objects; all other outputs are 1 below the least that these say.
+        """Return W_U and b_U: the parabolas of the objects; all other outputs are 1 below their least value.
 
         Args:
             answers: Which output each object is, `[K]`.
@@ -109,7 +109,7 @@ class OneColumn(Readout):
         return 0.0 if self.centred else self.digits.base / 2.0
 
     def fit(self, precision: int) -> bool:
-        r"""Whether the margin is above what two logits round.
+        """Tell whether the margin exceeds the rounding of two logits.
 
         With one digit all numbers are integers, and sums of terms of one sign at most $L^2 / 2$, or $B L$. With more,
         the margin is $a / B$, and two logits round by five times $2^{-p}$ of a product and a shift, $L^2 / 2 + L^2 / 4$
@@ -131,7 +131,7 @@ class OneColumn(Readout):
 
 @dataclass(frozen=True)
 class TwoColumns(Readout):
-    r"""Two parabolas, of a number of one digit: of its bits above $\ell$, and of those below.
+    r"""Two parabolas, for the bits of a one-digit number above $\ell$ and for those below.
 
     Two blocks a bit: $t = (2^k - v)_+$ is 0 if the integer v has it, else 1 at least, so that $(1 - t)_+$ is that bit.
     It is taken from v and added to the bits above. No term is larger than the numbers are.
@@ -158,7 +158,7 @@ class TwoColumns(Readout):
 
     @property
     def middles(self) -> Float64Array:
-        """Of the two columns, `[2]`."""
+        """Midpoints of the two columns, `[2]`."""
         return np.array([2.0 ** (self.low - 1), 2.0 ** (self.high - 1)])
 
     @property
@@ -170,7 +170,7 @@ class TwoColumns(Readout):
         return 0.0
 
     def fit(self, precision: int) -> bool:
-        """Whether no sum of terms of one sign needs more bits: two products, and a shift that is never below 0."""
+        """Tell whether sums of terms of one sign fit into the bits: two products, and a nonnegative shift."""
         return self.digits.places == 1 and 2.0 * self.lift <= 2.0**precision
 
     def blocks(self) -> list[Block]:
@@ -181,7 +181,7 @@ class TwoColumns(Readout):
         return found
 
     def _missing(self, bit: int, *, first: bool) -> FeedForward:
-        """Return $t$ beside v and the bits above; `first` there is v alone."""
+        """Return $t$ next to v and the bits above; the first column holds v only."""
         shift = np.array([2.0**bit])
         if not first:
             return FeedForward(-np.eye(3, 1), np.eye(3)[[2]], shift)

@@ -1,4 +1,4 @@
-"""What the ways to keep a table in words have in common: an embedding, and blocks that leave a digit and a fraction.
+"""Common parts of tables stored in words: an embedding, and blocks that leave a digit and a fraction.
 
 Page: docs/claims/object_words.md
 """
@@ -16,7 +16,7 @@ from constructions.tasks.task import Task
 
 
 class Columns(NamedTuple):
-    """The columns of a table: one of subjects and one of relations, which are read, and one of objects.
+    """The columns of a table: subjects and relations, which are read, and objects.
 
     Args:
         subjects: Their tokens, `[S]`.
@@ -43,11 +43,11 @@ class Columns(NamedTuple):
 
     @property
     def are_disjoint(self) -> bool:
-        """Whether no token stands in both columns."""
+        """Whether no token occurs in both columns."""
         return not len(np.intersect1d(self.subjects, self.relations, assume_unique=True))
 
     def table(self, task: Task) -> Int64Array:
-        """Which object is wanted of each subject and relation, -1 where none is, `[S, R]`."""
+        """Return the object for each subject and relation, -1 where there is none, `[S, R]`."""
         shape = len(self.subjects), len(self.relations)
         require_memory(32 * shape[0] * shape[1], purpose=f"a table of {shape[0]} subjects and {shape[1]} relations")
         subjects, relations = task.contexts.T if self.subject_first else task.contexts.T[::-1]
@@ -82,7 +82,7 @@ class Words(ABC):
 
     @abstractmethod
     def fit(self, precision: int) -> bool:
-        """Whether every run with so many bits leaves the digit and its fraction exactly."""
+        """Tell whether every run with this many bits leaves the digit and its fraction exactly."""
 
     @abstractmethod
     def entries(self) -> int:
@@ -90,7 +90,7 @@ class Words(ABC):
 
     @abstractmethod
     def table(self, task: Task) -> Int64Array:
-        """Return which object is wanted of what is read, -1 where none is, `[S, R]` or with more axes."""
+        """Return the object for each input, -1 where there is none, `[S, R]` or with more axes."""
 
     @abstractmethod
     def embedding(self, table: Int64Array, d_vocab: int) -> Float64Array:
@@ -98,4 +98,4 @@ class Words(ABC):
 
     @abstractmethod
     def blocks(self, shift: Float64Array | None = None) -> list[Block]:
-        """Return the blocks, which leave one column; the last one adds a shift, `[1]`, or none."""
+        """Return the blocks, which leave one column; the last one adds a shift, `[1]`, or None."""

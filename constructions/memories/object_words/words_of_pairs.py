@@ -1,4 +1,4 @@
-r"""Words in the rows of last tokens, or half of them in those of subjects and half in those of relations.
+r"""Store words in the rows of last tokens, or half of them with the subjects and half with the relations.
 
 The rows of a pair exchange codes of theirs: a group $\gamma$ and a place $\rho$. A row picks its word by
 $w - M |\gamma - g|^2$, folds $\gamma$ away, and is silent unless $\rho$ is the place of a digit.
@@ -50,7 +50,9 @@ class Grid(NamedTuple):
 
     @property
     def edge(self) -> Float64Array:
-        r"""The largest $|\gamma_1|$ of each $|\gamma_2|$, and that: sums of terms are largest there, `[rows, 2]`."""
+        r"""The largest $|\gamma_1|$ for each $|\gamma_2|$, and that $|\gamma_2|$: sums of terms are largest there,
+        `[rows, 2]`.
+        """
         x, y = np.abs(self.x - self.middle), np.abs(self.y)
         widest = np.zeros(int(y.max()) + 1)
         np.maximum.at(widest, y, x)
@@ -58,7 +60,7 @@ class Grid(NamedTuple):
 
     @property
     def turned(self) -> Float64Array:
-        """Whether the folds of x to 0 turn what is behind it round, -1, or not, 1: `[G]`."""
+        """Sign after the folds of x to 0: -1 if they reverse the rest of the number, else 1, `[G]`."""
         left, found = self.x, np.ones(len(self.x))
         for bit in reversed(range(1, self.bits + 1)):
             found = found * np.where(left >= 2 ** (bit - 1), -1.0, 1.0)
@@ -66,7 +68,7 @@ class Grid(NamedTuple):
         return found
 
     def folds(self, width: int) -> list[Block]:
-        """Return the folds of column 1, which is 1 + x and what is behind it."""
+        """Return the folds of column 1, which holds 1 + x and the rest of the number."""
         column = np.eye(width, 1, -1)
         middles = [(2.0**bit + 1.0) / 2.0 for bit in reversed(range(1, self.bits + 1))]
         return [FeedForward(column, -2.0 * column.T, np.array([-middle])) for middle in middles]
@@ -74,7 +76,7 @@ class Grid(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _PairWords(Words):
-    """What both kinds share.
+    """Common parts of both kinds of words of pairs.
 
     Args:
         columns: Subjects and relations.
@@ -97,7 +99,7 @@ class _PairWords(Words):
     @property
     @abstractmethod
     def far(self) -> int:
-        """By how much codes of the halves lie away from those of places; 0 where there are none."""
+        """Distance of the codes of the halves from those of places; 0 if there are none."""
 
     @property
     def groups(self) -> int:
@@ -111,7 +113,7 @@ class _PairWords(Words):
 
     @property
     def coded(self) -> int:
-        """Columns of the code of a group with what is behind it, and of minus its square."""
+        """Columns of the code of a group with the rest of the number, and of minus its square."""
         return 2 if self.on_a_line else 3
 
     @property
@@ -120,7 +122,9 @@ class _PairWords(Words):
         return np.arange(self.digits.places) - (self.digits.places - 1) // 2
 
     def codes(self, index: Int64Array, behind: Int64Array) -> Float64Array:
-        r"""$\xi = \gamma_1 \pm \tau$, $\gamma_2$, and $\tau^2 - \xi^2 - \gamma_2^2$, $\tau$ = what is behind / 2^9."""
+        r"""$\xi = \gamma_1 \pm \tau$, $\gamma_2$, and $\tau^2 - \xi^2 - \gamma_2^2$, where $\tau$ is the rest divided
+        by 2^9.
+        """
         grid, group = self.grid, index // self.digits.places
         tail = (self.centred_places[index % self.digits.places] + behind) * grid.turned[group] / 2.0**_FINE
         x, y = (grid.x[group] - grid.middle).astype(np.float64), grid.y[group].astype(np.float64)
@@ -135,8 +139,8 @@ class _PairWords(Words):
         return np.stack([self.digits.words(slots[:, g * m : (g + 1) * m]) for g in range(self.groups)], axis=1)
 
     def picking(self, flag: bool) -> FeedForward:
-        r"""Return the word of the group that the other row names, $\xi$ moved above 0, and where there is one a
-        flag.
+        r"""Return the word of the group that the other row names, with $\xi$ moved above 0, and a flag if there is
+        one.
         """
         grid, M, G, d = self.grid, self.digits.top, self.groups, self.width
         kept = 2 if flag else 1
@@ -176,7 +180,7 @@ class _PairWords(Words):
         return [knots, place]
 
     def fit(self, precision: int) -> bool:
-        """Whether no sum of what fires rounds, and what shall be silent is: Theorem OW3."""
+        """Tell whether no sum of firing neurons rounds, and the silent ones stay silent: Theorem OW3."""
         m, M = self.digits.places, self.digits.top
         tail = (np.abs(self.centred_places).max() + self.far) / 2.0**_FINE
         room = self.digits.spare / self.digits.base
@@ -215,18 +219,18 @@ class _Terms(NamedTuple):
 
     @classmethod
     def of(cls, *terms: Float64Array) -> "_Terms":
-        """Of terms by rows and neurons."""
+        """Collect terms by rows and neurons."""
         stacked = np.stack(np.broadcast_arrays(*terms))
         above, below = np.maximum(stacked, 0.0).sum(axis=0), np.maximum(-stacked, 0.0).sum(axis=0)
         return cls(np.maximum(above, below), above + below)
 
     def stay_below(self, room: float, precision: int) -> bool:
-        """Whether what is below -room is not rounded to more than 0: four times at most, of all terms."""
+        """Tell whether sums below -room are not rounded above 0: four roundings at most, of all terms."""
         return room > 5.0 * 2.0**-precision * float(self.sizes.max())
 
 
 class LastWords(_PairWords):
-    """Words in the rows of last tokens, whichever stand in both places: a head brings the code of the first token."""
+    """Words in the rows of last tokens, which may also be first tokens: a head brings the code of the first token."""
 
     @property
     def slots(self) -> int:
@@ -264,7 +268,7 @@ class LastWords(_PairWords):
 
 
 class BothWords(_PairWords):
-    """Half of the facts in the rows of subjects, half in those of relations: each row has those about one half.
+    """Half of the facts in the rows of subjects and half in those of relations; each row has those about one half.
 
     Tokens have a half of their own. If the halves of a pair are the same the subject's row has its fact, else the
     relation's; the other row is silent, and a head adds both.
@@ -272,7 +276,7 @@ class BothWords(_PairWords):
 
     @property
     def halves(self) -> tuple[int, int]:
-        """How many subjects, and relations, are in the first half."""
+        """Number of subjects, and of relations, in the first half."""
         return -(-len(self.columns.subjects) // 2), -(-len(self.columns.relations) // 2)
 
     @property

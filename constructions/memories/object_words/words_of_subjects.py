@@ -24,7 +24,7 @@ HARD = 1024.0
 
 
 class Places(NamedTuple):
-    """Where the object of each relation is in a row of words.
+    """The place of each relation's object in a row of words.
 
     Args:
         group: Which word, `[R]`.
@@ -40,7 +40,7 @@ class Places(NamedTuple):
 
     @classmethod
     def of(cls, relations: int, places: int) -> "Places":
-        """As many words as so many digits need, with no more digits than these words need."""
+        """Return the fewest words that hold a number of digits, and with them the fewest digits per word."""
         groups = -(-relations // places)
         places = -(-relations // groups)
         return cls(np.arange(relations) // places, np.arange(relations) % places, groups, places)
@@ -65,7 +65,7 @@ class SubjectWords(Words, ABC):
 
     @property
     def places(self) -> Places:
-        """Where each object is."""
+        """Place of each object."""
         return Places.of(self.relations, self.digits.places)
 
     @property
@@ -103,7 +103,7 @@ class SubjectWords(Words, ABC):
 
     @abstractmethod
     def selecting(self, shift: Float64Array | None = None) -> list[Block]:
-        """Return the blocks before the folds, which leave $B^{-i} w$ in one column; the last adds a shift, or none."""
+        """Return the blocks before the folds, which leave $B^{-i} w$ in one column; the last adds a shift, or None."""
 
     @abstractmethod
     def selecting_entries(self) -> int:
@@ -111,7 +111,7 @@ class SubjectWords(Words, ABC):
 
 
 class OneDigitWords(SubjectWords):
-    """Words of one digit: the relation pushes all columns but its own down by M, which is above every word."""
+    """Words of one digit: the relation lowers all columns except its own by M, which is above every word."""
 
     def relation_rows(self) -> Float64Array:
         return _shared(self.digits.top * (np.eye(self.relations) - 1.0), self.columns.subject_first)
@@ -130,7 +130,7 @@ class OneDigitWords(SubjectWords):
 
 
 class ShortWords(SubjectWords):
-    r"""Words that leave room for what selects them: with the code $\rho$ of a place, $w - M (\rho - \rho_r)^2$.
+    r"""Words that leave room for their selection: with the code $\rho$ of a place, $w - M (\rho - \rho_r)^2$.
 
     The relation pushes its own column down by $M \rho^2$, all others further. Embeddings of subjects are positive,
     those of relations at most 0: neurons tell them apart, and make of the sum of a relation's row a column that says
@@ -171,7 +171,7 @@ class ShortWords(SubjectWords):
 
 
 class LongWords(SubjectWords):
-    r"""Words of all bits of a number: what selects one is 0 for it, and adds nothing at all.
+    """Words that use all bits of a number: the selection term is 0 for the selected word and adds nothing.
 
     A relation's row is minus its place in the column of its word, and $-(m + 1)$ in all others, which neurons see: they
     push these columns down by M and make a column for each place that says whether the relation has another one. A
@@ -215,13 +215,11 @@ class LongWords(SubjectWords):
 
     @property
     def _pushing(self) -> int:
-        """Neurons that push other columns down: none where there is one column."""
+        """Neurons that lower the other columns; None if there is one column."""
         return self.places.groups if self.places.groups > 1 else 0
 
     def _other_row(self) -> Attention:
-        """Return a hard head that adds the other row: the columns of places are all 0 for subjects alone, m - 1
-        in sum.
-        """
+        """Return a hard head that adds the other row: the columns of places are 0 for subjects, and add up to m - 1."""
         words, width = self.places.groups, self.places.groups + self.places.places
         is_relation = np.zeros((1, width, 1))
         is_relation[0, words:] = 1.0
@@ -233,7 +231,7 @@ class LongWords(SubjectWords):
 
 
 class _Selection(NamedTuple):
-    r"""How a relation selects its short word, in units of M.
+    r"""The selection of a short word by its relation, in units of M.
 
     Args:
         pushed: What it adds to each column in the end, at most 0, `[R, G]`.
@@ -263,7 +261,7 @@ class _Selection(NamedTuple):
         return cls(pushed, rho + sigma, 2.0 * rho, -(rho**2) - 2.0 * rho * sigma, group)
 
     def fit(self, digits: Digits, precision: int, subject_first: bool) -> bool:
-        r"""Whether every run reads the word: Theorem OW2.
+        r"""Tell whether every run reads the word: Theorem OW2.
 
         Half of what the head adds is a multiple of 1 / 2 below $2^p$ of these. In the neuron of its own no sum of terms
         of one sign exceeds $2^p$ units, so that none is rounded; the others are below 0 by more than $4 \cdot 2^{-p}$
@@ -285,18 +283,20 @@ class _Selection(NamedTuple):
 
 
 def _others(places: int) -> Float64Array:
-    r"""Of neurons $(i - k + 1)_+$ the sums that are 1 for all places i but one: second differences, `[m, m]`."""
+    """Return the sums of neurons $(i - k + 1)_+$ that are 1 for all places i except one: second differences, `[m,
+    m]`.
+    """
     values = np.vstack([np.zeros((2, places)), 1.0 - np.eye(places)])
     return np.diff(values, n=2, axis=0)
 
 
 def _shared(pushed: Float64Array, subject_first: bool) -> Float64Array:
-    """Return the rows of relations that push so much in the end: half of it where `_sum_of_rows` counts them twice."""
+    """Return the rows of relations, whose offsets are halved where `_sum_of_rows` counts them twice."""
     return pushed / 2.0 if subject_first else pushed
 
 
 def _sum_of_rows(width: int, words: int, subject_first: bool) -> Attention:
-    r"""Return a head of zero scores that leaves the words of the subject and what the relation pushes.
+    """Return a head with zero scores that adds the words of the subject and the offsets of the relation.
 
     Behind the subject, the relation's row x has the words added, and is counted twice: $x + 2 (w + x) / 2$. Before it,
     it comes whole to the words, $2 (w + x) / 2$.

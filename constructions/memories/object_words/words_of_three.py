@@ -1,4 +1,4 @@
-r"""Tables of three columns that are read, as subject, relation, place: a subject's row has the words of both others.
+"""Tables of three key columns (subject, relation, place): a subject's row has the words of both others.
 
 The last token says which digit, and both tokens that are no subject say which word: each pushes the words that are none
 of its own below 0.
@@ -23,7 +23,7 @@ from constructions.tasks.task import Task
 
 
 class ThreeColumns(NamedTuple):
-    """The columns of a table: subjects, and two others, the last token among them.
+    """The columns of a table: subjects, and two others; the last token is in one of them.
 
     Args:
         subjects: Their tokens, `[S]`.
@@ -41,19 +41,19 @@ class ThreeColumns(NamedTuple):
 
     @classmethod
     def of(cls, task: Task, *, subject_first: bool) -> "ThreeColumns":
-        """Return those of a task."""
+        """Return the columns of a task."""
         first, second, last = (np.unique(column) for column in task.contexts.T)
         subjects, relations = (first, second) if subject_first else (second, first)
         return cls(subjects, relations, last, np.unique(task.labels), subject_first)
 
     @property
     def are_disjoint(self) -> bool:
-        """Whether no token stands in two columns."""
+        """Whether no token occurs in two columns."""
         tokens = np.concatenate([self.subjects, self.relations, self.places])
         return len(np.unique(tokens)) == len(tokens)
 
     def table(self, task: Task) -> Int64Array:
-        """Return which object is wanted of each subject, relation and place, -1 where none is, `[S, R, Q]`."""
+        """Return the object for each subject, relation and place, -1 where there is none, `[S, R, Q]`."""
         shape = len(self.subjects), len(self.relations), len(self.places)
         require_memory(32 * int(np.prod(shape)), purpose=f"a table of {' x '.join(map(str, shape))} objects")
         first, second, last = task.contexts.T
@@ -70,7 +70,7 @@ class ThreeColumns(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ThreeWords(Words):
-    r"""Words in the rows of subjects; those of one relation lie side by side, U of them, of m places each.
+    """Words in the rows of subjects; the U words of one relation are adjacent, with m places each.
 
     Args:
         columns: Subjects, relations and places.
@@ -165,7 +165,7 @@ class ThreeWords(Words):
         )
 
     def _placed(self, top: float) -> FeedForward:
-        r"""Return $B^{-i} w$ of the word and of columns that are 0 for the place i alone."""
+        """Return $B^{-i} w$ of the word; only place i leaves its columns at 0."""
         m = self.digits.places
         scale = 2.0 ** (-self.digits.bits * np.arange(m))
         return FeedForward(W_in=np.vstack([scale, -top * np.diag(scale)]), W_out=np.ones((m, 1)), skip=False)

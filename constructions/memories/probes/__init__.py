@@ -1,1 +1,1 @@
-"""A memory of probes: labels of any contexts as sums in one table of integers."""
+"""Memories of probes: labels of any contexts as sums over one table of integers."""

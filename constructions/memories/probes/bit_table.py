@@ -29,7 +29,7 @@ _ENTRIES = 2**27
 
 @dataclass(frozen=True)
 class Cells:
-    """Which bits of a context say where its label stands.
+    """The bits of a context that locate its label.
 
     Args:
         bits: The contexts as -1 and 1, `[T, S b]`, the bits of a token side by side.
@@ -45,7 +45,7 @@ class Cells:
 
     @cached_property
     def named(self) -> tuple[Float64Array, Int64Array]:
-        """The signs of each row of the table, and which of them each context has."""
+        """The signs of each row of the table, and the row of each context."""
         return _distinct(self.bits[:, self.rows])
 
     @cached_property
@@ -60,7 +60,7 @@ class Cells:
 
     @property
     def each(self) -> int:
-        """The most bits that are read of one position, at least 1."""
+        """Largest number of bits read from one position, at least 1."""
         return max(1, *np.bincount([i // self.width for i in (*self.rows, *self.columns)], minlength=1).tolist())
 
     def parameters(self, task: Task, digits: int) -> int:
@@ -144,7 +144,7 @@ def digits_of_labels(kinds: int, precision: int) -> tuple[int, int]:
 
 
 class _Plan(NamedTuple):
-    """The cells, the base of the labels' digits, 0 for distributions, and how many numbers a cell holds."""
+    """The cells, the base of the labels' digits (0 for distributions), and the numbers in a cell."""
 
     cells: Cells
     base: int
@@ -181,7 +181,7 @@ def _plan(task: Task, precision: int) -> _Plan:
 
 
 def _telling(bits: BoolArray, labels: Int64Array) -> list[int]:
-    """Bits, few of them, such that contexts which agree in all of them have one label, the most telling first."""
+    """Return a few bits, most informative first; contexts that agree in all of them have one label."""
     rng, group, chosen = np.random.default_rng(0), np.zeros(len(bits), dtype=np.int64), list[int]()
     useful = np.flatnonzero(bits.any(axis=0) & ~bits.all(axis=0))
     while now := _confused(group, labels):
@@ -205,18 +205,18 @@ def _telling(bits: BoolArray, labels: Int64Array) -> list[int]:
 
 
 def _first_of(group: Int64Array, labels: Int64Array) -> Int64Array:
-    """Return a row of each group and label."""
+    """Return one row per group and label."""
     return np.unique(group * (labels.max() + 1) + labels, return_index=True)[1]
 
 
 def _confused(group: Int64Array, labels: Int64Array) -> int:
-    """How many ordered pairs of a group have different labels."""
+    """Return how many ordered pairs of a group have different labels."""
     alike, same = (np.unique(x, return_counts=True)[1] for x in (group, group * (labels.max() + 1) + labels))
     return int(alike @ alike - same @ same)
 
 
 def _distinct(bits: Float64Array | BoolArray) -> tuple[Float64Array, Int64Array]:
-    """Return the different rows of signs, and which of them each row is."""
+    """Return the distinct rows of signs, and the index of each row among them."""
     if not bits.shape[1]:
         return np.zeros((1, 0)), np.zeros(len(bits), dtype=np.int64)
     _, first, which = np.unique(np.packbits(bits > 0, axis=1), axis=0, return_index=True, return_inverse=True)
@@ -257,7 +257,7 @@ def _model(task: Task, plan: _Plan) -> Model:
 
 
 def _heads(cells: Cells, places: Float64Array) -> Attention:
-    """Of each position that is read a head: 256 times the bits of a position that agree, less those that differ."""
+    """Return a head per position: 256 times the number of agreeing bits minus differing bits."""
     order, reads, place = (*cells.rows, *cells.columns), cells.positions, places.shape[1]
     n_heads, d = len(reads), cells.width + place
     W_K, W_V = np.zeros((n_heads, d, place)), np.zeros((n_heads, d, cells.each))

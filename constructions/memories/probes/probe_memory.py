@@ -1,4 +1,4 @@
-r"""Labels of any contexts as sums of a few cells of one table, of which hashes of the context say which.
+"""Memorize labels of any contexts as sums of a few cells of one table, which hashes of the context select.
 
 Page: docs/claims/probes.md
 """
@@ -71,7 +71,7 @@ class Plan:
 
     @property
     def one_hot(self) -> bool:
-        """Whether rows of the table are found by one neuron each."""
+        """Whether each row of the table is found by one neuron."""
         return self.labels_per_word > 0
 
     @property
@@ -86,7 +86,7 @@ class Plan:
 
     @property
     def split(self) -> tuple[int, int]:
-        """A row has two numbers, one below each of these: its segment and its place there, or two digits."""
+        """Bounds of the two numbers of a row: its segment and its place there, or two digits."""
         base = self.rows if self.segments > 1 else math.isqrt(self.rows - 1) + 1
         return -(-self.table_rows // base), base
 
@@ -102,7 +102,7 @@ class Plan:
 
     @property
     def load(self) -> float:
-        """Facts for each cell of the table."""
+        """Facts per cell of the table."""
         return self.facts / self.cells
 
     @property
@@ -112,24 +112,24 @@ class Plan:
 
     @property
     def flagged(self) -> bool:
-        """Whether some positions are no probes, or one is none of those that the last head reads."""
+        """Whether some positions are not probes, or one of them is not read by the last head."""
         return self.n_ctx > self.probes or self.probes == 3
 
     @cached_property
     def mixing(self) -> Mixing:
-        """How the hash is gathered."""
+        """Rounds that gather the hash."""
         return mixing(self.n_ctx, self.columns, self.free)
 
     @cached_property
     def selected(self) -> Int64Array:
-        """Which combination of the sums each probe takes, `[D, r]`."""
+        """Combination of the sums for each probe, `[D, r]`."""
         if self.columns == 4:
             return np.eye(4, dtype=np.int64)[:, : self.probes]
         return np.array([[1, 0, 1, 1], [0, 1, 1, -1]])[:, : self.probes]
 
     @cached_property
     def growth(self) -> tuple[int, int]:
-        """How many times the largest code a probe's number can be, and the one that chooses the segment."""
+        """Ratio of the largest number of a probe, and of the segment's number, to the largest code."""
         sums = np.abs(self.mixing.weights).sum(axis=(0, 1))
         return int((sums @ np.abs(self.selected)).max()), int(sums[:2].sum()) if self.segments > 1 else 0
 
@@ -145,7 +145,7 @@ class Plan:
         return segment, [self.segment * k for k in halvings(-(-most // self.segment))]
 
     def parted(self) -> list[Step]:
-        """Return the steps that part a cell's number into those of its row, its column, and its place in a word."""
+        """Return the steps that split a cell's number into its row, its column, and its place in a word."""
         m, (heights, base) = max(1, self.labels_per_word), self.split
         if not self.one_hot:
             return [Step(_NUMBER, self.width * k, _ROW, k) for k in halvings(self.rows)]
@@ -155,7 +155,7 @@ class Plan:
         return steps + [Step(_NUMBER, m * k, _COLUMN, k) for k in halvings(self.width)]
 
     def peeled(self) -> list[Step]:
-        """Return the steps that take the bits of a word, from the highest on, to the labels that they belong to."""
+        """Return the steps that strip the bits of a word, from the highest, down to the labels."""
         bits = self.modulus.bit_length() - 1
         places = reversed(range(bits, bits * self.labels_per_word))
         return [Step(0, 1 << i, 1 + i // bits, 1 << i % bits) for i in places]
@@ -192,7 +192,7 @@ class Plan:
         return total + self.digits * (tail + self.digits + 1) + self.outputs * (self.digits + 1)
 
     def high(self) -> list[int]:
-        """Thresholds of the steps that part a label into two digits."""
+        """Return the thresholds of the steps that split a label into two digits."""
         return [] if self.digits == 1 else [_DIGIT * k for k in halvings(self.modulus // _DIGIT)]
 
 
@@ -264,7 +264,7 @@ def plan_of(
 
 
 def _richer(plan: Plan, free: int) -> Plan:
-    """Return the plan with the most free rounds, up to so many, that leave codes for all tokens."""
+    """Return the plan with the most free rounds, up to a limit, that leaves codes for all tokens."""
     richer = (replace(plan, free=most) for most in range(min(free, len(plan.mixing.strides)), 0, -1))
     return next((each for each in richer if each.codes_below >= 2 * plan.d_vocab), plan)
 
@@ -348,7 +348,7 @@ def _packed(plan: Plan) -> str:
 
 
 def _words(plan: Plan, table: Int64Array) -> Float64Array:
-    """Return the entries of the table, `[table_rows, width]`: of each the first cell is the lowest digit."""
+    """Return the entries of the table, `[table_rows, width]`; the first cell of each is the lowest digit."""
     m = max(1, plan.labels_per_word)
     cells = table.reshape(-1, plan.segment)
     padded = np.zeros((len(cells), plan.rows * plan.width * m), dtype=np.int64)
@@ -357,7 +357,7 @@ def _words(plan: Plan, table: Int64Array) -> Float64Array:
 
 
 def sizes_of(task: Task) -> tuple[int, int, int, int, int]:
-    """Return what `plan_of` asks: T, S, N, K and the number of logits."""
+    """Return the arguments of `plan_of`: T, S, N, K and the number of logits."""
     return task.n_contexts, task.n_ctx, task.d_vocab, len(np.unique(task.labels)), task.n_answers
 
 
@@ -379,7 +379,7 @@ def probe_parameters(task: Task, dtype: Precision = "float32") -> int:
 
 
 def _codes(plan: Plan, rng: np.random.Generator) -> Int64Array:
-    """Codes of the tokens, `[N, D]`, no two equal where there are enough."""
+    """Return codes of the tokens, `[N, D]`, pairwise distinct if there are enough."""
     codes = np.zeros((plan.d_vocab, plan.columns), dtype=np.int64)
     for _ in range(_TRIES):
         if len(np.unique(codes, axis=0)) == plan.d_vocab:
@@ -398,7 +398,7 @@ def _combinations(plan: Plan) -> tuple[Int64Array, Int64Array]:
 
 
 def _cells(plan: Plan, codes: Int64Array, contexts: Int64Array) -> Int64Array:
-    """Return the cells that each context probes, `[T, r]`, as the model finds them."""
+    """Return the cells that each context probes, `[T, r]`, as the model computes them."""
     sums = np.zeros((len(contexts), plan.columns), dtype=np.int64)
     for place, weight in enumerate(plan.mixing.weights):
         sums += (codes @ weight)[contexts[:, -1 - place]]
@@ -411,7 +411,7 @@ def _cells(plan: Plan, codes: Int64Array, contexts: Int64Array) -> Int64Array:
 
 
 def _collision(task: Task, cells: Int64Array, labels: Int64Array) -> str:
-    """Two contexts with other labels whose probes are the same, in words; empty where there are none."""
+    """Describe two contexts with different labels and equal probes; empty if there are none."""
     ordered = np.sort(cells, axis=1)
     order = np.lexsort(ordered.T)
     same = (ordered[order[1:]] == ordered[order[:-1]]).all(axis=1) & (labels[order[1:]] != labels[order[:-1]])
@@ -428,7 +428,7 @@ def _collision(task: Task, cells: Int64Array, labels: Int64Array) -> str:
 
 
 def _single_tokens(task: Task, answers: Int64Array, labels: Int64Array) -> Construction[Task]:
-    """Contexts of one token: its embedding is the number of its label."""
+    """Memorize contexts of one token: the embedding is the number of the label."""
     digits = 1 if len(answers) <= _ONE_DIGIT else 2
     W_U, b_U, middle = _readout(answers, digits, task.n_answers)
     named = np.stack([labels] if digits == 1 else [labels % _DIGIT, labels // _DIGIT], axis=1)
@@ -441,7 +441,7 @@ def _single_tokens(task: Task, answers: Int64Array, labels: Int64Array) -> Const
 
 
 def _readout(answers: Int64Array, digits: int, outputs: int) -> tuple[Float64Array, Float64Array, Float64Array]:
-    r"""Logits $2 c y - c^2$ of each digit c of an answer's number, largest where y = c; and the centres of the y."""
+    """Return logits $2 c y - c^2$ of each digit c of an answer's number, largest for y = c, and the centres of y."""
     number = np.arange(len(answers))
     parts = np.stack([number] if digits == 1 else [number % _DIGIT, number // _DIGIT], axis=1)
     middle = parts.max(axis=0) // 2
@@ -466,7 +466,7 @@ def _model(plan: Plan, codes: Int64Array, table: Float64Array, answers: Int64Arr
 
 
 def _round(stride: int, map_: Int64Array) -> Attention:
-    """Add to each position what the one so far back holds, times a matrix. Scores are $-(p_j - p_i - 2 m)^2$."""
+    """Add to each position the content of an earlier one, times a matrix. Scores are $-(p_j - p_i - 2 m)^2$."""
     columns = len(map_)
     W_Q, W_K = np.zeros((1, columns + 2, 2)), np.zeros((1, columns + 2, 2))
     W_Q[0, columns, 0] = 2.0 * _SHARP
@@ -478,7 +478,7 @@ def _round(stride: int, map_: Int64Array) -> Attention:
 
 
 def _shared(plan: Plan) -> Attention:
-    """Every position gets the sums of the last one, and keeps its place."""
+    """Copy the sums of the last position to every position, which keeps its place."""
     columns, d = plan.columns, plan.columns + 2
     W_Q, W_K = np.zeros((2, d, 2)), np.zeros((2, d, 2))
     W_Q[1, columns, 0] = 2.0 * _SHARP
@@ -511,7 +511,9 @@ def _of_segment(plan: Plan) -> tuple[int, int]:
 
 
 def _numbers(plan: Plan) -> FeedForward:
-    r"""Each probe takes its number: $(v_j - Q (p - p_j)^2)_ +$ is that of the probe at $p_j$, and 0 elsewhere."""
+    """Select the number of each probe: $(v_j - Q (p - p_j)^2)_+$ is the number of the probe at $p_j$, and 0
+    elsewhere.
+    """
     columns, wide, probes = plan.columns, _width(plan), plan.probes
     made, lacking = _combinations(plan)
     most = plan.growth[0] * (plan.codes_below - 1) + 1
@@ -537,7 +539,7 @@ def _numbers(plan: Plan) -> FeedForward:
 
 
 def _joined(parts: list[tuple[Float64Array, Float64Array, Float64Array]]) -> list[Float64Array]:
-    """Join the inputs, shifts and outputs of groups of neurons to those of one layer."""
+    """Concatenate the inputs, shifts and outputs of groups of neurons into one layer."""
     return [np.concatenate([part[i] for part in parts], axis=int(i == 0)).astype(np.float64) for i in range(3)]
 
 
@@ -561,7 +563,7 @@ def _addresses(plan: Plan) -> tuple[list[FeedForward], Float64Array]:
 
 
 def _moved(wide: int, read: Float64Array, column: int, to: int, times: int, pending: bool) -> FeedForward:
-    """Return what a column holds, so many times, is added to another; a step that is pending is carried out."""
+    """Add multiples of one column to another; carry out a pending step."""
     kept = [column, _BIT] if pending else [column]
     W_out = np.zeros((len(kept), wide))
     W_out[0, to] = times
@@ -576,7 +578,7 @@ _Neurons = tuple[Float64Array, Float64Array, Float64Array]
 
 
 def _looked_up(plan: Plan, table: Float64Array, found: Float64Array) -> list[FeedForward]:
-    """From the numbers of a cell to what stands there, and the flag."""
+    """Return the entry of a cell and the flag, from the numbers of the cell."""
     wide, size, m = len(found), plan.width, plan.labels_per_word
     flag = [_flag(plan)] * plan.flagged
     if not plan.one_hot:
@@ -605,7 +607,8 @@ def _looked_up(plan: Plan, table: Float64Array, found: Float64Array) -> list[Fee
 
 
 def _squares(plan: Plan, found: Float64Array, kept: list[int]) -> FeedForward:
-    r"""Return the two numbers of the row and the sum of their squares, the column and its square, and what is kept.
+    """Return the two numbers of the row and the sum of their squares, the column and its square, and the columns that
+    stay.
 
     All three numbers count from the middle of their range on.
     """
@@ -626,7 +629,7 @@ def _squares(plan: Plan, found: Float64Array, kept: list[int]) -> FeedForward:
 
 
 def _hits(width: int, columns: list[int], square: int, numbers: Int64Array) -> tuple[Float64Array, Float64Array]:
-    r"""Return inputs and shifts of $(1 - |x - n|^2)_ +$ for each column n of some numbers: 1 where $x = n$, else 0."""
+    """Return inputs and shifts of $(1 - |x - n|^2)_+$ for each column n of some numbers: 1 where $x = n$, else 0."""
     W_in = np.zeros((width, numbers.shape[1]))
     W_in[columns] = 2.0 * numbers
     W_in[square] = -1.0
@@ -641,8 +644,8 @@ def _layer(read: Float64Array, parts: list[_Neurons], shift: Float64Array) -> Fe
 def _one_of(
     read: Float64Array, parts: list[_Neurons], shift: Float64Array, passed: list[int], places: list[int], behind: int
 ) -> list[FeedForward]:
-    """Return the sum of what is above 0 of some numbers, and columns that are passed on to places of the stream
-    behind.
+    """Return the sum of the positive parts of some numbers, and columns that are copied to later places of the
+    stream.
     """
     size, count = len(shift), len(passed)
     parts = [(W_in, b_in, np.hstack([W_out, np.zeros((len(W_out), count))])) for W_in, b_in, W_out in parts]
@@ -655,13 +658,13 @@ def _one_of(
 
 
 def _through(width: int, column: int, rows: Float64Array) -> tuple[_Neurons, Float64Array]:
-    """Neurons that make row i of a column that holds i, and the shift that goes with them."""
+    """Return neurons that produce row i for a column that holds i, and their shift."""
     shifts, signs, jumps, middle = _knots(rows)
     return (_unit(width, column).T * signs, shifts, jumps), middle
 
 
 def _knots(rows: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array, Float64Array]:
-    """Shifts, signs and jumps of n - 1 neurons through n rows, from the middle one to both sides, and the middle."""
+    """Return shifts, signs and jumps of n - 1 neurons through n rows, from the middle outwards, and the middle row."""
     middle, parts = len(rows) // 2, []
     for sign, chosen in ((1.0, rows[middle:]), (-1.0, rows[middle::-1])):
         jumps = np.diff(np.diff(chosen, axis=0), axis=0, prepend=np.zeros((1, rows.shape[1])))
@@ -677,7 +680,7 @@ def _most(shifts: Float64Array, signs: Float64Array, jumps: Float64Array, middle
 
 
 def _sum_of_probes(plan: Plan) -> Attention:
-    """Return the sum of what equally many positions found, a power of two; of three the last one and two others."""
+    """Add the results of a power of two of positions; for three, add the last one and two others."""
     width, flag = 1 + plan.flagged, plan.flagged
     W_K, W_V = np.zeros((1, width, 1)), np.eye(width, 1)[None]
     if flag:

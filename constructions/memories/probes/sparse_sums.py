@@ -1,4 +1,4 @@
-r"""A table whose sums over a few cells of each row are given numbers modulo a power of two.
+"""Find a table whose sums over a few cells per row are given numbers modulo a power of two.
 
 Page: docs/claims/probes.md
 """
@@ -59,7 +59,7 @@ def table_of_sums(
 
 
 def _peeled(cells: Int64Array, size: int) -> tuple[list[tuple[int, int]], Int64Array]:
-    """Equations with the cell that each is solved by, in the order they were put aside, and those that are left."""
+    """Return equations with the cell that solves each, in the order of elimination, and the remaining equations."""
     degree = np.bincount(cells.reshape(-1), minlength=size)
     owner = np.zeros(size, dtype=np.int64)  # exclusive or of the equations of a cell: of one equation, its number
     for column in cells.T:
@@ -83,7 +83,7 @@ def _peeled(cells: Int64Array, size: int) -> tuple[list[tuple[int, int]], Int64A
 
 
 def _eliminated(table: Int64Array, cells: Int64Array, wanted: Int64Array, bits: int) -> bool:
-    """Change the table on the pivots so that it solves these equations; say whether there was a way."""
+    """Change the table on the pivots so that it solves these equations; return whether this succeeded."""
     columns, place = np.unique(cells, return_inverse=True)
     place = place.reshape(cells.shape)
     rows = len(cells)

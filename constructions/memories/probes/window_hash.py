@@ -1,4 +1,4 @@
-r"""Integers that tell contexts apart: a few sums of the codes of their tokens, gathered by heads in doubling strides.
+"""Hash contexts to integers: sums of token codes, gathered by heads in doubling strides.
 
 Page: docs/claims/probes.md
 """
@@ -16,7 +16,7 @@ _FEW = 128  # positions whose weights may be products of signed permutations, of
 
 
 class Mixing(NamedTuple):
-    r"""How the last position comes to hold a sum over all positions.
+    r"""The rounds after which the last position holds a sum over all positions.
 
     Args:
         strides: How far back each round reads, `[rounds]`; windows double, or nearly so.
@@ -30,7 +30,7 @@ class Mixing(NamedTuple):
 
 
 def strides(n_ctx: int) -> tuple[int, ...]:
-    """How far back each round reads, so that the last position has read all, with few positions read twice.
+    """Return how far back each round reads, so that the last position covers all and few positions are read twice.
 
     Example:
         >>> strides(11), strides(8), strides(1)
