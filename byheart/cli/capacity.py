@@ -155,7 +155,7 @@ def _cell(cell: "RankCell") -> str:
 
 def _headline(figures: "CapacityFigures") -> str:
     size, counts = figures.facts, f"the paper's formula gives {figures.paper_heads}"
-    contexts = "this context" if size == 1 else f"these {size} contexts"
+    contexts = "this context" if size == 1 else f"these {size:,} contexts"
     if figures.answers is None:
         heads = _heads(figures.fewest_heads, figures.necessary_heads)
         alone = _heads(figures.heads_alone, figures.necessary_heads_alone)

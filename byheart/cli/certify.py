@@ -342,8 +342,8 @@ def _fold_fields(figures: dict[str, Any]) -> list[Field]:
         entries,
         Field("", Entries(**figures["entries"]).words(), "the weights"),
         Field("method", figures["method"], "decided by"),
-        Field("cells", figures["cells"], "sets of inputs that were looked at"),
-        Field("boxes", figures["boxes"], "boxes of what the heads write that were looked at"),
+        Field("cells", figures["cells"], "sets of inputs examined"),
+        Field("boxes", figures["boxes"], "boxes examined, of what the heads write"),
     ]
 
 
@@ -379,7 +379,7 @@ def _fact_fields(figures: dict[str, Any], *, of_mean: bool) -> list[Field]:
         Field("wrong_facts", figures["wrong_facts"], "the same facts", note=rows, shown=False),
         Field("undecided_contexts", figures["undecided_contexts"], "undecided facts", note=place, shown=False),
         Field("undecided_facts", figures["undecided_facts"], "the same facts", note=rows, shown=False),
-        Field("decided_by", figures["decided_by"], "which arithmetic had the last word"),
+        Field("decided_by", figures["decided_by"], "arithmetic that decided"),
     ]
 
 
@@ -389,12 +389,12 @@ def _domain_fields(figures: dict[str, Any]) -> list[Field]:
         Field("rule", figures["rule"], "the rule"),
         *_input_fields(figures),
         Field("wrong_inputs", figures["wrong_inputs"], "inputs answered wrongly", note=most, shown=False),
-        Field("open_inputs", figures["open_inputs"], "inputs looked at and left open", note=most, shown=False),
+        Field("open_inputs", figures["open_inputs"], "inputs examined and left open", note=most, shown=False),
         Field("", _examples(figures["wrong_inputs"]), "the first that are answered wrongly"),
         Field("", _examples(figures["open_inputs"]), "the first that are open"),
         Field("method", figures["method"], "decided by"),
-        Field("one_by_one", figures["one_by_one"], "inputs that went up the ladder of arithmetics"),
-        Field("interrupted", figures["interrupted"], "somebody interrupted", shown=False),
+        Field("one_by_one", figures["one_by_one"], "inputs judged one by one, at rising precision"),
+        Field("interrupted", figures["interrupted"], "whether the work was interrupted", shown=False),
         Field("earlier", figures["earlier"], "inputs that were counted by earlier runs", shown=False),
     ]
 

@@ -25,7 +25,7 @@ def test_one_head_is_one_head(tmp_path, capsys):
     assert main(["memorize", table, *words("--dim 9 --head-dim 9 --heads 1 --out"), str(tmp_path / "out")]) in (0, 2)
     assert main(["capacity", table, *words("--dim 2 --head-dim 2")]) == 0
     shown = capsys.readouterr().out
-    assert "contexts that these hold, by the paper" in shown and "1 heads" not in shown
+    assert "contexts that they can hold, by the paper" in shown and "1 heads" not in shown
 
 
 def test_capacity_bounds_what_any_architecture_takes(novel, capsys, monkeypatch):
