@@ -149,7 +149,7 @@ def test_of_very_much_contexts_some_are_run_and_every_file_says_of_how_many(text
     assert run["memorized"] == run["contexts"] == 256 < report["facts"] == report["proved"]["memorized"]
     said = f"256 of 256 drawn of {report['facts']} measured"
     assert said in report["headline"] and report["verdict"] == "PROVED"
-    assert f" 256 of 256 contexts drawn of {report['facts']}." in (folder / "out" / "README.md").read_text()
+    assert f": 256 of 256, drawn of {report['facts']}\n" in (folder / "out" / "README.md").read_text()
     assert "not what was measured" in require_export_made_again(folder / "out")
     every = export(folder / "in", to="safetensors", out=folder / "every", all_contexts=True)
     (run,) = every["measured"]["runs"].values()

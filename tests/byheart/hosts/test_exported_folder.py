@@ -80,7 +80,7 @@ def taken(*names):
 TAMPERED = {
     "the card says float16": ("README.md", replaced("README.md", "float32", "float16")),
     "the card counts more": ("README.md", replaced("README.md", "3 of 3", "4 of 4")),
-    "the card counts more parameters": ("README.md", replaced("README.md", " parameters in ", "0 parameters in ")),
+    "the card counts more parameters": ("README.md", replaced("README.md", "- parameters: ", "- parameters: 1")),
     "the card says more": ("README.md", replaced("README.md", "# What", "It also knows all rivers.\n\n# What")),
     "the card is empty": ("README.md", lambda folder: (folder / "README.md").write_text("")),
     "the report says another type": ("README.md", fields(lambda data: data.update(dtype="float16"))),
@@ -185,8 +185,8 @@ def test_what_is_no_export_ends_with_2_and_names_the_file(name, folder, capsys):
 
 
 def test_the_difference_is_shown(folder):
-    replaced("README.md", "in float32 and was", "in float16 and was")(folder)
-    with pytest.raises(TamperedError, match=r"it has '.*float16 and was.*', not '.*float32 and was"):
+    replaced("README.md", "numbers: float32", "numbers: float16")(folder)
+    with pytest.raises(TamperedError, match=r"it has '.*numbers: float16.*', not '.*numbers: float32"):
         require_export_made_again(folder)
 
 
