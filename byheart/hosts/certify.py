@@ -81,7 +81,7 @@ def certify(
         cells: Whether cells are ``"tokens"`` or ``"texts"``; by default texts where the tokenizer cuts words in pieces.
         decided: Called with each prompt and its answer once that is decided: the row, whether it is memorized, its
             margin at least, or at most where it is not memorized, and the arithmetic that decides.
-        progress: Called with the stage, its finished share, and a detail.
+        how: What `Journey` says: how the model is read, who is asked, and what is written.
 
     Returns:
         The figures, as plain JSON data: ``verdict``, ``headline``, ``facts``, ``memorized``, ``wrong``, ``undecided``,
