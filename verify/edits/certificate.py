@@ -374,7 +374,7 @@ class EditCheck:
         runs = self.certificate.runs
         if runs is None or self.verdict is not Verdict.PROVED:
             return self
-        reason = f"every {runs.format} run is for the fast prover alone (--fast)"
+        reason = f"the kernel has no proof of every {runs.format} run, but the fast prover may have one (check --fast)"
         return replace(self, verdict=Verdict.UNDECIDED, reason=reason)
 
     def summary(self) -> dict[str, Any]:
@@ -396,7 +396,8 @@ class EditCheck:
 
     def _headline(self) -> str:
         if self.reason:
-            return f"NOT PROVED AGAIN: {self.reason}"
+            word = "UNDECIDED" if self.verdict is Verdict.UNDECIDED else "NOT PROVED AGAIN"
+            return f"{word}: {self.reason}"
         again = "; so says the certificate, and every number was proved again"
         return self.certificate.decoded(self.decoding).headline() + again * (self.verdict is Verdict.UNDECIDED)
 
