@@ -110,7 +110,7 @@ class Criterion:
             return " and ".join(parts)
         if target == "labels":
             return (
-                "at least 1 argmax is right" if self.contexts == 1 else f"at least {self.contexts} argmaxes are right"
+                "at least 1 argmax is right" if self.contexts == 1 else f"at least {self.contexts:,} argmaxes are right"
             )
         right = "the argmax is right and " if target == "distributions" else ""
         return f"in at least {counted(self.contexts or 0, 'context')} {right}the {near}"
