@@ -125,7 +125,7 @@ def main(folder: Path, chosen: Sequence[str]) -> None:
     }
     print_head(
         "method", "facts", "kept prompts, same answer", "largest move of their logits",
-        "paraphrases of the facts", "pieces of text, same next token", "numbers changed or added", "s"
+        "paraphrases of the facts", "pieces of text, same next token", "numbers changed, or added and not 0", "s"
     )  # fmt: skip
     for name in chosen or methods:
         methods[name](judge)
@@ -133,8 +133,9 @@ def main(folder: Path, chosen: Sequence[str]) -> None:
 
 def with_neurons(judge: Judge) -> None:
     """Measure the edited folder; how long the edit took is what its command says."""
-    module = judge.module(EDITED)
-    more = sum(each.numel() for each in module.parameters()) - sum(each.numel() for each in judge.module().parameters())
+    module, more = judge.module(EDITED), 0
+    for sign, each in ((1, module), (-1, judge.module())):  # layers of one width are filled up with zeros
+        more += sign * sum(int(parameter.count_nonzero()) for parameter in each.parameters())
     judge.row("one neuron a fact, proved", module, more, float("nan"))
 
 
