@@ -18,6 +18,7 @@ from tests.edited_models import TOKENS, changing_some, edited, forged, small_mod
 from tests.verify.kernel import folders
 from verify.edits.certificate import EditCertificate, EditRequest, EditRuns
 from verify.forward.ladder import decide_argmax
+from verify.kernel import balls
 from verify.kernel.check import outcome
 from verify.provers.edit import save_edit
 
@@ -363,3 +364,22 @@ def test_how_far_logits_move_is_known_as_far_as_norms_let_them(tmp_path: Path) -
         folder = tmp_path / str(number)
         folder.mkdir()
         assert folders.code(claimed(folder, model, [[0]], moved=moved)) == code
+
+
+@pytest.mark.parametrize("make", [EDITS[name] for name in ("silu, gates", "an earlier layer", "rounded weights")])
+def test_bits_that_say_nothing_are_tried_on_one_context_alone(
+    make: Callable[[], Edited], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a model so deep that it loses all of them."""
+    done, walked, logits = make(), list[tuple[int, int]](), balls.logits
+    save_edit(tmp_path, done.model, done.edit, done.certificate, original=done.original if done.is_rounded else None)
+    wanted = outcome(tmp_path)
+
+    def counted(model: Any, contexts: Any, bits: int, *more: Any) -> Any:
+        walked.append((bits, len(contexts)))
+        return logits(model, contexts, 2 if bits == balls.PRECISIONS[0] else bits, *more)
+
+    monkeypatch.setattr(balls, "logits", counted)
+    assert outcome(tmp_path) == wanted
+    first, second = ({count for bits, count in walked if bits == each} for each in balls.PRECISIONS[:2])
+    assert first == {1} and max(second) > 1
