@@ -42,6 +42,7 @@ _READ = {
     *("n_layers", "d_model", "n_ctx", "d_head", "n_heads", "d_mlp", "d_vocab", "d_vocab_out", "attn_only"),
     *("act_fn", "normalization_type", "eps", "use_attn_scale", "attn_scale", "gated_mlp", "n_key_value_heads"),
     *("positional_embedding_type", "rotary_dim", "rotary_base", "rotary_adjacent_pairs"),
+    *("parallel_attn_mlp", "use_qk_norm", "attn_scores_soft_cap", "output_logits_soft_cap"),
 }
 _UNREAD = {
     # What is cached, where and in which type it runs, how the weights came to be, how texts become tokens.
@@ -64,10 +65,8 @@ _ONLY: dict[str, tuple[Any, ...]] = {
     "original_architecture": (
         *(None, "neel", "GPT2LMHeadModel", "LlamaForCausalLM", "MistralForCausalLM", "Qwen2ForCausalLM"),
     ),
-    "parallel_attn_mlp": (False,),
     "use_local_attn": (False,),
     "scale_attn_by_inverse_layer_idx": (False,),
-    "use_qk_norm": (False,),
     "clip_qkv": (None,),
     "use_logn_attn": (False,),
     "use_dynamic_ntk_rope": (False,),
@@ -87,8 +86,6 @@ _ONLY: dict[str, tuple[Any, ...]] = {
     "tie_word_embeddings": (False,),
     "load_in_4bit": (False,),
     "quantization_method": (None,),
-    "attn_scores_soft_cap": (-1.0, 0.0),
-    "output_logits_soft_cap": (-1.0, 0.0),
 }
 """What `HookedTransformerConfig` may say beside what is read; the first of each is its default."""
 
@@ -157,6 +154,9 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         raise InputError("act_fn", f"is {activation!r}", f"one of {', '.join(_READ_ACTIVATIONS)}")
     kind = config.get("normalization_type", "LN")
     require_one_of(_READ_NORMALIZATIONS, normalization_type=kind)
+    parallel, score_cap = bool(config.get("parallel_attn_mlp", False)), _cap(config, "attn_scores_soft_cap")
+    if parallel and config.get("attn_only", False):
+        raise InputError("parallel_attn_mlp", "is True, and attn_only too", "neurons in parallel, or none")
     used: set[str] = set()
 
     def take(name: str) -> Float64Array:
@@ -184,7 +184,12 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         maps = those(f"{place}.attn", "W_Q", "W_O", "b_Q", "b_O")
         maps |= {name: take(f"{place}.attn.{shared}{name}") for name in ("W_K", "W_V", "b_K", "b_V")}
         looks = "causal" if config.get("attention_dir", "causal") == "causal" else "all"
-        attention = Attention(**maps, norm=norm(f"{place}.ln1"), attends=looks, score_root=root, **turns)
+        if config.get("use_qk_norm", False):  # each head by itself, before it is turned
+            epsilon = config.get("eps", 1e-5)
+            for x in "qk":
+                maps[f"{x}_norm"] = Normalization("rms", take(f"{place}.attn.{x}_norm.w"), None, epsilon)
+        maps |= {"attends": looks, "score_root": root, "score_cap": score_cap}
+        attention = Attention(**maps, norm=norm(f"{place}.ln1"), **turns)
         _require_size(config, "n_key_value_heads", attention.key_heads, f"{place}.attn._W_K")
         _require_size(config, "n_heads", attention.n_heads, f"{place}.attn.W_Q")
         _require_size(config, "d_head", attention.d_qk, f"{place}.attn.W_Q")
@@ -197,11 +202,11 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
                 if maps.pop("b_in").any():
                     raise InputError(f"{place}.mlp.b_in", "is added behind the gate, which no block does", "0")
             fired = _READ_ACTIVATIONS[str(activation)]
-            neurons = FeedForward(**maps, activation=fired, norm=norm(f"{place}.ln2"))
+            neurons = FeedForward(**maps, activation=fired, norm=norm(f"{place}.ln2"), parallel=parallel)
             _require_size(config, "d_mlp", neurons.d_mlp, f"{place}.mlp.W_in")
             blocks.append(neurons)
     final = norm("ln_final")
-    ends: dict[str, Any] = {"W_E": take("embed.W_E")}
+    ends: dict[str, Any] = {"W_E": take("embed.W_E"), "logit_cap": _cap(config, "output_logits_soft_cap")}
     ends |= {"positions": config["n_ctx"]} if turns else {"W_pos": take("pos_embed.W_pos")}
     b_U = take("unembed.b_U") if "unembed.b_U" in tensors else None
     W_U = take("unembed.W_U")
@@ -233,6 +238,14 @@ def _turns(config: Mapping[str, Any]) -> dict[str, Any]:
     return {"frequencies": 1.0 / waves, "turned": turned}
 
 
+def _cap(config: Mapping[str, Any], name: str) -> float | None:
+    """Return c of the cap c tanh(x / c); none where the library takes the number for no cap."""
+    cap = config.get(name)
+    if cap is not None and (type(cap) not in (int, float) or not cap < math.inf):
+        raise InputError(name, f"is {cap!r}", "a number; none, 0 or below 0 for no cap")
+    return float(cap) if cap is not None and cap > 0 else None
+
+
 def _score_root(config: Mapping[str, Any]) -> int:
     if not config.get("use_attn_scale", True):
         return 1
@@ -247,7 +260,8 @@ def _score_root(config: Mapping[str, Any]) -> int:
 
 def _require_types(config: Mapping[str, Any]) -> None:
     """Refuse sizes that are no integers, and flags that are no truth values."""
-    for name in ("use_attn_scale", "attn_only", "gated_mlp", "rotary_adjacent_pairs", "default_prepend_bos"):
+    flags = "use_attn_scale", "attn_only", "gated_mlp", "rotary_adjacent_pairs", "default_prepend_bos"
+    for name in (*flags, "parallel_attn_mlp", "use_qk_norm"):
         if type(config.get(name, True)) is not bool:
             raise InputError(name, f"is {config[name]!r}", "true or false")
     sizes = ("n_layers", "d_model", "n_ctx", "d_head", "n_heads", "d_mlp", "d_vocab", "d_vocab_out")

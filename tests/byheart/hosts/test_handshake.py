@@ -88,6 +88,11 @@ def hooked(seed):
             "n_key_value_heads": int(rng.choice([1, given["n_heads"]])),
         }
         given |= {"gated_mlp": bool(rng.integers(2))}
+    given |= {"use_qk_norm": bool(rng.integers(2)), "parallel_attn_mlp": not given["attn_only"] and bool(seed % 2)}
+    given |= {
+        "attn_scores_soft_cap": float(rng.choice([-1.0, 8.0])),
+        "output_logits_soft_cap": float(rng.choice([-1.0, 300.0])),
+    }
     model = HookedTransformer(HookedTransformerConfig.from_dict({**given, "device": "cpu"}))
     torch.manual_seed(seed)
     with torch.no_grad():

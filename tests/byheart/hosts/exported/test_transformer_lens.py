@@ -8,6 +8,7 @@ import pytest
 from byheart.hosts.exported.transformer_lens import HOST, config_of
 from byheart.hosts.number_types import read_tensors
 from byheart.hosts.reading import model_of
+from constructions.errors import InputError
 from tests.exports import MODELS, installed
 from verify.forward.logits import enclose_logits
 
@@ -89,3 +90,26 @@ def test_every_option_of_the_library_has_a_default_that_is_read():
     config = HookedTransformerConfig(**given, use_attn_scale=False, device="cpu")
     assert config.d_vocab == config.d_vocab_out == -1
     assert model_of(model.tensors(), config.to_dict()).sha256() == model.sha256()
+
+
+def test_parallel_neurons_caps_and_norms_of_queries_are_blocks_of_ours_and_others_are_refused():
+    draw = np.random.default_rng(0).standard_normal
+    tensors = {"embed.W_E": draw((5, 4)), "pos_embed.W_pos": draw((3, 4)), "unembed.W_U": draw((4, 5))}
+    shapes = {"W_Q": (1, 4, 2), "W_K": (1, 4, 2), "W_V": (1, 4, 2), "W_O": (1, 2, 4), "b_Q": (1, 2), "b_K": (1, 2),
+              "b_V": (1, 2), "b_O": (4,), "q_norm.w": (2,), "k_norm.w": (2,)}  # fmt: skip
+    tensors |= {f"blocks.0.attn.{name}": draw(shape) for name, shape in shapes.items()}
+    neurons = {"W_in": (4, 3), "b_in": (3,), "W_out": (3, 4), "b_out": (4,)}
+    tensors |= {f"blocks.0.mlp.{name}": draw(shape) for name, shape in neurons.items()}
+    config = {"n_layers": 1, "d_model": 4, "n_ctx": 3, "d_head": 2, "act_fn": "relu", "normalization_type": None}
+    config |= {"use_qk_norm": True, "parallel_attn_mlp": True, "attn_scores_soft_cap": 2, "output_logits_soft_cap": 3.0}
+    model = model_of(tensors, config)
+    attention, fired = model.blocks
+    assert (attention.score_cap, model.logit_cap, fired.parallel) == (2.0, 3.0, True)
+    assert attention.q_norm.kind == attention.k_norm.kind == "rms" and attention.q_norm.epsilon == 1e-5
+    assert model_of(tensors, config | {"output_logits_soft_cap": -1.0}).logit_cap is None
+    for name, value in (("attn_scores_soft_cap", "2"), ("output_logits_soft_cap", float("inf")),
+                        ("use_qk_norm", 1), ("parallel_attn_mlp", "yes"), ("attn_only", True)):  # fmt: skip
+        with pytest.raises(InputError, match="attn_only" if name == "attn_only" else name):
+            model_of(tensors, config | {name: value})
+    with pytest.raises(InputError, match=r"q_norm\.w, blocks|k_norm\.w, blocks"):
+        model_of(tensors, config | {"use_qk_norm": False})
