@@ -43,6 +43,24 @@ _ONLY = {
     "is_llama_config": (True, False),
     "rope_interleaved": (False,),
 }
+_PUBLISHED: dict[str, dict[str, tuple[Any, ...]]] = {
+    "falcon": {"apply_residual_connection_post_layernorm": (False,)},
+    "gemma": {"hidden_activation": ("gelu_pytorch_tanh", None)},
+    "gemma2": {"sliding_window_size": (4096, None)},
+    "phi3": {"attention_bias": (False,)},
+    "qwen2": {"use_mrope": (False,)},
+    "smollm3": {"pretraining_tp": (1, 2, None)},
+    "starcoder2": {
+        "activation_function": ("gelu", "gelu_pytorch_tanh"),
+        "attention_softmax_in_fp32": (True, False),
+        "scale_attention_softmax_in_fp32": (True, False),
+        "scale_attn_weights": (True,),
+        "mlp_type": ("default",),
+        "norm_type": ("layer_norm",),
+    },
+}
+"""Fields of the configurations that families are published with, and that their modules in `transformers` do not read:
+with these values they say what the module computes, or nothing of it."""
 BUFFERS = (".rotary_emb.inv_freq", ".attn.masked_bias", ".attn.bias", ".attention.bias", ".attention.masked_bias")
 """How masks and constants end that older versions of `transformers` store, of any type, and make themselves."""
 
@@ -224,11 +242,12 @@ class Checkpoint:
         if type(said := self.field("vocab_size", len(W_E))) is not int or said != len(W_E):
             self.refuse("vocab_size", f"{len(W_E)}, the rows of the embeddings")
         left = {name: x for name, x in sorted(self._config.items()) if name not in self._asked and name not in _UNREAD}
+        only = {**_ONLY, **_PUBLISHED.get(self.family, {})}
         for name, value in left.items():
-            usual = _ONLY.get(name, (value,))
+            usual = only.get(name, (value,))
             if not any(value == each and type(value) is type(each) for each in usual):
                 self.refuse(name, repr(usual[0]))
-        if unknown := {name: x for name, x in left.items() if name not in _ONLY}:
+        if unknown := {name: x for name, x in left.items() if name not in only}:
             raise UnknownFieldError(f"{self.family} with", unknown)
         extra = sorted(each for each in set(self._tensors) - self._taken if not each.endswith(BUFFERS))
         if extra:

@@ -25,6 +25,8 @@ def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
     epsilon, width = c.number("rms_norm_eps", 1e-6), c.count("intermediate_size")
     name = "hidden_act" if first else "hidden_activation"
     activation = c.activation(name, "gelu_pytorch_tanh")
+    if first and activation == "gelu":  # so the first files say, and their library takes it for the other one
+        activation = "gelu-tanh"
     shifts = c.flag("attention_bias", False)
     c.only("use_bidirectional_attention", False)
     root = heads.width if first else c.count("query_pre_attn_scalar", 256)

@@ -104,3 +104,30 @@ def test_bloom_is_read_under_the_names_of_its_first_files():
     assert {name: x.tolist() for name, x in model.tensors().items()} == {
         name: x.tolist() for name, x in read("bloom").tensors().items()
     }
+
+
+PUBLISHED = [
+    ("falcon", {"apply_residual_connection_post_layernorm": False}, {"apply_residual_connection_post_layernorm": True}),
+    ("gemma", {"hidden_activation": "gelu_pytorch_tanh"}, {"hidden_activation": "silu"}),
+    ("gemma2", {"sliding_window_size": 4096}, {"sliding_window_size": 5}),
+    ("llama", {"is_llama_config": True, "rope_interleaved": False, "transformers.js_config": {}},
+     {"rope_interleaved": True}),
+    ("phi3", {"attention_bias": False}, {"attention_bias": True}),
+    ("qwen2", {"use_mrope": False}, {"use_mrope": True}),
+    ("smollm3", {"pretraining_tp": 2}, {"pretraining_tp": 4}),
+    ("starcoder2", {"activation_function": "gelu", "attention_softmax_in_fp32": True, "mlp_type": "default",
+                    "norm_type": "layer_norm", "scale_attention_softmax_in_fp32": True, "scale_attn_weights": True},
+     {"scale_attn_weights": False}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "harmless", "other"), PUBLISHED, ids=[kind for kind, *_ in PUBLISHED])
+def test_fields_of_published_configurations_that_change_nothing_are_passed_over(kind, harmless, other):
+    assert read(kind, **harmless).sha256() == read(kind).sha256()
+    [name] = other
+    with pytest.raises(InputError, match=name):
+        read(kind, **{**harmless, **other})
+
+
+def test_the_first_gemma_files_call_the_other_gelu_by_its_name():
+    assert read("gemma", hidden_act="gelu").sha256() == read("gemma", hidden_act="gelu_pytorch_tanh").sha256()
