@@ -198,7 +198,7 @@ class GGUFFile:
 
 def _shown(name: str) -> str:
     """Return a name of a file as a message has it: of somebody else's, it may have any characters, and any length."""
-    return name if name.isprintable() and len(name) <= _MOST_SHOWN else repr(name)[:_MOST_SHOWN]
+    return name if name and name.isprintable() and len(name) <= _MOST_SHOWN else repr(name)[:_MOST_SHOWN]
 
 
 def _value(found: Any) -> str:

@@ -103,7 +103,7 @@ def read_weights(
     kept = plain if said or key is not None else None
     try:
         return Weights(model_of(plain, options, ignored=ignored), kept, said)
-    except InputError:
+    except InputError as error:
         for prefix in shortened(plain):
             cut = {name.removeprefix(prefix): tensor for name, tensor in plain.items()}
             try:
@@ -112,6 +112,8 @@ def read_weights(
                 continue
             word = f"names without {prefix!r}, with which all of them begin"
             return Weights(model, cut, f"{said}; {word}" if said else word)
+        if is_gguf(weights) and error.argument != "ignore_field":  # configuration and tensors are both of this file
+            raise InputError(f"{weights}: {error.argument}", error.value, error.expected) from error
         raise
 
 

@@ -475,7 +475,7 @@ def test_forged_files_are_refused_in_one_sentence_that_names_what_is_wrong(forge
     sentence = str(caught.value)
     assert said in sentence and len(sentence.splitlines()) == 1 and sentence.isprintable()
     assert len(sentence.removeprefix(str(path))) < 1200
-    assert "forged.gguf" in sentence or "llama" in sentence
+    assert str(path) in sentence
 
 
 def test_a_scale_that_is_not_a_number_is_named_by_its_tensor(tmp_path):

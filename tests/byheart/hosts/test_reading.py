@@ -97,7 +97,7 @@ def test_folded_normalizations_have_no_parameters():
         ({"n_key_value_heads": 2}, r"HookedTransformer has no tensor 'blocks\.0\.attn\._W_K'"),
         ({"gated_mlp": True}, r"HookedTransformer has no tensor 'blocks\.0\.mlp\.W_gate'"),
         ({"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx is True"),
-        ({"attn_scores_soft_cap": 30.0}, r"attn_scores_soft_cap is 30\.0"),
+        ({"attn_scores_soft_cap": "30"}, "attn_scores_soft_cap is '30'"),
         ({"act_fn": "solu_ln"}, "act_fn is 'solu_ln', expected one of relu"),
         ({"normalization_type": "BN"}, "normalization_type = 'BN', expected one of None, LN"),
         ({"attn_only": True}, r"the tensors blocks\.0\.ln2\.b, .* belong to no block"),
