@@ -117,6 +117,9 @@ MUTANTS = [
         "    if scale == -1.0:  # what", "    if scale <= 0:  # what", "a scale of 0 or below is the root of the width"
     ),
     lens('config.get("eps", 1e-5)', 'float(config.get("eps", 1e-5))', "an epsilon may be a text"),
+    lens('norm(f"{place}.ln2"), parallel=parallel)', 'norm(f"{place}.ln2"))', "no neurons are in parallel"),
+    lens('"score_cap": score_cap', '"score_cap": None', "scores have no cap"),
+    lens('take(f"{place}.attn.{x}_norm.w"), None, epsilon)', 'take(f"{place}.attn.{x}_norm.w"))', "another epsilon"),
     own("if canonical_json(given[name]) != canonical_json(value):", "if False:", "names and shapes are not compared"),
     own(
         "    require_known_options(config, read=only, unread=UNREAD_IN_TRANSFORMERS, only=ONLY_IN_TRANSFORMERS)\n",

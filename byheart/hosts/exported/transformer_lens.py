@@ -157,7 +157,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     parallel, score_cap = bool(config.get("parallel_attn_mlp", False)), _cap(config, "attn_scores_soft_cap")
     if parallel and config.get("attn_only", False):
         raise InputError("parallel_attn_mlp", "is True, and attn_only too", "neurons in parallel, or none")
-    used: set[str] = set()
+    used, epsilon = set[str](), config.get("eps", 1e-5)
 
     def take(name: str) -> Float64Array:
         if name not in tensors:
@@ -172,7 +172,6 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         if kind is None:
             return None
         ours, folded = _READ_NORMALIZATIONS[kind]
-        epsilon = config.get("eps", 1e-5)
         if folded:
             return Normalization(ours, np.ones(int(config["d_model"])), None, epsilon)
         return Normalization(ours, **those(place, "w", *(["b"] if ours == "layer" else [])), epsilon=epsilon)
@@ -185,7 +184,6 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         maps |= {name: take(f"{place}.attn.{shared}{name}") for name in ("W_K", "W_V", "b_K", "b_V")}
         looks = "causal" if config.get("attention_dir", "causal") == "causal" else "all"
         if config.get("use_qk_norm", False):  # each head by itself, before it is turned
-            epsilon = config.get("eps", 1e-5)
             for x in "qk":
                 maps[f"{x}_norm"] = Normalization("rms", take(f"{place}.attn.{x}_norm.w"), None, epsilon)
         maps |= {"attends": looks, "score_root": root, "score_cap": score_cap}
