@@ -4,6 +4,7 @@ from tests.mutants import Mutant, of
 
 GPT2 = "tests/byheart/hosts/families/test_gpt2.py"
 READING = "tests/byheart/hosts/test_reading.py"
+LENS = "tests/byheart/hosts/exported/test_transformer_lens.py"
 KNOWN = "tests/byheart/hosts/families/test_known_options.py"
 
 
@@ -11,9 +12,9 @@ def gpt2(original: str, mutated: str, why: str) -> Mutant:
     return Mutant("byheart/hosts/families/gpt2.py", original, mutated, GPT2, f"of GPT-2, {why}")
 
 
-def lens(original: str, mutated: str, why: str) -> Mutant:
+def lens(original: str, mutated: str, why: str, tests: str = READING) -> Mutant:
     path = "byheart/hosts/exported/transformer_lens.py"
-    return Mutant(path, original, mutated, READING, f"of TransformerLens, {why}")
+    return Mutant(path, original, mutated, tests, f"of TransformerLens, {why}")
 
 
 def own(original: str, mutated: str, why: str) -> Mutant:
@@ -117,9 +118,11 @@ MUTANTS = [
         "    if scale == -1.0:  # what", "    if scale <= 0:  # what", "a scale of 0 or below is the root of the width"
     ),
     lens('config.get("eps", 1e-5)', 'float(config.get("eps", 1e-5))', "an epsilon may be a text"),
-    lens('norm(f"{place}.ln2"), parallel=parallel)', 'norm(f"{place}.ln2"))', "no neurons are in parallel"),
-    lens('"score_cap": score_cap', '"score_cap": None', "scores have no cap"),
-    lens('take(f"{place}.attn.{x}_norm.w"), None, epsilon)', 'take(f"{place}.attn.{x}_norm.w"))', "another epsilon"),
+    lens('norm(f"{place}.ln2"), parallel=parallel)', 'norm(f"{place}.ln2"))', "no neurons are in parallel", LENS),
+    lens('"score_cap": score_cap', '"score_cap": None', "scores have no cap", LENS),
+    lens(
+        'take(f"{place}.attn.{x}_norm.w"), None, epsilon)', 'take(f"{place}.attn.{x}_norm.w"))', "another epsilon", LENS
+    ),
     own("if canonical_json(given[name]) != canonical_json(value):", "if False:", "names and shapes are not compared"),
     own(
         "    require_known_options(config, read=only, unread=UNREAD_IN_TRANSFORMERS, only=ONLY_IN_TRANSFORMERS)\n",

@@ -101,11 +101,12 @@ def test_parallel_neurons_caps_and_norms_of_queries_are_blocks_of_ours_and_other
     neurons = {"W_in": (4, 3), "b_in": (3,), "W_out": (3, 4), "b_out": (4,)}
     tensors |= {f"blocks.0.mlp.{name}": draw(shape) for name, shape in neurons.items()}
     config = {"n_layers": 1, "d_model": 4, "n_ctx": 3, "d_head": 2, "act_fn": "relu", "normalization_type": None}
+    config["eps"] = 0.25
     config |= {"use_qk_norm": True, "parallel_attn_mlp": True, "attn_scores_soft_cap": 2, "output_logits_soft_cap": 3.0}
     model = model_of(tensors, config)
     attention, fired = model.blocks
     assert (attention.score_cap, model.logit_cap, fired.parallel) == (2.0, 3.0, True)
-    assert attention.q_norm.kind == attention.k_norm.kind == "rms" and attention.q_norm.epsilon == 1e-5
+    assert attention.q_norm.kind == attention.k_norm.kind == "rms" and attention.q_norm.epsilon == 0.25
     assert model_of(tensors, config | {"output_logits_soft_cap": -1.0}).logit_cap is None
     for name, value in (("attn_scores_soft_cap", "2"), ("output_logits_soft_cap", float("inf")),
                         ("use_qk_norm", 1), ("parallel_attn_mlp", "yes"), ("attn_only", True)):  # fmt: skip
