@@ -10,6 +10,7 @@ from verify.kernel.columns import (
     ZERO,
     Column,
     Integers,
+    Term,
     added,
     column_of,
     distance,
@@ -51,7 +52,7 @@ def test_a_sum_is_what_rationals_give(weighted: list[tuple[int, int, Column]], s
         partial.append(max(sum(x for x in each if x > 0), -sum(x for x in each if x < 0)))
         products += each
     assert max(totals) <= Fraction(sizes.total, 1 << sizes.scale)
-    assert max(partial) <= Fraction(sizes.tight(), 1 << sizes.scale) + Fraction(1, 1 << sizes.scale)
+    assert max(partial) == Fraction(sizes.tight(), 1 << sizes.scale)
     assert sizes.has_zero() == any(value(column, i) == 0 for i in range(3))
     if sizes.unit() < ZERO // 2:
         assert all((x / Fraction(2) ** (sizes.unit() - sizes.scale)).denominator == 1 for x in products)
@@ -78,6 +79,24 @@ def test_contexts_are_loose_whose_parts_are_too_many_units_of_their_own(
     # Of columns that are the same in all contexts one context stands for all.
     found = sorted(set(sizes.loose(bits)))
     assert found == sorted(set(loose))
+
+
+def test_sums_that_were_added_up_before_bound_partial_sums_by_all_that_they_may_have_cancelled() -> None:
+    """A sum of two products of absolute values up to 5 that gives 1 or 0, beside halves of 2 and of 6, and a shift."""
+    before = Term(1, [1, 0], 0, 0, 1, 5, lambda: 0, 2, (0,))
+    after = product(1, 1, column_of([2, 6], 0, (0,)))
+    for shift in (0, -3):
+        column, sizes = added([before, after], shift, 1)  # in halves
+        assert column.numbers == [2 + 2 + shift, 0 + 6 + shift]
+        absolute = [2 * 5 + n + abs(shift) for n in (2, 6)]
+        assert sizes.tight() == max((each + abs(n)) // 2 for each, n in zip(absolute, column.numbers, strict=True))
+
+
+def test_a_column_of_one_number_is_the_same_in_all_contexts() -> None:
+    assert column_of([5, 5, 5], 2, (1,)).numbers == [5] and column_of([5, 5], 2, ()).is_constant
+    column = column_of([3, -7, 2], 2, (1,))
+    assert (column.numbers, column.low, column.high, column.size) == ([3, -7, 2], -7, 3, 7)
+    assert not column.is_constant and column_of([3, -2], 0, ()).size == 3
 
 
 def test_a_shift_alone_is_loose_if_it_has_more_bits() -> None:

@@ -97,10 +97,10 @@ def test_runs_of_a_rule_are_those_of_its_inputs(tmp_path: Path) -> None:
 def test_it_is_told_beforehand_how_long_runs_of_a_rule_take(tmp_path: Path, monkeypatch) -> None:
     folder, told = folders.stated(echo(tmp_path), folders.runs_record("float32", 64)), list[str]()
     monkeypatch.setattr(rules, "_FEW", 4)
-    seconds = iter(range(0, 10**6, 10))
+    seconds = iter(range(0, 10**7, 100))
     monkeypatch.setattr(evaluation, "time", SimpleNamespace(process_time=lambda: next(seconds)))
     assert outcome(folder, tell=told.append)[0] == 0
-    assert told == ["about 5 minutes more"]  # 4 inputs of 64 take 20 s, the other 60 fifteen times as long
+    assert told == ["about 50 minutes more"]  # 4 inputs of 64 take 200 s, the other 60 fifteen times as long
 
 
 def test_a_model_that_does_not_read_the_domain_is_refused(tmp_path: Path) -> None:

@@ -1,16 +1,20 @@
 """Gaps, losses and guesses in balls, against the prover's and against each other."""
 
 import math
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
-from flint import arb, ctx
+import pytest
+from flint import arb, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
 from byheart.testing.strategies import tasks
 from constructions.memories.probes.probe_memory import probe_memory
-from constructions.tasks.arrays import enumerated_task
+from constructions.tasks.arrays import array_task, enumerated_task
+from constructions.tasks.prompts import PromptTask
+from constructions.tasks.vectors import VectorTask
 from tests.verify.kernel.test_task import read
 from tests.verify.kernel.test_walk import kernel_model
 from verify.kernel import evaluation, walk
@@ -52,6 +56,48 @@ def test_the_guess_is_that_of_the_prover(task) -> None:
     lower, upper = (float(bound.lower()), float(bound.upper())) if hasattr(bound, "lower") else (float(bound),) * 2
     assert loss.overlaps(arb((lower + upper) / 2, abs(upper - lower) + 1e-9))
     assert most == (None if task.target == "distributions" else int(np.bincount(task.labels).max()))
+
+
+LABELS = np.array([[4.0, 0.0], [-1.0, 8.0], [1.0, 0.5], [16.25, 3.0]])
+
+
+@pytest.mark.parametrize(("count", "least"), [(1, "0"), (2, "4"), (3, "8/3"), (4, "81/16")])
+def test_no_guess_of_values_is_nearer_to_all_than_medians_are(count: int, least: str) -> None:
+    """Of 4, -1 and 1 a median is 1, which is 3, 2 and 0 away; of 0, 8 and 1/2 it is 1/2, which is 1/2, 15/2 and 0."""
+    task = VectorTask(np.zeros((1, 1, 1)), np.zeros((count, 1)), LABELS[:count])
+    with ctx.workprec(200):
+        loss, most = guess(read(task))
+        assert most is None and abs(loss - arb(fmpq(Fraction(least).numerator, Fraction(least).denominator))) < 1e-50
+
+
+def test_a_guess_of_classes_of_vectors_is_one_of_labels() -> None:
+    classes = np.eye(3)[[0, 2, 2, 2]]
+    task = VectorTask(np.zeros((1, 1, 1)), np.zeros((4, 1)), classes, "classification")
+    with ctx.workprec(200):
+        loss, most = guess(read(task))
+        assert most == 3 and abs(loss - entropy([arb(1), arb(3)])) < 1e-50
+
+
+def test_a_guess_of_answers_knows_what_it_has_said() -> None:
+    """Of five answers four begin with 1; of the three that go on, two do with 2. Who says 1 2 is right of three."""
+    answers = ((1, 2), (1, 2), (1, 0), (0,), (1,))
+    prompts = ((0,), (1,), (2,), (3,), (0, 3))
+    task = PromptTask(("a", "b", "c", "d"), prompts, answers, tuple((str(i), "") for i in range(5)))
+    with ctx.workprec(200):
+        loss, most = guess(read(task))
+        expected = (5 * entropy([arb(4), arb(1)]) + 3 * entropy([arb(2), arb(1)])) / 5
+        assert most == 3 and abs(loss - expected) < 1e-50
+
+
+def test_the_best_guess_of_distributions_is_their_mean() -> None:
+    """Each with the sum 1, though its masses have another one, within what a task may have."""
+    rows = np.array([[0.5, 0.25, 0.25], [0.125, 0.75, 0.125]]) * np.array([[1 + 1e-10], [1 - 1e-10]])
+    task = array_task(np.array([[0], [1]]), distributions=rows, vocabulary=3)
+    with ctx.workprec(200):
+        loss, most = guess(read(task))
+        rows = [[arb(x) / sum(map(arb, row), arb(0)) for x in row] for row in rows.tolist()]
+        mean = [(x + y) / 2 for x, y in zip(*rows, strict=True)]
+        assert most is None and abs(loss - entropy(mean) + (entropy(rows[0]) + entropy(rows[1])) / 2) < 1e-50
 
 
 def test_entropy_of_equal_masses_is_a_logarithm() -> None:

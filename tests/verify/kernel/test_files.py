@@ -6,12 +6,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.verify.kernel import folders
+from verify.kernel import files
 from verify.kernel.check import outcome
 from verify.kernel.files import canonical, parse_json, read_bytes, read_tensors
 from verify.kernel.verdicts import BadInputError
@@ -54,6 +56,20 @@ def test_a_pipe_and_a_large_file_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(BadInputError, match=why):
             read_bytes(tmp_path, name, 4)
+
+
+def test_a_file_of_as_many_bytes_as_are_read_is_read_and_one_that_grows_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_bytes(b"12345")
+    assert read_bytes(tmp_path, "file", 5) == b"12345"
+    real = os.stat(tmp_path / "file")
+    for size in (4, 6):
+        monkeypatch.setattr(
+            files.os, "stat", lambda path, size=size: SimpleNamespace(st_mode=real.st_mode, st_size=size)
+        )
+        with pytest.raises(BadInputError, match="changes while it is read"):
+            read_bytes(tmp_path, "file")
 
 
 LITTLE_MEMORY = """
