@@ -3,6 +3,7 @@ r"""Which contexts are memorized, by what margin and with what loss: proved, and
 Page: docs/rigour/certificate.md
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +14,7 @@ from constructions.tasks.any_task import AnyTask
 from constructions.tasks.criterion import Criterion
 from verify.arithmetic.exact_json import Number, lowered, raised
 from verify.certificates.certificate import ANSWERS, GUESS, Statement, StatementCheck, mask_text, memorized_mask
+from verify.certificates.headline import beats_a_guess
 from verify.provers.answer_bounds import Answers, guess_loss
 from verify.provers.evaluation import OnContexts
 from verify.verdict import Verdict
@@ -65,9 +67,9 @@ def prove(task: AnyTask, criterion: Criterion, answers: Answers) -> Statement:
         criterion: What is asked.
         answers: The bounds of each context.
     """
-    values, memorized = figures(task, criterion, answers), answers.memorized(task.target, criterion.tolerance)
-    for name in ("mean_lower", "guess_upper"):  # what only refutes is proved again, and not stored
-        values.pop(name, None)
+    exact, memorized = figures(task, criterion, answers), answers.memorized(task.target, criterion.tolerance)
+    # What only refutes is proved again, and not stored.
+    values = {name: value for name, value in exact.items() if name not in ("mean_lower", "guess_upper")}
     if "margin_lower" in values:
         values["margin_lower"] = lowered(
             _margin_elsewhere(answers.margin_lower[memorized], answers.margin_upper[memorized]), _SLACK
@@ -77,14 +79,25 @@ def prove(task: AnyTask, criterion: Criterion, answers: Answers) -> Statement:
     for name in ("mean_upper", "max_upper"):
         if name in values:
             values[name] = _loss_above(float(values[name]), task.target)
-    if criterion.asked == "at-most" and "mean_upper" in values:
-        # A slack that nobody sees must not turn a yes into a no.
-        exact = figures(task, criterion, answers)["mean_upper"]
-        if exact <= Fraction(criterion.bound or 0.0) < values["mean_upper"]:
-            values["mean_upper"] = float(criterion.bound or 0.0)
     if "guess_lower" in values:
         values["guess_lower"] = lowered(float(values["guess_lower"]), _SLACK)
+    # A slack that nobody sees must not turn a yes into a no, or leave it open.
+    if criterion.asked == "at-most" and "mean_upper" in values:
+        if exact["mean_upper"] <= Fraction(criterion.bound or 0.0) < values["mean_upper"]:
+            values["mean_upper"] = float(criterion.bound or 0.0)
+    if beats_a_guess(criterion, exact, task.target) and not beats_a_guess(criterion, values, task.target):
+        values |= _still_apart(exact, values)
     return Statement(ANSWERS, "enclosure of the outputs", values, mask_text(memorized.tolist()))
+
+
+def _still_apart(exact: Mapping[str, Number], values: Mapping[str, Number]) -> dict[str, Number]:
+    """Return a mean loss below that of a guess, each with at most a third of the distance between them as its slack."""
+    mean, guess = float(exact["mean_upper"]), float(exact["guess_lower"])
+    third = (guess - mean) / 3
+    upper, lower = min(float(values["mean_upper"]), mean + third), max(float(values["guess_lower"]), guess - third)
+    if not upper < lower:  # of neighbours in float64 each is the other one's
+        upper, lower = mean, guess
+    return {"mean_upper": upper, "guess_lower": lower}
 
 
 def _margin_elsewhere(lower: Float64Array, upper: Float64Array) -> float:

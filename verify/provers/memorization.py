@@ -115,7 +115,8 @@ def certify_memorization(
     $\frac18 \mathrm{range}(z_t - \log \pi_t)^2$ where that is small, and enclosed elsewhere; for labels it is
     $\log(1 + \sum_{j \ne l} e^{z_j - z_l})$. A bound is stored with a slack that nobody sees ($2^{-14}$ of itself; a
     quarter where it is a loss below $10^{-9}$, which is the square of a radius; for a margin also the distance of its
-    bounds), so that a proof on another machine, whose roundings differ, proves it too.
+    bounds), so that a proof on another machine, whose roundings differ, proves it too; with less where the answer to the
+    question would be lost by it.
 
     Args:
         model: The weights: any model of blocks.

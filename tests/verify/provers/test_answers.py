@@ -2,21 +2,29 @@
 
 import dataclasses
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from constructions.tasks.task import make_task
+from constructions.model.blocks import FeedForward
+from constructions.model.model import Model
+from constructions.tasks.arrays import array_task
+from constructions.tasks.criterion import Criterion
+from constructions.tasks.task import Task, make_task
+from constructions.tasks.vectors import VectorTask
 from tests.memories import memory, random_task, write_memory
+from tests.verify.kernel import folders
 from tests.verify.provers.test_memorization import PROVED, REFUTED, UNDECIDED, restated, verdicts
 from verify.certificates.certificate import (
     ANSWERS,
     GUESS,
     TEXT_DIVERGENCE,
+    Certificate,
     mask_text,
 )
 from verify.provers.answers import _margin_elsewhere
-from verify.provers.memorization import check_memorization
+from verify.provers.memorization import check_memorization, judge
 
 
 @pytest.mark.parametrize(
@@ -78,3 +86,33 @@ def test_a_bound_just_beyond_the_enclosure_is_undecided(tmp_path):
 )
 def test_a_margin_is_stored_as_far_below_as_its_bounds_are_apart(lower, upper, stored) -> None:
     assert _margin_elsewhere(np.array(lower), np.array(upper)) == stored
+
+
+SCALES = [2.0**-k for k in (0, 4, 9, 11, 13, 14, 15, 16, 20, 30, 45, 52, 60)]
+
+
+def hardly_better_than_a_guess(scale: float) -> tuple[Model, Task]:
+    """Two distributions of which the model says what a guess does, but for one logit that moves by `scale`."""
+    model = Model(blocks=(), W_U=np.array([[0.0, scale]]), W_E=np.array([[1.0], [-1.0]]), W_pos=np.zeros((1, 1)))
+    distributions = np.array([[0.01, 0.99], [0.99, 0.01]])
+    return model, array_task(np.array([[0], [1]]), distributions=distributions, vocabulary=2)
+
+
+def hardly_nearer_than_a_guess(scale: float) -> tuple[Model, VectorTask]:
+    """Three values 1, 0 and -1, from which a guess is 2/3 away on average, and the model by a little less."""
+    neurons = FeedForward(np.array([[1.0, -1.0]]), np.array([[1.0], [-1.0]]), activation="relu", skip=False)
+    values = np.array([[1.0], [0.0], [-1.0]])
+    task = VectorTask(values[:, None], np.zeros((3, 1)), values)
+    return Model(blocks=(neurons,), W_U=np.array([[scale / 2]])), task
+
+
+@pytest.mark.parametrize("criterion", [Criterion.at_most(1000.0), Criterion(tolerance=1.0)], ids=["mean", "each"])
+@pytest.mark.parametrize("hardly_better", [hardly_better_than_a_guess, hardly_nearer_than_a_guess])
+def test_a_slack_that_nobody_sees_leaves_no_question_open(tmp_path: Path, hardly_better, criterion: Criterion) -> None:
+    """What is stored says yes where what was proved does: the kernel knows nothing else."""
+    for number, scale in enumerate(SCALES):
+        model, task = hardly_better(scale)
+        assert judge(model, task, criterion).outcome.verdict is PROVED or scale < 2.0**-50, scale
+        stated = folders.written(tmp_path / str(number), model, task, criterion)
+        assert Certificate.load(stated).verdict is judge(model, task, criterion).outcome.verdict, scale
+        assert folders.code(stated) in folders.expected(stated), scale
