@@ -82,14 +82,25 @@ def test_contexts_are_loose_whose_parts_are_too_many_units_of_their_own(
 
 
 def test_sums_that_were_added_up_before_bound_partial_sums_by_all_that_they_may_have_cancelled() -> None:
-    """A sum of two products of absolute values up to 5 that gives 1 or 0, beside halves of 2 and of 6, and a shift."""
-    before = Term(1, [1, 0], 0, 0, 1, 5, lambda: 0, 2, (0,))
+    """A sum of two products of absolute values up to 5 that gives 0 or 1, beside halves of 2 and of 6, and a shift."""
+    before = Term(1, [0, 1], 0, 0, 1, 5, lambda: 0, 2, (0,))
     after = product(1, 1, column_of([2, 6], 0, (0,)))
     for shift in (0, -3):
         column, sizes = added([before, after], shift, 1)  # in halves
-        assert column.numbers == [2 + 2 + shift, 0 + 6 + shift]
+        assert column.numbers == [0 + 2 + shift, 2 + 6 + shift]
         absolute = [2 * 5 + n + abs(shift) for n in (2, 6)]
         assert sizes.tight() == max((each + abs(n)) // 2 for each, n in zip(absolute, column.numbers, strict=True))
+
+
+def test_partial_sums_are_bounded_where_all_sums_are_the_same() -> None:
+    ups, downs = column_of([1, 5], 0, (0,)), column_of([-1, -5], 0, (0,))
+    column, sizes = added([product(1, 0, ups), product(1, 0, downs)], 0, 0)
+    assert column.numbers == [0] and sizes.tight() == 5
+
+
+def test_partial_sums_of_what_is_known_by_its_ends_are_bounded_by_all_of_them() -> None:
+    _, sizes = added([product(-2, 0, Column(None, 0, -1, 3, (0,))), product(1, 0, column_of([5], 0, (0,)))], 1, 0)
+    assert sizes.tight() == 2 * 3 + 5 + 1
 
 
 def test_a_column_of_one_number_is_the_same_in_all_contexts() -> None:

@@ -177,6 +177,13 @@ def test_other_files_do_not_belong_to_an_edit(file: str, saved: Path, tmp_path: 
     assert outcome(folder) == (2, f"BAD INPUT: {file}: the file belongs to nothing that the certificate names")
 
 
+def test_another_digest_is_noticed(saved: Path, tmp_path: Path) -> None:
+    folder = forged(saved, tmp_path)
+    data = json.loads((folder / "edit.json").read_text())
+    (folder / "edit.json").write_text(folders.canonical({**data, "digest": "0" * 64}) + "\n")
+    assert outcome(folder) == (1, "NOT PROVED: edit.json: digest is not the hash of the rest")
+
+
 def test_one_form_of_each_file_is_read(saved: Path, tmp_path: Path) -> None:
     for name in ("edit.json", "contexts.json"):
         folder = forged(saved, tmp_path)

@@ -58,12 +58,12 @@ def test_the_guess_is_that_of_the_prover(task) -> None:
     assert most == (None if task.target == "distributions" else int(np.bincount(task.labels).max()))
 
 
-LABELS = np.array([[4.0, 0.0], [-1.0, 8.0], [1.0, 0.5], [16.25, 3.0]])
+LABELS = np.array([[4.0, -2.0], [-1.0, 8.0], [1.0, 0.5], [16.25, 3.0]])
 
 
-@pytest.mark.parametrize(("count", "least"), [(1, "0"), (2, "4"), (3, "8/3"), (4, "81/16")])
+@pytest.mark.parametrize(("count", "least"), [(1, "0"), (2, "5"), (3, "10/3"), (4, "81/16")])
 def test_no_guess_of_values_is_nearer_to_all_than_medians_are(count: int, least: str) -> None:
-    """Of 4, -1 and 1 a median is 1, which is 3, 2 and 0 away; of 0, 8 and 1/2 it is 1/2, which is 1/2, 15/2 and 0."""
+    """Of 4, -1 and 1 a median is 1, which is 3, 2 and 0 away; of -2, 8 and 1/2 it is 1/2, which is 5/2, 15/2 and 0."""
     task = VectorTask(np.zeros((1, 1, 1)), np.zeros((count, 1)), LABELS[:count])
     with ctx.workprec(200):
         loss, most = guess(read(task))
