@@ -11,6 +11,7 @@ from typing import Any
 
 from constructions.errors import InputError
 from constructions.memory_budget import require_memory
+from constructions.model.blocks import Attention
 from constructions.model.construction import require_fit
 from constructions.model.model import Model
 from constructions.progress import Progress, silent
@@ -115,8 +116,8 @@ def certify_memorization(
     $\frac18 \mathrm{range}(z_t - \log \pi_t)^2$ where that is small, and enclosed elsewhere; for labels it is
     $\log(1 + \sum_{j \ne l} e^{z_j - z_l})$. A bound is stored with a slack that nobody sees ($2^{-14}$ of itself; a
     quarter where it is a loss below $10^{-9}$, which is the square of a radius; for a margin also the distance of its
-    bounds), so that a proof on another machine, whose roundings differ, proves it too; with less where the answer to the
-    question would be lost by it.
+    bounds), so that a proof on another machine, whose roundings differ, proves it too; with less where the answer to
+    the question would be lost by it.
 
     Args:
         model: The weights: any model of blocks.
@@ -288,7 +289,8 @@ def _bytes_of_answers(model: Model, task: AnyTask) -> int:
     """Estimated peak: copies of the weights and what is done in chunks; of one attention on vectors its features,
     and five square matrices.
     """
-    if model.reads_tokens or len(model.blocks) != 1:
+    is_one_attention = len(model.blocks) == 1 and isinstance(model.blocks[0], Attention)
+    if model.reads_tokens or not is_one_attention:
         return 8 * (6 * model.parameters + 2**25) + 2**28
     size, columns = task.n_contexts, model.n_heads * model.d_model
     return 8 * (6 * size * columns + 5 * size**2 + 8 * model.d_vocab_out * (columns + size)) + 2**28
