@@ -61,8 +61,8 @@ EQUIVALENT: list[Equivalent] = [
         "Runs.anything",
         "one unit of 2^-4096 more is stated",
         (
-            "self._rounded(-(-(reach << RADIUS) >> scale), 0, 4 * length + 12)",
-            "self._rounded(-(-(reach << RADIUS) >> scale), 1, 4 * length + 12)",
+            "self._rounded(distance(reach, scale), 0, 4 * length + 12)",
+            "self._rounded(distance(reach, scale), 1, 4 * length + 12)",
         ),
     ),
     *_of(
@@ -74,5 +74,42 @@ EQUIVALENT: list[Equivalent] = [
     *(
         Equivalent(ACCOUNTS, function, "return 0", "return 1", "after an overflow nothing is said of runs")
         for function in ("Runs._rounded", "Runs.anything", "Runs.mixed")
+    ),
+    *_of(
+        "verify/kernel/evaluation.py",
+        "guess",
+        "a task of values is one of vectors; the type checker is told so",
+        ('task.target == "values" and task.vectors is not None', '((task.target == "values"))'),
+    ),
+    *_of(
+        "verify/kernel/columns.py",
+        "added.tight",
+        "where every term has numbers so has their sum; the type checker is told so",
+        ("column.numbers or []", "(column.numbers)"),
+    ),
+    *_of(
+        "verify/kernel/kinds.py",
+        "load_module",
+        "a path to a module has a spec and a loader; the type checker is told so",
+        ("spec is not None and spec.loader is not None", "((spec is not None))"),
+        ("spec is not None and spec.loader is not None", "((spec.loader is not None))"),
+    ),
+    *_of(
+        "verify/kernel/edit.py",
+        "_read_edit",
+        "a number that equals 4 and is no integer is a float, which the reader of JSON refuses",
+        (
+            '(found["format"], found["version"]) != ("byheart-edit", 4) or type(found["version"]) is not int',
+            '(((found["format"], found["version"]) != ("byheart-edit", 4)))',
+        ),
+    ),
+    *_of(
+        "verify/kernel/independence.py",
+        "exceeds",
+        "rows are multiplied by any powers of two, and epsilon is any: what is proved for one pair is true",
+        ("(1, -top)", "(2, -top)"),
+        ("(1, -5 * bits // 8)", "(2, -5 * bits // 8)"),
+        ("-5 * bits // 8", "-5 * bits // 7"),
+        ("-5 * bits // 8", "-5 * bits // 9"),
     ),
 ]
