@@ -1,6 +1,7 @@
 """A model of a file is read as it was written, and refused where an option or a shape is not what it should be."""
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import safetensors.numpy
 from hypothesis import given
 
 from byheart.testing.strategies import models
+from constructions.errors import ByheartError
 from constructions.formats.files import canonical_json
 from constructions.formats.tensor_file import load_tensors
 from constructions.model.model import Model as Built
@@ -64,6 +66,9 @@ CHANGES: dict[str, Callable[[Any, Any], Any]] = {
     "an empty axis": lambda words, tensors: tensors.update({"unembed.W_U": np.ones((4, 0)), "unembed.b_U": np.ones(0)}),
     "integers": lambda words, tensors: tensors.update({"unembed.b_U": np.ones(3, dtype=np.int64)}),
     "frequencies below 0": lambda words, tensors: tensors.update({"blocks.0.attn.frequencies": -np.ones(2)}),
+    "one frequency below 0": lambda words, tensors: tensors.update(
+        {"blocks.0.attn.frequencies": np.array([1.0, -1.0])}
+    ),
     "a gate's shift without a gate": lambda words, tensors: tensors.pop("blocks.0.mlp.W_gate"),
 }
 
@@ -81,3 +86,85 @@ def test_what_is_not_so_is_refused_by_name(change: Callable[[Any, Any], Any], tm
     path.write_bytes(safetensors.numpy.save(tensors, metadata={"byheart": canonical_json(words)}))
     with pytest.raises(BadInputError, match=r"^model\.safetensors: "):
         read_model(tmp_path)
+
+
+SIZES = {
+    "embed.W_E": ("tokens", "embedded"),
+    "pos_embed.W_pos": ("positions", "placed"),
+    "blocks.0.ln1.w": ("normalized",),
+    "blocks.0.attn.W_Q": ("heads", "read", "d_qk"),
+    "blocks.0.attn.W_K": ("keys", "read", "d_qk"),
+    "blocks.0.attn.W_V": ("keys", "read", "d_head"),
+    "blocks.0.attn.W_O": ("heads", "d_head", "written"),
+    "blocks.0.attn.frequencies": ("turns",),
+    "blocks.0.attn.q_norm.w": ("queries",),
+    "blocks.0.attn.k_norm.w": ("keyed",),
+    "blocks.0.attn.post_norm.w": ("behind",),
+    "blocks.0.mlp.W_in": ("neurons_read", "neurons"),
+    "blocks.0.mlp.W_gate": ("neurons_read", "neurons"),
+    "blocks.0.mlp.W_out": ("neurons", "neurons_write"),
+    "unembed.W_U": ("unread", "outputs"),
+    "unembed.b_U": ("shifted",),
+}
+"""The sizes of the tensors of two blocks, each by a name of its own unless its tensor says it."""
+
+NORM = {"kind": "rms", "epsilon": (0.25).hex()}
+FOUR = dict.fromkeys((name for names in SIZES.values() for name in names), 4)
+SMALL = {**FOUR, "keys": 2, "turns": 2, "outputs": 3, "shifted": 3}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "key heads, and norms of each": {"sizes": SMALL},
+    "as many keys as heads": {"sizes": {**SMALL, "keys": 4}, "key_heads": None},
+    "norms of all heads": {"sizes": {**SMALL, "queries": 16, "keyed": 8}, "norms_all": True},
+    "no heads": {
+        "sizes": {**SMALL, "heads": 0, "keys": 0}, "key_heads": None, "turned": None, "q_norm": None, "k_norm": None,
+        "without": ["blocks.0.attn.frequencies", "blocks.0.attn.q_norm.w", "blocks.0.attn.k_norm.w"],
+    },
+    "no skip connection": {
+        "sizes": {**SMALL, "written": 3, "behind": 3, "neurons_read": 3}, "skip": False, "neurons": {"skip": False}
+    },
+    "neurons beside the head": {"sizes": SMALL, "neurons": {"parallel": True}},
+    "neurons beside no stream": {"sizes": SMALL, "neurons": {"parallel": True, "skip": False}, "fits": False},
+    "neurons beside a head without a stream": {
+        "sizes": SMALL, "skip": False, "neurons": {"parallel": True}, "fits": False
+    },
+    "turned by nothing": {"sizes": SMALL, "without": ["blocks.0.attn.frequencies"], "fits": False},
+    "frequencies that turn nothing": {"sizes": SMALL, "turned": None, "fits": False},
+    "vectors": {"sizes": SMALL, "input": "vectors", "without": ["embed.W_E", "pos_embed.W_pos"]},
+}  # fmt: skip
+
+
+def write_sizes(path: Path, sizes: dict[str, int], variant: dict[str, Any]) -> None:
+    """Write a model of one attention and one block of neurons whose tensors have these sizes."""
+    options = {"key_heads": sizes["keys"], "turned": "halves", "skip": True, "norms_all": None}
+    options |= {"q_norm": NORM, "k_norm": NORM}
+    options = {name: variant.get(name, value) for name, value in options.items()}
+    attention = {
+        "kind": "attention", "attends": "last", "queries": "stream", "score_root": 4, "norm": NORM, "post_norm": NORM,
+        **{name: value for name, value in options.items() if value is not None},
+    }  # fmt: skip
+    neurons = {"kind": "feed-forward", "activation": "silu", "norm": None, "skip": True, **variant.get("neurons", {})}
+    words = {
+        "format": "byheart-model", "version": 2, "input": variant.get("input", "tokens"), "blocks": [attention, neurons]
+    }  # fmt: skip
+    names = [name for name in SIZES if name not in variant.get("without", ())]
+    tensors = {name: np.full([sizes[size] for size in SIZES[name]], 0.5) for name in names}
+    path.write_bytes(safetensors.numpy.save(tensors, metadata={"byheart": canonical_json(words)}))
+
+
+def is_read(read: Callable[[], Any]) -> bool:
+    try:
+        read()
+    except (BadInputError, ByheartError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
+def test_sizes_that_fit_are_read_and_all_others_are_refused(variant: dict[str, Any], tmp_path: Path) -> None:
+    """Each size is changed alone, in all tensors that have it: the reader that builds models decides what fits."""
+    path, sizes = tmp_path / "model.safetensors", variant["sizes"]
+    write_sizes(path, sizes, variant)
+    assert is_read(lambda: read_model(tmp_path)) == variant.get("fits", True)
+    for name, size in product(sizes, (0, 1, 3, 8, 16)):
+        write_sizes(path, {**sizes, name: size}, variant)
+        assert is_read(lambda: read_model(tmp_path)) == is_read(lambda: Built.load(path)), (name, size)
