@@ -129,6 +129,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
     "turned by nothing": {"sizes": SMALL, "without": ["blocks.0.attn.frequencies"], "fits": False},
     "frequencies that turn nothing": {"sizes": SMALL, "turned": None, "fits": False},
+    "of width 1": {
+        "sizes": {**dict.fromkeys(FOUR, 1), "heads": 2, "d_qk": 2, "queries": 2, "keyed": 2},
+    },
+    "vectors of no width": {
+        "sizes": {**SMALL, "read": 0, "normalized": 0}, "skip": False, "input": "vectors", "fits": False,
+        "without": ["embed.W_E", "pos_embed.W_pos"],
+    },
     "vectors": {"sizes": SMALL, "input": "vectors", "without": ["embed.W_E", "pos_embed.W_pos"]},
 }  # fmt: skip
 
@@ -168,3 +175,14 @@ def test_sizes_that_fit_are_read_and_all_others_are_refused(variant: dict[str, A
     for name, size in product(sizes, (0, 1, 3, 8, 16)):
         write_sizes(path, {**sizes, name: size}, variant)
         assert is_read(lambda: read_model(tmp_path)) == is_read(lambda: Built.load(path)), (name, size)
+
+
+@pytest.mark.parametrize(("reads", "fits"), [("tokens", True), ("vectors", False)])
+def test_without_blocks_a_model_reads_tokens(reads: str, fits: bool, tmp_path: Path) -> None:
+    words = {"format": "byheart-model", "version": 2, "input": reads, "blocks": []}
+    tensors = {"unembed.W_U": np.eye(2)}
+    if fits:
+        tensors |= {"embed.W_E": np.eye(2), "pos_embed.W_pos": np.zeros((1, 2))}
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(safetensors.numpy.save(tensors, metadata={"byheart": canonical_json(words)}))
+    assert is_read(lambda: read_model(tmp_path)) == is_read(lambda: Built.load(path)) == fits
