@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
+from byheart.cli.main import main
 from byheart.hosts.export import export
 from byheart.hosts.host import HOSTS, host_named
 from byheart.hosts.parity import PARITY_FILE
@@ -113,6 +114,25 @@ def test_the_report_names_the_files_and_is_kept_beside_them(to, tmp_path):
     assert found == {*report["files"], PARITY_FILE}
     assert all(file_sha256(tmp_path / "out" / file) == digest for file, digest in report["files"].items())
     assert report["measured"]["original"] == MODELS[name].sha256()
+
+
+@pytest.mark.parametrize("to", HOSTS)
+def test_no_file_of_an_export_can_be_changed_left_out_or_added(to, tmp_path, capsys):
+    """One bit in the middle of each file, all else as it was: what is checked is what another program would run."""
+    installed(to)
+    out = tmp_path / "out"
+    export(MODELS["network of one attention"], task=task_of("network of one attention"), to=to, out=out)
+    assert main(["check", "--quiet", str(out)]) == 0
+    for path in sorted(path for path in out.rglob("*") if path.is_file()):
+        before = path.read_bytes()
+        place = len(before) // 2
+        for after in (before[:place] + bytes([before[place] ^ 1]) + before[place + 1 :], None):
+            path.unlink() if after is None else path.write_bytes(after)
+            assert main(["check", "--quiet", str(out)]) in (1, 2), (path.name, after is None)
+            path.write_bytes(before)
+    (out / "more.txt").write_text("")
+    assert main(["check", "--quiet", str(out)]) == 2
+    assert "more.txt" in capsys.readouterr().err
 
 
 def test_a_person_types_a_context_and_reads_the_fact(tmp_path):

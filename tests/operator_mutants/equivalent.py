@@ -112,4 +112,11 @@ EQUIVALENT: list[Equivalent] = [
         ("-5 * bits // 8", "-5 * bits // 7"),
         ("-5 * bits // 8", "-5 * bits // 9"),
     ),
+    *_of(
+        "verify/kernel/model.py",
+        "_require_widths",
+        "what is written is read by the next block, or by the readout, of which no size is 0",
+        ("block.reads == width > 0 and block.writes > 0", "((block.reads == width > 0))"),
+        ("block.writes > 0", "block.writes >= 0"),
+    ),
 ]

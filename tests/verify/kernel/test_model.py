@@ -122,6 +122,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no skip connection": {
         "sizes": {**SMALL, "written": 3, "behind": 3, "neurons_read": 3}, "skip": False, "neurons": {"skip": False}
     },
+    "a skip connection beside another width": {
+        "sizes": {**SMALL, "written": 3, "behind": 3, "neurons_read": 3}, "neurons": {"skip": False}, "fits": False
+    },
     "neurons beside the head": {"sizes": SMALL, "neurons": {"parallel": True}},
     "neurons beside no stream": {"sizes": SMALL, "neurons": {"parallel": True, "skip": False}, "fits": False},
     "neurons beside a head without a stream": {
