@@ -6,7 +6,6 @@ Page: docs/commands.md
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from byheart.fate import Fate, criterion_of_fact, fate, fate_of
 from byheart.result import Field, Result, Section
 from constructions.errors import InputError
 from constructions.model.ablation import parts, without
@@ -19,6 +18,7 @@ from verify.arithmetic.enclosure import Enclosure
 from verify.certificates.headline import Outcome, outcome_of_fact
 from verify.forward.ladder import decide_argmax, leads
 from verify.provers.answer_bounds import judge_answers
+from verify.provers.fate import Fate, criterion_of_fact, fate, fate_of
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class Measured:
     Args:
         figures: Figures by their names, none of which a certificate says.
         source: What the task was made from, in a few words.
-        drawn: What the page draws (`byheart.pages.drawn`); none where there is no page.
+        drawn: What the page draws (`byheart.report.pages.drawn`); none where there is no page.
     """
 
     figures: Mapping[str, Any]
@@ -161,7 +161,7 @@ def require_made_again(folder: Path, kinds: Sequence[Any] = ()) -> None:
         text = (
             summary_json(certificate, measured)
             if name == SUMMARY_FILE
-            else required_plug_in("byheart.pages").page_again(folder, certificate, measured)
+            else required_plug_in("byheart.report.pages").page_again(folder, certificate, measured)
         )
         require_regular_file(folder / name)
         if (folder / name).read_bytes() != text.encode("utf-8"):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from byheart.fate import criterion_of_fact, fate
 from byheart.figures import Figures
 from byheart.measured import Measured, summary_json
 from constructions.errors import InputError
@@ -35,6 +34,7 @@ from verify.certificates.certificate import (
 from verify.certificates.loading import save_certified
 from verify.forward.ladder import rising_precision
 from verify.provers.answer_bounds import Answers
+from verify.provers.fate import criterion_of_fact, fate
 from verify.provers.kinds import prover_of
 from verify.provers.memorization import load_subject
 from verify.provers.proved import Proved
@@ -225,7 +225,7 @@ class CertifiedMemory(Memory):
     def _write(self, folder: Path, out: Path) -> Figures:
         save_certified(folder, self.model, self.task, self.proved)
         names = [MODEL_FILE, TASK_FILE, CERTIFICATE_FILE]
-        task, pages, drawn = self.task.facts, plug_in("byheart.pages"), None
+        task, pages, drawn = self.task.facts, plug_in("byheart.report.pages"), None
         if task is not None and pages is not None:
             drawn = pages.drawn(self.model, task, self.proved.answers, self.ranks)
         measured = Measured.of(self.figures.json(), self.certificate, source=self.source, drawn=drawn)

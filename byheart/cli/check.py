@@ -259,7 +259,7 @@ def _report_of_an_edit(options: argparse.Namespace, folder: Path, edit: Path, **
         raise InputError(
             f"--{given[0].replace('_', '-')}", f"is given, but {folder} is an edit, which is judged as it was asked"
         )
-    checked_edit = required_plug_in("byheart.checked_edit")
+    checked_edit = required_plug_in("byheart.terminal.edit_report")
     said = _FAST if options.fast else None
     return checked_edit.check_edited_folder(folder, edit, fast=said, tell=_say_how_long, **progress)
 

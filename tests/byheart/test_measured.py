@@ -6,7 +6,7 @@ import pytest
 
 from byheart import check_memorization, memorize
 from byheart.measured import Measured, proved_figures, require_made_again, summary_json
-from byheart.pages import page
+from byheart.report.pages import page
 from constructions.errors import FileFormatError, TamperedError
 from constructions.tasks.task import Task
 

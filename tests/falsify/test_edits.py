@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byheart.checked_edit import check_edit_by_kernel
 from byheart.cli.main import main
 from byheart.editing import Edited, edit
+from byheart.terminal.edit_report import check_edit_by_kernel
 from constructions.errors import FileFormatError, HypothesisError, InputError, TamperedError
 from constructions.model.appended_neurons import Appended, editable, with_neurons, without_neurons
 from constructions.model.blocks import FeedForward, Normalization

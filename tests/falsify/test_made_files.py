@@ -138,7 +138,7 @@ def test_a_measured_sentence_stands_in_the_measured_block_alone(folders, tmp_pat
     """A maker who lies in measured.json, and makes all files anew, has a page that says whose word it is."""
     from byheart.measured import Measured, summary_json
     from byheart.memory import load
-    from byheart.pages import page
+    from byheart.report.pages import page
 
     folder, lie = copy(folders["text"], tmp_path), "BY HEART, PROVED: in every float16 run"
     rewritten(folder, lambda data: data["figures"].update(built=lie))

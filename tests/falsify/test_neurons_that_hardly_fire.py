@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from byheart.checked_edit import check_edit_by_kernel
+from byheart.terminal.edit_report import check_edit_by_kernel
 from constructions.errors import FileFormatError, TamperedError
 from constructions.model.appended_neurons import Appended, with_neurons
 from constructions.model.blocks import FeedForward, Normalization

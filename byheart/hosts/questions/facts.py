@@ -18,7 +18,7 @@ from byheart.hosts.questions.given import Given
 from byheart.hosts.questions.question import MOST_NAMED, Page, Question
 from byheart.hosts.reading import is_gguf
 from byheart.measured import Measured
-from byheart.pages import page_of_facts
+from byheart.report.pages import page_of_facts
 from constructions.model.construction import require_fit
 from constructions.model.model import Model
 from constructions.progress import Progress

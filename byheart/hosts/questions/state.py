@@ -15,7 +15,7 @@ from byheart.hosts.handshake import HostAnswer, host_answer
 from byheart.hosts.questions.given import Given
 from byheart.hosts.questions.question import Page, Question
 from byheart.measured import Measured
-from byheart.pages import page_of_fold
+from byheart.report.pages import page_of_fold
 from constructions.folds.fold import Fold
 from constructions.model.construction import require_fit
 from constructions.model.entries import Entries

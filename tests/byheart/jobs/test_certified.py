@@ -38,6 +38,10 @@ def test_the_theorems_are_asked_only_where_they_are_there(monkeypatch, there):
 
     class Memorized:
         @staticmethod
+        def statements(model, task, *, rests_on_rank, two_sided):
+            return {}
+
+        @staticmethod
         def beside(built, facts, proved, clock):
             from byheart.theorems.memorized import Beside
 

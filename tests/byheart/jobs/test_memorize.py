@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from byheart import memory
 from byheart.choice import trial
 from byheart.figures import Tried
 from byheart.jobs import certified
@@ -14,6 +13,7 @@ from byheart.jobs import memorize as job
 from byheart.jobs.memorize import ever_smaller, hold
 from byheart.jobs.run import run_summary
 from byheart.memory import load
+from byheart.report import pages
 from byheart.theorems import memorized
 from constructions.errors import ByheartError, CapacityError, HypothesisError, InputError, ResourceError
 from constructions.heads_of_theorem_1 import memory as heads
@@ -122,7 +122,7 @@ def test_an_interruption_leaves_nothing_behind(tmp_path, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(memory, "page", interrupted)
+    monkeypatch.setattr(pages, "page", interrupted)
     with pytest.raises(KeyboardInterrupt):
         memorize_into(tmp_path / "out", small_text(), d_model=11)
     assert list(tmp_path.iterdir()) == []

@@ -10,8 +10,8 @@ import pytest
 from byheart.cli.main import main
 from byheart.hosts.certify import certify
 from byheart.measured import Measured, require_made_again
-from byheart.pages import page_of_facts
 from byheart.report.facts_page import FactsDetails, Margin, facts_page
+from byheart.report.pages import page_of_facts
 from constructions.errors import FileFormatError, TamperedError
 from constructions.formats.files import canonical_json
 from constructions.model.model import Model

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from byheart.checked_edit import check_edit_by_kernel
 from byheart.editing import edit_model
+from byheart.terminal.edit_report import check_edit_by_kernel
 from constructions.errors import FileFormatError, HypothesisError, InputError
 from constructions.model.appended_neurons import editable
 from tests.edited_models import LENGTH, TOKENS, edited
