@@ -25,6 +25,7 @@ from constructions.model.shapes import is_dana_network
 from constructions.numeric.arrays import Float64Array, Int64Array
 from constructions.tasks.task import Task
 from verify.arithmetic.decimals import number
+from verify.arithmetic.enclosure import Enclosure
 from verify.forward.heads import enclose_attention, enclose_features
 from verify.forward.logits import enclose_logits
 from verify.runs.formats import every_run_is
@@ -111,13 +112,14 @@ class Details:
         )
 
 
-def drawn_numbers(network: Model, task: Task, details: Details) -> dict[str, Any]:
+def drawn_numbers(network: Model, task: Task, details: Details, outputs: Enclosure | None = None) -> dict[str, Any]:
     """Return what the page draws, as data for JSON that makes the same page on every machine.
 
     Args:
         network: The weights.
         task: What they memorize.
         details: The numbers of each context.
+        outputs: Its enclosed logits, where they are known, so that the model is not evaluated again.
 
     Returns:
         Numbers of three digits, each with how many contexts have it, and what is computed of a few contexts.
@@ -134,7 +136,7 @@ def drawn_numbers(network: Model, task: Task, details: Details) -> dict[str, Any
         "attention": {str(head): rows for head, rows in _attention_weights(network, task, shown).items()}
         if of_heads
         else {},
-        "predictions": [each._asdict() for each in _predicted(network, task, shown)],
+        "predictions": [each._asdict() for each in _predicted(network, task, shown, outputs)],
     }
 
 
@@ -466,12 +468,11 @@ def _weight(weight: float) -> str:
     return f"<td{ink} style='--w:{weight:.3f}'>{100 * weight:.0f}</td>"
 
 
-def _predicted(network: Model, task: Task, shown: Int64Array) -> list[Predicted]:
-    """Return what the weights predict for a few contexts."""
+def _predicted(network: Model, task: Task, shown: Int64Array, outputs: Enclosure | None = None) -> list[Predicted]:
+    """Return what the weights predict for a few contexts, from the logits of all where these are known."""
+    logits = enclose_logits(network, task.contexts[shown]) if outputs is None else outputs[shown]
     found = []
-    for row, predicted in zip(
-        shown.tolist(), softmax(enclose_logits(network, task.contexts[shown]).midpoint), strict=True
-    ):
+    for row, predicted in zip(shown.tolist(), softmax(logits.midpoint), strict=True):
         label, indices = int(task.labels[row]), task.counts.row(row)[0]
         if task.distributions is None:
             tokens = np.lexsort((np.arange(len(predicted)), -predicted))[:_SHOWN_TOKENS]

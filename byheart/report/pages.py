@@ -55,7 +55,7 @@ def drawn(model: Model, task: Task, answers: Answers, ranks: tuple[Any, Any] | N
         ranks_lower=lower,
         ranks_upper=upper,
     )
-    return drawn_numbers(model, task, details)
+    return drawn_numbers(model, task, details, answers.outputs)
 
 
 def page(folder: Path, certificate: Certificate, model: Model, task: Task, measured: Measured) -> str:

@@ -35,3 +35,12 @@ def test_numbers_that_make_no_page_are_refused(made, numbers):
     measured = replace(Measured.load(folder, memory.certificate), drawn=numbers)
     with pytest.raises(FileFormatError, match=r"nothing to draw|makes no page"):
         page_again(folder, memory.certificate, measured)
+
+
+def test_logits_that_are_known_are_not_computed_again(made, monkeypatch):
+    _, memory = made
+    task, answers = memory.task.facts, memory.proved.answers
+    assert answers.outputs is not None
+    evaluated = drawn(memory.model, task, replace(answers, outputs=None), None)
+    monkeypatch.setattr("byheart.report.page.enclose_logits", lambda *_: pytest.fail("the model is evaluated"))
+    assert drawn(memory.model, task, answers, None) == evaluated
