@@ -13,7 +13,7 @@ from constructions.numeric.arrays import BoolArray
 from constructions.tasks.any_task import ListedTask
 from constructions.tasks.criterion import TOLERANCE, Criterion
 from constructions.tasks.task import Task
-from constructions.tasks.vocabulary import cut_of, echoed, names_answers, typed, typed_example
+from constructions.tasks.vocabulary import OTHER, cut_of, echoed, names_answers, typed, typed_example
 from verify.certificates.certificate import TASK_FILE
 
 CARD_FILE = "README.md"
@@ -58,6 +58,11 @@ def model_card(report: dict[str, Any], task: ListedTask, usage: str, *, asked: C
     if usage and (text is not None or "TEXT" not in usage):
         lines = usage.replace("ANSWERS", _answers(facts)).replace("FOLDER", '"."').replace("TEXT", repr(text))
         parts += ["## Ask it", _code("python", lines)]
+        if "TEXT" in usage and facts is not None and OTHER not in facts.vocabulary:
+            parts.append(
+                "A text that is not all of words of the facts, or of characters of the text that was learned, is refused "
+                "by the library of the tokenizer: `Missing [UNK] token from the vocabulary`."
+            )
         if "trust_remote_code" in usage:
             parts.append(
                 "`trust_remote_code=True`: no model of the library has these blocks, so `modeling_byheart.py`, beside "

@@ -1,11 +1,14 @@
 """A model card says what is memorized and proved, in which numbers, and how to check it."""
 
+import json
+
 import numpy as np
 import pytest
 
 import byheart
 from byheart.cli.main import main
 from byheart.hosts.export import export
+from byheart.hosts.tokenizer import tokenizer_json
 from byheart.report.model_card import CARD_FILE
 from byheart.report.model_card import model_card as card_of
 from constructions.model.model import Model
@@ -46,6 +49,22 @@ def test_what_a_card_says_is_in_the_report():
     assert "byheart certify" in card
     of_another = model_card({**REPORT, "host": "onnx", "written_as": "onnx"}, task, "")
     assert "byheart check ." in of_another and "byheart certify" not in of_another
+
+
+def test_a_card_says_how_the_library_refuses_a_word_that_no_fact_has():
+    said = "`Missing [UNK] token from the vocabulary`"
+    assert said in model_card(REPORT, byheart.read_facts(FACTS).task, "say(TEXT)")
+    of_frequent = byheart.read_facts("abcabcabcabd", context=2, vocabulary=3).task
+    assert "<other>" in of_frequent.vocabulary and said not in model_card(REPORT, of_frequent, "say(TEXT)")
+
+
+def test_the_library_refuses_a_word_that_no_fact_has_as_the_card_says():
+    tokenizers = pytest.importorskip("tokenizers")
+    task = byheart.read_facts(FACTS).task
+    read = tokenizers.Tokenizer.from_str(json.dumps(tokenizer_json(task)))
+    assert len(read.encode("France, capital, ").ids) == 2
+    with pytest.raises(Exception, match=r"Missing \[UNK\] token from the vocabulary"):
+        read.encode("Atlantis, capital, ")
 
 
 def test_a_text_that_is_learned_whole_is_asked_from_its_beginning():
