@@ -60,8 +60,8 @@ def model_card(report: dict[str, Any], task: ListedTask, usage: str, *, asked: C
         parts += ["## Ask it", _code("python", lines)]
         if "TEXT" in usage and facts is not None and OTHER not in facts.vocabulary:
             parts.append(
-                "A text that is not all of words of the facts, or of characters of the text that was learned, is refused "
-                "by the library of the tokenizer: `Missing [UNK] token from the vocabulary`."
+                "A text that is not all of words of the facts, or of characters of the text that was learned, is "
+                "refused by the library of the tokenizer: `Missing [UNK] token from the vocabulary`."
             )
         if "trust_remote_code" in usage:
             parts.append(
