@@ -293,7 +293,8 @@ def _refuse_ties(contexts: Int64Array, counts: Counts, names: tuple[str, ...], a
             context = " ".join(repr(names[token]) for token in contexts[i])
             raise InputError(
                 f"contexts: {context} -> {answers[first]!r} and {answers[others[0]]!r}",
-                "contradict each other with equal weight; make one of them heavier, or take the target 'distributions'",
+                "contradict each other equally often; keep one of them, or learn how often each follows, with the "
+                "target 'distributions'",
             )
 
 

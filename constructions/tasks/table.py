@@ -603,7 +603,8 @@ def _contradictions(
             InputError(
                 f"{kind}s {line_of[context, first]} and {line_of[context, other]}{rest}",
                 f"contradict each other: {_shown([read[token] for token in context])} -> {answers[first]!r} and "
-                f"{answers[other]!r} with equal weight; make one of them heavier, or take the target 'distributions'",
+                f"{answers[other]!r} equally often; keep one of them, or learn how often each follows, with the target "
+                "'distributions'",
             )
             for other in others
         ]

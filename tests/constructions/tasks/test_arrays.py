@@ -243,7 +243,7 @@ def test_distributions_of_another_width_than_the_answers_are_refused():
 
 def test_arrays_that_contradict_themselves_are_refused_as_tables_are():
     contexts = np.array([[0], [0], [1]])
-    with pytest.raises(InputError, match="'0' -> '0' and '1' contradict each other with equal weight"):
+    with pytest.raises(InputError, match="'0' -> '0' and '1' contradict each other equally often"):
         array_task(contexts, next_tokens=np.array([0, 1, 1]), target="labels")
     found = array_task(contexts, next_tokens=np.array([0, 1, 1]), weights=np.array([51, 50, 1]), target="labels")
     assert found.labels.tolist() == [0, 1] and found.contradicted == 50
