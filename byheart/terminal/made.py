@@ -79,7 +79,7 @@ def _runs(figures: "Figures") -> str:
     dtype, size = figures.dtype or "float32", figures.facts
     run = None if figures.torch is None else figures.torch[dtype]
     if _right_in_every_run(figures):
-        return f"{size} of {size} right in every {dtype} run, proved"
+        return f"{size:,} of {size:,} right in every {dtype} run, proved"
     if run is None:
         return "not run here; `pip install 'byheart[torch]'` to run it"
     proved = "" if run.memorized_proved is None else f", {run.memorized_proved} guaranteed in every {dtype} run"
