@@ -61,7 +61,7 @@ def affine_memory(task: Task, *, dtype: Precision = "float32") -> Construction[T
         >>> from constructions.tasks.arrays import array_task
         >>> contexts = np.array([[a, b] for a in range(97) for b in range(97)])
         >>> affine_memory(array_task(contexts, next_tokens=contexts.sum(axis=1) % 97, target="labels")).summary
-        '9409 facts as sums modulo 97, 2 blocks, 303 parameters'
+        '9,409 facts as sums modulo 97, 2 blocks, 303 parameters'
     """
     require_precision(dtype)
     rule = affine_rule(task)

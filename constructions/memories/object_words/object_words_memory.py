@@ -63,7 +63,7 @@ def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construc
         >>> rng = np.random.default_rng(0)
         >>> rows = [(f"s{i}", f"r{j}", f"o{rng.integers(60)}") for i in range(300) for j in range(5)]
         >>> object_words_memory(facts_task(rows)).summary
-        '1500 facts by 2 words for each of 300 subjects, of 3 objects of 6 bits, 15 blocks, 833 parameters'
+        '1,500 facts by 2 words for each of 300 subjects, of 3 objects of 6 bits, 15 blocks, 833 parameters'
     """
     require_precision(dtype)
     if task.n_ctx not in (2, 3):
