@@ -1,12 +1,12 @@
 """The device of the command line: torch's where it is not the CPU, one sentence where there is none."""
 
-import importlib.util
 import subprocess
 import sys
 
 import pytest
 import torch
 
+from byheart import device
 from byheart.device import require_device
 from constructions.errors import InputError
 from verify.torch.device import DeviceError
@@ -25,6 +25,6 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) 
         patched.setattr(torch.cuda, "is_available", lambda: False)
         with pytest.raises(DeviceError, match="no CUDA device"):
             require_device("cuda")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(device, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"torch is not installed; `pip install 'byheart\[torch\]'`"):
         require_device("cuda")

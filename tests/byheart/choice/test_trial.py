@@ -26,7 +26,7 @@ def test_what_one_run_does_not_hold_is_refused() -> None:
 
 
 def test_without_torch_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr("byheart.choice.trial.find_spec", lambda _: None)
     built = BY_NAME["knots"].build(enumerated_task(4, 2, seed=1), Limits())
     lost = replace(built, model=replace(built.model, W_U=0.0 * built.model.W_U))
     assert trial(lost, "float32", 1e-3) == (None, "", False)
