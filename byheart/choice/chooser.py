@@ -44,7 +44,7 @@ class Offer(NamedTuple):
         refused: Why it does; empty otherwise.
         error: What it raised, if it did.
         seconds: Time to build it.
-        run: What one run of them in each type showed, by type; none where nothing ran.
+        runs: What one run of them in each type showed, by type; none where nothing ran.
         every_run: Whether every run of them is proved to hold the task.
     """
 
@@ -53,7 +53,7 @@ class Offer(NamedTuple):
     refused: str
     error: ByheartError | None = None
     seconds: float = 0.0
-    run: Mapping[str, Any] | None = None
+    runs: Mapping[str, Any] | None = None
     every_run: bool = False
 
     @property
@@ -200,7 +200,7 @@ def _judged(offer: Offer, built: Construction[Task], limits: Limits) -> Offer:
     """Return the offer with what is known of its runs; refused where one of them does not hold the task."""
     found = trial(built, limits.dtype, limits.tolerance)
     kept = None if found.refused else built
-    return offer._replace(run=found.run, refused=found.refused, built=kept, every_run=found.every_run)
+    return offer._replace(runs=found.runs, refused=found.refused, built=kept, every_run=found.every_run)
 
 
 def _exceeded(model: Model, limits: Limits) -> str:

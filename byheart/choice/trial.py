@@ -26,12 +26,12 @@ class Trial(NamedTuple):
     """What is known of weights.
 
     Args:
-        run: What one run in each type showed, by type; none where nothing ran.
+        runs: What one run in each type showed, by type; none where nothing ran.
         refused: Why they are refused; empty where they are not.
         every_run: Whether every run is proved to hold the task.
     """
 
-    run: "Mapping[str, Any] | None" = None
+    runs: "Mapping[str, Any] | None" = None
     refused: str = ""
     every_run: bool = False
 

@@ -152,7 +152,7 @@ class _Work:
             clock=self.clock,
             rests_on_rank=chosen.memory.rests_on_rank,
             left_out=request.left_out,
-            runs={} if chosen.every_run and chosen.run is None else chosen.run,  # a run adds nothing to such a proof
+            runs={} if chosen.every_run and chosen.runs is None else chosen.runs,  # a run adds nothing to such a proof
         )
 
     def listed(self, made: CertifiedMemory, chosen: Offer, tried: tuple[Offer, ...]) -> CertifiedMemory:
@@ -161,7 +161,7 @@ class _Work:
         figures = replace(
             made.figures,
             memories=tuple(
-                _tried(each, task, dtype, made.figures.torch if each is chosen else each.run) for each in tried
+                _tried(each, task, dtype, made.figures.torch if each is chosen else each.runs) for each in tried
             ),
         )
         return replace(made, figures=replace(figures, seconds={**self.clock.seconds}))
