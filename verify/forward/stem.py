@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from constructions.model.blocks import FeedForward
 from constructions.model.model import Model
 from verify.forward.in_balls import InBalls, bits_worth
 from verify.forward.walk import Stream, only_last_is_read, passed, read_out, shares_prefixes
@@ -48,8 +47,7 @@ class Stem:
     @classmethod
     def before(cls, model: Model, place: int) -> "Stem | None":
         """Return the stem before a block; none where that block reads more than the last rows behind the others."""
-        block = model.blocks[place]
-        is_parallel = isinstance(block, FeedForward) and block.parallel
+        is_parallel = bool(model.blocks[place].options().get("parallel"))
         good = shares_prefixes(model) and not is_parallel and only_last_is_read(model.blocks, place - 1)
         return cls(model, place) if good else None
 
