@@ -119,4 +119,10 @@ EQUIVALENT: list[Equivalent] = [
         ("block.reads == width > 0 and block.writes > 0", "((block.reads == width > 0))"),
         ("block.writes > 0", "block.writes >= 0"),
     ),
+    *_of(
+        "verify/kernel/edit.py",
+        "_read_edit",
+        "a bound that may be absent and has to be there has to be there",
+        ("2:", "1:"),
+    ),
 ]
