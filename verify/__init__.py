@@ -1,4 +1,4 @@
-"""Verify weights: rigorous arithmetic, certificates of what they do, and runs of them in torch.
+"""Verify weights: rigorous arithmetic, certificates, and runs in torch.
 
 The names below are loaded when they are first used, so that `import verify` imports neither torch nor anything slow. A
 function that is named like its module (`verify.divergence.kullback_leibler.divergence`, `verify.torch.run.run`) is

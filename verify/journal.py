@@ -1,4 +1,4 @@
-r"""What is found out is kept piece by piece, so that a run that was interrupted goes on where it stopped.
+"""Store results piece by piece, so that an interrupted run can resume.
 
 A file is input: whatever it says, a result in it is believed only if this user's own run wrote it, about the same thing
 and with the same program. So each piece is written with a code that nobody can make who does not know a key, and the
@@ -52,11 +52,11 @@ class Journal:
         """Why the last result that could not be written was not, such as a full disk; none if all were."""
 
     def get(self, piece: object) -> Any:
-        """Return what an earlier run has found out about a piece, as JSON data; none if none has finished it."""
+        """Return the stored result for a piece as JSON data; None if no run has finished it."""
         return self._pieces.get(canonical_json(piece))
 
     def add(self, piece: object, found: object) -> None:
-        """Keep what was found out about a piece that is finished; both are JSON data.
+        """Store the result of a finished piece; both are JSON data.
 
         Where it cannot be written, the work goes on, and `lost` says why.
 
@@ -78,11 +78,11 @@ class Journal:
             self.lost, self._is_ours = error, False
 
     def remove(self) -> None:
-        """Delete the file: nothing is left to do."""
+        """Delete the file, because no work remains."""
         self.path.unlink(missing_ok=True)
 
     def _read(self) -> int:
-        """Take over what is believed in the file; how many lines are not."""
+        """Load the trusted lines of the file; return how many lines are not trusted."""
         lines = _lines(self.path)
         believed = [found for line in lines if (found := self._believed(line)) is not None]
         self._pieces = {**dict(believed), **self._pieces}
@@ -115,7 +115,7 @@ def cached_map(
     named: Callable[[Piece], object],
     keep_if: Callable[[Any], bool] = lambda _: True,
 ) -> Generator[tuple[Piece, Any, bool], None, None]:
-    """Do what `verify/workers.py:completed` does for the pieces that no earlier run has finished, and keep the results.
+    """Run `verify/workers.py:completed` on the pieces that no earlier run has finished, and store the results.
 
     What the results depend on is looked at before the work and, by whoever did it, after it: a result is kept only
     where nothing has changed, so a program or a file that is edited meanwhile, or is another one where the worker is,
@@ -172,7 +172,7 @@ def _signed(
 
 
 def is_kept_file(path: Path) -> bool:
-    """Whether a file may be written over: it is missing, empty, or begins as one that was written here."""
+    """Tell whether a file may be overwritten: it is missing, empty, or begins like a journal."""
     if not path.exists():
         return not path.is_symlink()
     try:
@@ -191,7 +191,7 @@ def _lines(path: Path) -> list[bytes]:
 
 
 def _own_key() -> bytes:
-    """Return a secret of this user, made once."""
+    """Return a secret of this user, created once."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     path = Path(state) / "byheart" / "key"
     try:

@@ -1,4 +1,4 @@
-"""Which program this is, and what lies in files: hashes by which a result is tied to what it was found with.
+"""Hash the program and the files that a result depends on.
 
 Page: docs/rigour/domains.md
 """
@@ -25,8 +25,7 @@ def program_sha256() -> str:
 
 
 def files_sha256(*places: Path, names: str = "*") -> str:
-    """Return a hash of files, and of all that is in folders but bytecode; where there is nothing, no hash is found
-    twice.
+    """Hash files and the contents of folders except bytecode; a missing path gets a hash that never repeats.
 
     Nor where a folder has links to folders, which are not followed. Of a pipe and the like the name counts.
 

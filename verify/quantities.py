@@ -1,4 +1,4 @@
-r"""Proved bounds of a rank, a norm, a divergence, a margin: for one's own matrices, in one call each.
+"""Compute proved bounds of a rank, a norm, a divergence or a margin for the caller's matrices, in one call each.
 
 Entries are floats, which count as the numbers they are (0.1 is $3602879701896397 / 2^{55}$), integers of any size,
 `Fraction` or `flint.fmpq`. With `radius` an entry stands for an interval, and the answer holds for every choice of
@@ -61,7 +61,7 @@ class Bounds:
 
     @property
     def exact(self) -> bool:
-        """Whether the ends are one number."""
+        """Whether the two ends are equal."""
         return self.lower == self.upper
 
     def __lt__(self, other: "Number | Bounds") -> bool:
@@ -107,7 +107,7 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """Whether a property of a matrix, or of all matrices of a set, is proved; true in a condition only if it is.
+    """Whether a property of a matrix, or of all matrices of a set, is proved; in a condition it is true only if proved.
 
     Args:
         verdict: PROVED, REFUTED (no matrix of the set has the property), or UNDECIDED.
@@ -126,7 +126,7 @@ class Proof:
 
 @dataclass(frozen=True)
 class Margin:
-    """By how much one logit lies above all others.
+    """The difference between one logit and the largest other one.
 
     Args:
         label: Its number: the one asked for, or the largest.
@@ -138,7 +138,7 @@ class Margin:
 
 
 def _ends(value: object) -> tuple[Any, Any]:
-    """Return the ends between which a number is proved to lie; those of a number known exactly are equal."""
+    """Return proved bounds of a number; they are equal if it is known exactly."""
     if isinstance(value, Bounds):
         return value.lower, value.upper
     exact: Any = Fraction(int(value.p), int(value.q)) if isinstance(value, fmpq) else value
@@ -306,7 +306,7 @@ def kl(p: ArrayLike, logits: Enclosure | ArrayLike, *, radius: ArrayLike = 0.0) 
 
 
 def argmax_margin(logits: Enclosure | ArrayLike, label: int | None = None, *, radius: ArrayLike = 0.0) -> Margin:
-    """Bound how far one logit lies above all others: the one of a label, or the largest.
+    """Bound the margin of one logit over all others: the logit of a label, or the largest one.
 
     Args:
         logits: `[N]`, at least two, finite; or an `Enclosure`.
@@ -352,14 +352,16 @@ def argmax_margin(logits: Enclosure | ArrayLike, label: int | None = None, *, ra
 
 
 def _judged(given: GivenMatrix) -> Any:
-    """Return what the judges take: the entries of the one matrix of a set, exactly, or the set."""
+    """Return the argument of the judges: the exact entries of a single matrix, or the set."""
     if not given.exact:
         return given.enclosure
     return given.enclosure.midpoint if given.entries is None else given.entries
 
 
 def _reason(method: str, verdict: Verdict, given: GivenMatrix) -> str:
-    """Return what decided, in words; where nothing did, how large the radii are beside the smallest singular value."""
+    """Describe the deciding method or, if undecided, how large the radii are compared to the smallest singular
+    value.
+    """
     if verdict is not Verdict.UNDECIDED:
         return _DECIDED.get(method, method)
     with ctx.workprec(_SCALAR_BITS), np.errstate(all="ignore"):
@@ -404,7 +406,7 @@ def _distribution(p: ArrayLike) -> list[Fraction]:
 
 
 def _row(values: Enclosure | ArrayLike, radius: ArrayLike, name: str) -> GivenMatrix:
-    """Return a row of numbers with radii, as a set of matrices of one row."""
+    """Return numbers with radii as a set of matrices of one row."""
     if isinstance(values, Enclosure):
         if values.ndim != 1:
             raise InputError(name, f"has the shape {values.shape}", "[N]")

@@ -1,4 +1,4 @@
-"""The three answers a judge may give.
+"""Define the three answers of a judge.
 
 Page: docs/rigour/certificate.md
 """
@@ -26,9 +26,7 @@ class Verdict(enum.Enum):
 
     @classmethod
     def all_of(cls, verdicts: "list[Verdict] | tuple[Verdict, ...]") -> "Verdict":
-        """Return the verdict of a conjunction: refuted by one refuted part, proved only by at least one part, all
-        proved.
-        """
+        """Return the verdict of a conjunction: refuted if one part is, proved if there are parts and all are."""
         parts = list(verdicts)
         if any(part is cls.REFUTED for part in parts):
             return cls.REFUTED
@@ -64,7 +62,7 @@ _UNDECIDED: ContextVar[list[str] | None] = ContextVar("undecided", default=None)
 
 @contextmanager
 def undecided_conditions() -> Iterator[list[str]]:
-    """Collect the conditions in the block that are false only because nothing could be decided.
+    """Collect the conditions in the block that are false only because they are undecided.
 
     A comparison with `Bounds`, or a `Proof` in a condition, is false both where the opposite is proved and where
     nothing is. Who draws a conclusion from a false one asks here which it was.
@@ -102,7 +100,7 @@ def as_condition(verdict: Verdict, question: str) -> bool:
 
 
 def either(holds: bool, fails: bool) -> Verdict:
-    """PROVED if a statement is known to hold, REFUTED if it is known to fail, UNDECIDED if neither is known.
+    """Return PROVED if a statement is known to hold, REFUTED if it is known to fail, otherwise UNDECIDED.
 
     Example:
         >>> either(False, False)

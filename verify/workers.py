@@ -1,4 +1,4 @@
-"""Independent pieces of work on any executor: a worker that dies costs its own piece alone.
+"""Run independent pieces of work on any executor; a worker that dies loses only its own piece.
 
 Page: docs/commands.md
 """
@@ -33,7 +33,7 @@ Result = TypeVar("Result")
 def completed(
     work: Callable[[Piece], Result], pieces: Iterable[Piece], workers: Workers | None = None
 ) -> Generator[tuple[Piece, Result | Exception], None, None]:
-    """Do a piece of work for each of several things, and give each result as soon as it is there.
+    """Process several items, and yield each result as soon as it is available.
 
     An executor of processes is broken as a whole when one of them dies, and does not say over which piece. The pieces
     that it had not finished are done again, each alone on an executor of its own, so that only one that kills its
@@ -100,7 +100,7 @@ def _by_this_program(program: str, work: Callable[[Piece], Result], piece: Piece
 
 
 def _of_the_work(result: Result | Exception) -> Result | Exception:
-    """Errors of the cluster, whose worker or scheduler went away, told from those of the work."""
+    """Tell errors of the work from errors of the cluster, whose worker or scheduler is gone."""
     if isinstance(result, CancelledError) or type(result).__module__.partition(".")[0] == "distributed":
         return WorkerError(f"its worker or the scheduler went away: {result or type(result).__name__}")
     return result
@@ -114,7 +114,7 @@ def _tried(call: Callable[[], Result]) -> Result | Exception:
 
 
 def processes(count: int) -> Executor:
-    """As many processes of this machine, each with one thread for its linear algebra.
+    """Yield a pool of processes on this machine, each with one thread for linear algebra.
 
     Args:
         count: At least 1.
@@ -130,7 +130,7 @@ def processes(count: int) -> Executor:
 
 
 class _Processes(ProcessPoolExecutor):
-    """Processes that Ctrl-C at a terminal, which reaches all of them, ends at once and without a word."""
+    """Processes that Ctrl-C, which reaches all of them, ends at once and silently."""
 
     def __init__(self, count: int) -> None:
         # A fresh interpreter: a copy of this one would share the locks of its threads.

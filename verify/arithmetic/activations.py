@@ -1,4 +1,4 @@
-r"""The activations in float64, within a few units of the argument, and how steep and how curved they are (Lemma T4).
+"""Evaluate activations in float64 within a few units of the argument; bound their slopes and curvatures (Lemma T4).
 
 Page: docs/rigour/forward.md
 """

@@ -49,7 +49,7 @@ class Digits:
 
     @classmethod
     def of(cls, rows: arb_mat) -> "Digits | None":
-        """Return the balls of a matrix in the precision of the context; none where one is unbounded or very large."""
+        """Return the balls of a matrix in the precision of the context; None if one is unbounded or very large."""
         shape, entries = (rows.nrows(), rows.ncols()), rows.entries()
         try:
             middles = [x.mid().man_exp() for x in entries]
@@ -127,7 +127,7 @@ def _radii_in_units(rows: arb_mat, exponent: int) -> tuple[Floats, int]:
 
 
 def worth_digits(rows: int, inner: int, columns: int) -> bool:
-    """Whether a product of these sizes is faster by digits."""
+    """Tell whether a product of these sizes is faster by digits."""
     return rows * inner * columns >= _WORTH
 
 
@@ -145,7 +145,7 @@ def _slices(matrix: Floats, bits: int) -> tuple[list[Floats], int]:
 
 
 def _add(total: Int64Array, product: Int64Array, digit: int, shift: int) -> None:
-    """Add products, whose places are digits, times 2^shift, from one digit on; the carries are left in place."""
+    """Add products whose entries are digits, times 2^shift, starting at one digit; carries are not propagated."""
     carry = np.zeros(product.shape[1:], dtype=np.int64)
     mask = 2**_DIGIT - 1
     for place, digits in enumerate(product):

@@ -1,4 +1,4 @@
-"""Probe the machine's arithmetic for what the proofs assume, and refuse a machine that violates it.
+"""Probe the machine's arithmetic for the properties that the proofs assume, and refuse a machine that lacks them.
 
 Page: docs/rigour/arithmetic.md
 """
@@ -25,12 +25,12 @@ _LARGE: Shape = (257, 255, 131)
 
 
 class BlasError(ByheartError):
-    """The arithmetic of this thread, or the product of this BLAS, does not keep the bounds that the proofs use."""
+    """The arithmetic of this thread, or a product of this BLAS, violates the bounds that the proofs use."""
 
 
 @dataclass(frozen=True)
 class BlasReport:
-    """A BLAS that passed every probe, as a certificate records it.
+    """The record, in a certificate, of a BLAS that passed every probe.
 
     Attributes:
         name: Vendor, as NumPy was built with it.
@@ -80,7 +80,7 @@ def require_ieee() -> None:
 
 
 def probe(matmul: Matmul | None = None, *, name: str = "matrix product", large: Shape = _LARGE) -> BlasReport:
-    r"""Attack a matrix product with inputs on which every evaluation that the proofs do not cover goes wrong.
+    r"""Test a matrix product on inputs for which every evaluation outside of the proofs' assumptions fails.
 
     The proofs cover $\mathrm{fl}(AB)$ when each entry is an inner product summed in any order, with or without fused
     multiply-add, in float64. Products of integers must then be exact, also after each row of $A$, each column of $B$
@@ -170,7 +170,7 @@ _LAYOUTS: list[Callable[[Float64Array], Float64Array]] = [
 
 @dataclass(frozen=True)
 class _Product:
-    """A routine to attack, as a product of matrices, with the shapes that it is given.
+    """A matrix product routine to probe, and the shapes to probe it with.
 
     Attributes:
         name: What the messages call it.
@@ -270,7 +270,7 @@ def _full_mantissas(product: _Product) -> bool:
 
 
 def _subnormals(product: _Product) -> bool:
-    """Subnormal factors and subnormal products, in a product large enough for every thread to take part."""
+    """Return subnormal factors and products, in a product large enough to use every thread."""
     rng = np.random.default_rng(3)
     for left, right in [(-1074, 0), (-537, -537), (0, -1074)]:
         rows, columns, inner = product.wide

@@ -10,8 +10,7 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def decimal_below(value: int | float | Fraction | arb, digits: int = 4) -> str:
-    """Return a few significant digits, rounded down: a number that a lower bound may be printed as; of a ball its lower
-    end.
+    """Round down to a few significant digits, for printing a lower bound; a ball is replaced by its lower end.
 
     Example:
         >>> decimal_below(0.123456), decimal_below(Fraction(2, 3))
@@ -21,8 +20,7 @@ def decimal_below(value: int | float | Fraction | arb, digits: int = 4) -> str:
 
 
 def decimal_above(value: int | float | Fraction | arb, digits: int = 4) -> str:
-    """Return a few significant digits, rounded up: a number that an upper bound may be printed as; of a ball its upper
-    end.
+    """Round up to a few significant digits, for printing an upper bound; a ball is replaced by its upper end.
 
     Example:
         >>> decimal_above(0.123456), decimal_above(1e-14)

@@ -1,4 +1,4 @@
-r"""Numbers $x = h + l$ of two float64: about 106 bits, IEEE operations only, the relative error of each proved.
+"""Numbers $x = h + l$ of two float64: about 106 bits, IEEE operations only, each with a proved relative error.
 
 Every operation is off by at most one *unit* $2^{-100} = 64 u^2$, relatively (Lemma T6); products of matrices are cut
 into slices whose products are exact in any order of summation, but for what is left (Lemma T7). There is no fused
@@ -34,7 +34,7 @@ _PRODUCT_ENTRIES, _FEWEST_ROWS = 2**18, 64  # of a product, that are worked on t
 
 @dataclass(frozen=True, eq=False)
 class DoubleDouble:
-    r"""An array of numbers $h + l$ with $|l| \le u|h|$ up to one rounding; indexed and reshaped as its parts are.
+    r"""An array of numbers $h + l$ with $|l| \le u|h|$ up to one rounding; indexed and reshaped like its parts.
 
     Args:
         high: The numbers rounded to float64.
@@ -67,11 +67,11 @@ class DoubleDouble:
         return DoubleDouble(self.high[key], self.low[key])
 
     def reshape(self, *shape: int) -> "DoubleDouble":
-        """Return the same numbers in another shape."""
+        """Return the numbers in another shape."""
         return DoubleDouble(self.high.reshape(*shape), self.low.reshape(*shape))
 
     def transpose(self, *axes: int) -> "DoubleDouble":
-        """Return the same numbers with other axes."""
+        """Return the numbers with permuted axes."""
         return DoubleDouble(self.high.transpose(*axes), self.low.transpose(*axes))
 
     def __neg__(self) -> "DoubleDouble":
@@ -90,7 +90,7 @@ def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def _fast_two_sum(a: Floats, b: Floats) -> DoubleDouble:
-    """Return the same where |a| >= |b| (Dekker)."""
+    """Return the rounded sum and its error for |a| >= |b| (Dekker)."""
     s = a + b
     return DoubleDouble(s, b - (s - a))
 
@@ -102,7 +102,7 @@ def _split(a: Floats) -> tuple[Floats, Floats]:
 
 
 def two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return the rounded product, and its error, exactly but for underflow (Dekker, Veltkamp)."""
+    """Return the rounded product and its error, which is exact unless it underflows (Dekker, Veltkamp)."""
     p = a * b
     (ah, al), (bh, bl) = _split(a), _split(b)
     return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
@@ -144,9 +144,7 @@ def root(x: DoubleDouble) -> DoubleDouble:
 
 
 def total(x: DoubleDouble) -> DoubleDouble:
-    """Return the sum along the last axis, halved again and again: a term goes through at most log2 n additions, rounded
-    up.
-    """
+    """Sum along the last axis by repeated halving: each term is rounded in at most ceil(log2 n) additions."""
     while (length := x.shape[-1]) > 1:
         half = length // 2
         rest = x[..., 2 * half :]
@@ -157,7 +155,7 @@ def total(x: DoubleDouble) -> DoubleDouble:
 
 
 def _constant(x: arb) -> tuple[float, float]:
-    """Return the two float64 next to a number, and next to what it leaves."""
+    """Return the float64 nearest to a number, and the float64 nearest to the remainder."""
     high = float(x.mid())
     return high, float((x - high).mid())
 
@@ -214,7 +212,7 @@ def exponential(x: DoubleDouble) -> DoubleDouble:
 
 
 def blockwise(function: Callable[..., DoubleDouble], *operands: DoubleDouble) -> DoubleDouble:
-    """Return a function of each entry of arrays of one shape, on blocks that stay in the cache."""
+    """Return a function that applies an entrywise function block by block, so that each block stays in the cache."""
     flat = [
         DoubleDouble(np.ascontiguousarray(x.high).reshape(-1), np.ascontiguousarray(x.low).reshape(-1))
         for x in operands
@@ -276,7 +274,9 @@ def product(x: DoubleDouble, y: DoubleDouble, *, slices: int = SLICES) -> Double
 
 
 def _sliced(left: "_Slices", right: "_Slices") -> DoubleDouble:
-    """Return the sum of all products of slices: exact ones of equal weight in one float64 each, and what is left."""
+    """Return the sum of all products of slices, adding exact products of equal weight in one float64, and the
+    remainder.
+    """
     last, terms = len(left.heads), _BLOCK_TERMS
     rest = multiply(left.rests[last], right.rests[0], terms)
     for i, head in enumerate(left.heads):
@@ -300,19 +300,19 @@ def _bits(terms: int, slices: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Slices:
-    """Leading slices, and what is left of the numbers behind so many of them, as the nearest float64."""
+    """The leading slices of an array, and the remainder after each of them, as the nearest float64."""
 
     heads: list[Floats]
     rests: list[Floats]
 
     @functools.cached_property
     def thin_heads(self) -> list[tuple[Any, Floats]]:
-        """The slices; of those that are hardly anywhere, which columns are not 0, and these."""
+        """The slices; for nearly empty ones, the indices and values of the nonzero columns."""
         return [_thin(x) for x in self.heads]
 
     @functools.cached_property
     def thin_rests(self) -> list[tuple[Any, Floats]]:
-        """The same of what is left."""
+        """The remainders, in the same form as `thin_heads`."""
         return [_thin(x) for x in self.rests]
 
 
@@ -322,7 +322,7 @@ def _thin(x: Floats) -> tuple[Any, Floats]:
 
 
 def _slices(x: DoubleDouble, axis: int, bits: int, slices: int) -> _Slices:
-    """Cut along an axis (Lemma A10, as Lemma T7 uses it)."""
+    """Cut an array into slices along an axis (Lemma A10, in the form that Lemma T7 uses)."""
     rest, low = x.high, x.low
     _, exponent = np.frexp(np.abs(rest).max(axis=axis, keepdims=True, initial=0.0))
     heads: list[Floats] = []

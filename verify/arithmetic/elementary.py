@@ -185,7 +185,7 @@ def log_floats(x: Floats, fraction: Floats | None = None, *, radii: bool = False
 
 @quiet
 def log(x: Enclosure | ArrayLike) -> Enclosure:
-    r"""Enclosure of $\log x$, natural, entry by entry; no information where $x$ may be 0 or negative.
+    r"""Enclose $\log x$, natural, entry by entry; the result is unbounded where $x$ may be 0 or negative.
 
     With $x = 2^k (1 + f)$ and $s = f/(2 + f)$, $\log(1 + f) = 2\,\mathrm{artanh}\,s$ is a polynomial of degree 15
     in $s$ up to $10^{-17}$. For $|x - m| \le \rho$ the change is at most $\rho/(m - \rho)$; sets wider than half their

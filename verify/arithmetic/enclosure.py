@@ -81,8 +81,7 @@ class Enclosure:
 
     @classmethod
     def of_finite(cls, midpoint: Floats, radius: Floats) -> "Enclosure":
-        """Return the set of midpoints that are known to be finite and radii of the same shape, none negative or NaN: no
-        check.
+        """Return the set of finite midpoints and nonnegative radii of one shape; nothing is checked.
 
         Example:
             >>> Enclosure.of_finite(np.array([1.0]), np.array([np.inf])).upper()
@@ -95,7 +94,7 @@ class Enclosure:
 
     @classmethod
     def exact(cls, x: ArrayLike) -> "Enclosure":
-        """Return the set that holds `x` alone.
+        """Return the set that contains only `x`.
 
         Example:
             >>> Enclosure.exact([1, 2]).radius
@@ -106,8 +105,8 @@ class Enclosure:
     @classmethod
     @quiet
     def between(cls, lower: ArrayLike, upper: ArrayLike) -> "Enclosure":
-        r"""Return a set that holds every $x$ with `lower` $\le x \le$ `upper`; an infinite or NaN end is no
-        information.
+        r"""Return a set that contains every $x$ with `lower` $\le x \le$ `upper`; unbounded where an end is infinite or
+        NaN.
 
         Why it is rigorous: whatever the midpoint, the radius is the larger distance to the ends, rounded up (Lemma A3).
 
@@ -149,7 +148,7 @@ class Enclosure:
         return Enclosure(self.midpoint.T, aligned(self.radius, self.ndim).T)
 
     def is_exact(self) -> bool:
-        """Whether the set holds one array only."""
+        """Whether the set contains a single array."""
         return not self.radius.any()
 
     @quiet
@@ -283,7 +282,7 @@ def _divide(a: Enclosure, b: Enclosure) -> Enclosure:
 
 @quiet
 def sqrt(x: Enclosure | ArrayLike) -> Enclosure:
-    r"""Enclosure of $\sqrt x$ entry by entry; no information where $x$ may be negative.
+    r"""Enclose $\sqrt x$ entry by entry; unbounded where $x$ may be negative.
 
     Why it is rigorous: IEEE 754 rounds the root correctly, and
     $|\sqrt x - \sqrt m| \le r / (\sqrt m + \sqrt{m - r})$ (Lemma A5).
@@ -303,7 +302,7 @@ def sqrt(x: Enclosure | ArrayLike) -> Enclosure:
 
 @quiet
 def rsqrt(x: Enclosure | ArrayLike) -> Enclosure:
-    r"""Enclosure of $1/\sqrt x$ entry by entry; no information where $x$ may be 0 or negative.
+    r"""Enclose $1/\sqrt x$ entry by entry; unbounded where $x$ may be 0 or negative.
 
     Why it is rigorous: a root and a quotient are two roundings, and
     $|1/\sqrt x - 1/\sqrt m| \le r / (\sqrt\ell\sqrt m(\sqrt\ell + \sqrt m))$ for $x \ge \ell > 0$ (Lemma A5).

@@ -56,7 +56,7 @@ def coefficients(end: int, degree: int) -> tuple[Floats, Floats]:
 
 
 def pieces(x: Floats, end: int) -> tuple[np.ndarray, Floats]:
-    """Return the place of the multiple of 1/8 next to each number of [-end, end], and the distance from it, exactly."""
+    """Return the index of the multiple of 1/8 nearest to each number of [-end, end], and the exact distance from it."""
     nearest = np.rint(x * float(PIECES))
     # A NaN has no place; its distance is NaN, and spoils the polynomial.
     place = np.where(np.isfinite(nearest), nearest, 0.0).astype(np.int64) + PIECES * end

@@ -21,12 +21,12 @@ _LARGEST = 2**53  # up to here float64 holds every integer
 
 
 def is_masked(values: Any) -> bool:
-    """Whether a masked array is among `values`, the hidden entries of which NumPy would take for numbers."""
+    """Tell whether `values` contain a masked array, whose hidden entries NumPy would treat as numbers."""
     return np.ma.isMaskedArray(values) or (_is_sequence(values) and any(map(is_masked, values)))
 
 
 def as_float64(values: ArrayLike, name: str) -> Floats:
-    """`values` as a float64 array, without a copy where they are one; refused where float64 would change a number.
+    """Convert `values` to float64 without a copy if possible; refuse values that float64 would change.
 
     Args:
         values: Floats of up to 64 bits (NaN and infinities too), integers, booleans, or an array or nested lists of
@@ -54,8 +54,7 @@ def as_float64(values: ArrayLike, name: str) -> Floats:
 
 
 def exact_array(values: Any, name: str) -> NDArray[Any]:
-    """Return a float64 array of the same numbers, or an object array of int and Fraction where float64 may not hold
-    them.
+    """Return a float64 array of the same numbers, or an object array of int and Fraction where float64 may be inexact.
 
     Args:
         values: As for `as_float64`, but of any size and precision.
@@ -123,7 +122,7 @@ def _is_sequence(values: Any) -> bool:
 
 
 def _surely_memorized(entry: Any) -> bool:
-    """Whether an entry beside which NumPy chose float64 or less is held by float64 without a closer look."""
+    """Tell whether an entry is exact in float64, because NumPy chose float64 or less for the array."""
     if isinstance(entry, bool | np.bool_):
         return True
     if isinstance(entry, int | np.integer):

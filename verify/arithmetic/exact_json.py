@@ -1,4 +1,4 @@
-"""Numbers and fields of a certificate as text that is exact and has one form.
+"""Write the numbers and fields of a certificate as exact text in one canonical form.
 
 Page: docs/rigour/certificate.md
 """
@@ -21,7 +21,7 @@ _HEXADECIMAL_FLOAT = re.compile(r"-?0x[01]\.[0-9a-f]+p[+-][0-9]+")
 
 
 def encode_number(value: Number) -> int | str:
-    """Return the text of a number: integers as they are, floats in hexadecimal, fractions as ``p/q``.
+    """Encode a number as text: integers in decimal, floats in hexadecimal, fractions as ``p/q``.
 
     Args:
         value: The number, finite.

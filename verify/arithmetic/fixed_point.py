@@ -35,5 +35,5 @@ def fixed_point(x: Floats, limbs: int) -> tuple[fmpz_mat, int, bool]:
 
 
 def integer_matrix(x: Floats) -> fmpz_mat:
-    """Floats that hold integers below 2^63, as integers."""
+    """Convert floats with integer values below 2^63 to integers."""
     return fmpz_mat(x.shape[0], x.shape[1], x.astype(np.int64).ravel().tolist())

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Integers:
-    """Exact integers over one power of two."""
+    """Exact integers over a common power of two."""
 
     values: list[int]
     scale: int

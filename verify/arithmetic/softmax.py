@@ -57,6 +57,6 @@ def enclose_softmax(logits: Enclosure, *, axis: int = -1) -> Enclosure:
 
 
 def _kept(x: Enclosure, axis: int) -> Enclosure:
-    """Return the same numbers with the axis, over which was summed, put back."""
+    """Restore the summed axis of an enclosure."""
     radius = x.radius if x.radius.size == 1 else np.expand_dims(np.broadcast_to(x.radius, x.shape), axis)
     return Enclosure(np.expand_dims(x.midpoint, axis), radius)

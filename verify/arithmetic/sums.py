@@ -13,7 +13,7 @@ _BLOCK = 64
 
 
 def tree_sum(x: Floats, axis: int) -> tuple[Floats, int]:
-    """Return the sum along an axis, and a bound of the number of roundings that any term goes through (Lemma A6)."""
+    """Return the sum along an axis, and a bound of the number of roundings of any term (Lemma A6)."""
     x = np.moveaxis(x, axis, -1)
     depth = 0
     while (length := x.shape[-1]) > _BLOCK:
@@ -28,9 +28,7 @@ def tree_sum(x: Floats, axis: int) -> tuple[Floats, int]:
 
 
 def _sums(x: Floats) -> Floats:
-    """Return the sums along the last axis, in some order: for short rows einsum takes a third of the time of
-    ``sum``.
-    """
+    """Sum along the last axis in some order; for short rows einsum needs a third of the time of ``sum``."""
     return np.einsum("...i->...", x)
 
 
@@ -84,7 +82,7 @@ def upper_sum(x: ArrayLike, axis: int | None = None) -> Floats:
 
 
 def lower_sum(x: ArrayLike, axis: int | None = None) -> Floats:
-    """Floats below the exact sums of the entries of `x` along an axis, or of all; -infinity if one is not finite.
+    """Return floats below the exact sums of `x` along an axis, or of all entries; -infinity if an entry is not finite.
 
     Example:
         >>> bool(lower_sum([0.1] * 10) < 1.0)

@@ -1,1 +1,1 @@
-"""Statements about a model and a task, as data: what is written down, read back and proved again."""
+"""Statements about a model and a task as data: written, read back and proved again."""

@@ -1,4 +1,4 @@
-"""Certificates: statements about a model and a task, and the question that they answer, as data to be proved again.
+"""Define certificates: statements about a model and a task, and the question that they answer, as data to check.
 
 Page: docs/rigour/certificate.md
 """
@@ -116,12 +116,12 @@ class Subject:
 
     @property
     def is_of_a_rule(self) -> bool:
-        """Whether it is about a rule on a whole domain."""
+        """Whether the subject is a rule on a whole domain."""
         return self.origin.startswith(OF_A_RULE)
 
     @property
     def is_of_a_fold(self) -> bool:
-        """Whether it is about a rule with a state, whose answers are said token by token."""
+        """Whether the subject is a rule with a state, whose answers have several tokens."""
         return self.origin.startswith(OF_A_FOLD)
 
     def __post_init__(self) -> None:
@@ -139,7 +139,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Statement:
-    r"""One quantified statement about these weights, with the numbers in it; what stands here was proved.
+    r"""A proved quantified statement about these weights, and its numbers.
 
     The kinds, with their numbers (those in brackets only where they were proved):
 
@@ -192,7 +192,7 @@ class Statement:
     named: Mapping[str, Any] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """Return the statement as it stands in a file, without its sentence.
+        """Return the statement as stored in a file, without its sentence.
 
         Raises:
             InputError: A value that is no exact number.
@@ -211,13 +211,13 @@ class Statement:
 
     @property
     def label(self) -> str:
-        """The kind, with the number format where there may be one statement for each."""
+        """The kind, with the number format if there may be one statement per format."""
         return f"{self.id} ({self.named['format']})" if "format" in self.named else self.id
 
 
 @dataclass(frozen=True)
 class Witness:
-    """The file that helps a checker, and its hash; a witness is never trusted, only used.
+    """The file that helps a checker, and its hash; a witness is used but never trusted.
 
     Args:
         file: Name of a file in the folder of the certificate.
@@ -240,7 +240,7 @@ class Witness:
 
 @dataclass(frozen=True)
 class Certificate:
-    """An answer to the question whether a model holds a task, with all that is needed to prove it again.
+    """An answer to the question whether a model memorizes a task, with the data to prove it again.
 
     A certificate is data, not evidence: who receives one re-proves it from the weights and the task
     (`verify.kernel.check.check_folder`, `verify.provers.memorization.check_memorization`) and never
@@ -290,9 +290,7 @@ class Certificate:
         object.__setattr__(self, "digest", _digest(self._data()))
 
     def words(self, statement: Statement) -> str:
-        """One of its statements in words, a function of its numbers; decimals are rounded in the direction that is
-        true.
-        """
+        """Return one of its statements in words; decimals are rounded in the direction that keeps it true."""
         return self._said.records[self.statements.index(statement)]["statement"]
 
     @property
@@ -302,7 +300,7 @@ class Certificate:
 
     @property
     def outcome(self) -> Outcome:
-        """The answer to the question, by the numbers that stand here."""
+        """The answer to the question, by the stored numbers."""
         sample = self.statement(SAMPLE)
         found = self.subject.outcome(self.criterion, {**(sample.values if sample else {}), **self.answers.values})
         asides = (self.provenance[name] for name in ASIDES if name in self.provenance)
@@ -310,7 +308,7 @@ class Certificate:
 
     @property
     def verdict(self) -> Verdict:
-        """The answer to the question: PROVED for yes, REFUTED for no, UNDECIDED."""
+        """The answer as a verdict: PROVED for yes, REFUTED for no, UNDECIDED otherwise."""
         return self.outcome.verdict
 
     def statement(self, id: str) -> Statement | None:
@@ -318,7 +316,7 @@ class Certificate:
         return next((statement for statement in self.statements if statement.id == id), None)
 
     def in_every_run(self, dtype: str) -> Statement | None:
-        """Return the statement about every run in a number format, if there is one."""
+        """Return the statement about every run in a number format, or None."""
         found = (each for each in self.statements if each.id == RUNS and each.named["format"] == dtype)
         return next(found, None)
 
@@ -328,7 +326,7 @@ class Certificate:
         return self.answers if dtype == REALS else self.in_every_run(dtype)
 
     def checker(self, statement: Statement) -> str:
-        """Who can check one of these statements, `KERNEL` or `PROVER`.
+        """Name the checker of a statement: `KERNEL` or `PROVER`.
 
         It follows from what is stated; no field of a file says it.
         """
@@ -340,15 +338,13 @@ class Certificate:
         return list(dict.fromkeys(filter(None, parts)))
 
     def _prover_alone(self, statement: Statement) -> str:
-        """Return what of a statement the kernel has no proof of, as the kernel's file of its kind says; else
-        nothing.
-        """
+        """Return the part of a statement for which the kernel has no proof, in the words of its kind; else empty."""
         kind, stated = self._said.known[self.statements.index(statement)]
         said = getattr(kind, "prover_alone", None)
         return "" if said is None else said(stated, self._said.certificate)
 
     def stating(self, *more: Statement | None) -> "Certificate":
-        """Return the certificate with more statements, each at its place; none stands for what was not proved."""
+        """Return the certificate with more statements, each in its place; unproved ones are dropped."""
         statements = [*self.statements, *(each for each in more if each is not None)]
         return replace(self, statements=tuple(sorted(statements, key=lambda each: place_of(each.record(), self.kinds))))
 
@@ -372,8 +368,7 @@ class Certificate:
         }
 
     def with_handshake(self, *said: str) -> "Certificate":
-        """Return the certificate with what came of asking the program that runs the model; information, as all of that
-        is.
+        """Return the certificate with the result of asking the program that runs the model; this is information only.
 
         Args:
             said: The parts, in their order; empty ones are left out, and without any the certificate is as it was.
@@ -382,11 +377,11 @@ class Certificate:
         return self.beside("handshake", text) if text else self
 
     def beside(self, name: str, said: str) -> "Certificate":
-        """Return the certificate with a text of the provenance that stands behind its first line, one of `ASIDES`."""
+        """Return the certificate with a provenance text, one of `ASIDES`, to print after its first line."""
         return replace(self, provenance={**self.provenance, name: said})
 
     def asking(self, criterion: Criterion) -> "Certificate":
-        """Return the certificate of the same statements for another question of the same tolerance."""
+        """Return the certificate with the same statements for another question of the same tolerance."""
         if criterion.tolerance != self.criterion.tolerance and criterion.asked != "at-most":
             raise InputError(
                 "tolerance", f"is {criterion.tolerance}, the certificate counts contexts for {self.criterion.tolerance}"
@@ -394,11 +389,11 @@ class Certificate:
         return replace(self, criterion=criterion)
 
     def headline(self) -> str:
-        """Return the answer in one line, with the figures."""
+        """Return the answer and its figures in one line."""
         return str(self.outcome)
 
     def to_json(self) -> str:
-        """Return the one text of this certificate: canonical JSON (sorted keys, no spaces, ASCII) and a final
+        """Return the canonical text of the certificate: JSON with sorted keys, no spaces, ASCII, and a final
         newline.
         """
         return canonical_json({**self._data(), "digest": self.digest}) + "\n"
@@ -456,7 +451,7 @@ class Certificate:
 
     @classmethod
     def load(cls, folder: Path, kinds: Sequence[Any] = ()) -> "Certificate":
-        """Read ``certificate.json`` of `folder`; require that the witness is the one it names, and nothing foreign.
+        """Load ``certificate.json`` of `folder`; refuse a witness with another hash, and unknown content.
 
         Args:
             folder: The folder.
@@ -503,9 +498,7 @@ class Certificate:
 
 
 class _Said(NamedTuple):
-    """What the kernel's files make of the statements of a certificate: their records, with sentences, and what they
-    read.
-    """
+    """The statements of a certificate as the kernel's modules read them: records, sentences, and parsed data."""
 
     certificate: KernelCertificate
     records: list[dict[str, Any]]
@@ -513,7 +506,7 @@ class _Said(NamedTuple):
 
 
 def _said(certificate: Certificate) -> _Said:
-    """Let the kernel's file of each kind read its statement, and say it.
+    """Let the kernel's module of each kind read and phrase its statement.
 
     Raises:
         InputError: A statement of an unknown kind, or one that is impossible or does not fit the subject or the others.
@@ -546,7 +539,7 @@ def _said(certificate: Certificate) -> _Said:
 
 @dataclass(frozen=True)
 class StatementCheck:
-    """The result of checking one statement, without trusting the certificate.
+    """The result of proving one statement again, without trusting the certificate.
 
     Args:
         id: The statement (`Statement.label`).
@@ -620,7 +613,7 @@ class CheckReport:
         return [each for each in self.certificate.statements if each.label in proved]
 
     def summary(self) -> dict[str, Any]:
-        """Return what a person or a program wants to know, as data for JSON; the numbers are rounded to float64."""
+        """Return the results as JSON data, with numbers rounded to float64."""
         subject = self.certificate.subject
         return {
             "verdict": self.verdict.value,
@@ -738,7 +731,7 @@ def memorized_mask(text: str, contexts: int) -> set[int]:
 
 
 def mask_text(memorized: list[bool]) -> str:
-    """Return the hexadecimal mask of the contexts that are memorized; empty if all or none are.
+    """Return the hexadecimal mask of the memorized contexts; empty if all or none are.
 
     Example:
         >>> mask_text([True, False, True, False, True])
@@ -751,7 +744,7 @@ def mask_text(memorized: list[bool]) -> str:
 
 
 def plain_number(value: Number) -> int | float | None:
-    """Return a number for JSON, which has no infinity: floats and fractions as float64, `None` where there is none."""
+    """Return a number for JSON, which has no infinity: floats and fractions as float64, otherwise `None`."""
     if isinstance(value, int):
         return value
     try:
@@ -778,7 +771,7 @@ def file_sha256(path: Path) -> str:
 
 
 def require_own_files(folder: Path, *, witness: bool) -> None:
-    """Refuse a folder that holds anything a person could take for a part of it and that no certificate names.
+    """Refuse a folder with files that a person could mistake for a part of it but that no certificate names.
 
     Raises:
         FileFormatError: Names the file.
@@ -823,7 +816,7 @@ def seed_text(seed: Number) -> str:
 
 
 def seed_number(text: str) -> int:
-    """Return the bytes of a text as one number."""
+    """Read the bytes of a text as one integer."""
     return int.from_bytes(text.encode(), "big")
 
 

@@ -1,4 +1,4 @@
-"""The answer to a question about a model: one word, one line, one verdict, for every command and both readers.
+"""Phrase the answer to a question about a model: one word, one line, one verdict, for every command and both checkers.
 
 Page: docs/rigour/certificate.md
 """
@@ -53,12 +53,12 @@ class Outcome:
         return f"{self.word}: {'; '.join(self.parts)}"
 
     def adding(self, *parts: str) -> "Outcome":
-        """Return the same with more behind it."""
+        """Return the outcome with more text after it."""
         return replace(self, parts=(*self.parts, *parts))
 
 
 def sampled_bound(most: int, whole: int, said: str) -> str:
-    """Return what a sample says of all that it was drawn from, in words.
+    """Describe what a sample implies for the set that it was drawn from.
 
     Args:
         most: How many of all are otherwise at most (`verify/domains/sample.py:most_wrong`).
@@ -155,7 +155,7 @@ def outcome(
 
 
 def outcome_of_fact(fate: str) -> Outcome:
-    """Return what came of one fact alone, of which no guess says anything: ``"memorized"``, ``"lost"`` or
+    """Return the outcome for a single fact, which no guess can be compared with: ``"held"``, ``"lost"`` or
     ``"undecided"``.
     """
     words = {"memorized": "FACT PROVED", "lost": "NOT MEMORIZED", "undecided": "NOT DECIDED"}
@@ -164,7 +164,7 @@ def outcome_of_fact(fate: str) -> Outcome:
 
 
 def answer(criterion: Criterion, values: Mapping[str, Number]) -> Verdict:
-    """Return the answer to a question as it is put, from proved numbers of an ``answers`` statement.
+    """Return the answer to a question from the proved numbers of an ``answers`` statement.
 
     Args:
         criterion: The question.
@@ -191,7 +191,7 @@ def answer(criterion: Criterion, values: Mapping[str, Number]) -> Verdict:
 
 
 def beats_a_guess(criterion: Criterion, values: Mapping[str, Number], target: str) -> bool:
-    """Whether these numbers prove more of a model than the best guess that ignores the context does.
+    """Tell whether these numbers prove that a model beats the best guess that ignores the context.
 
     For labels: more right answers than the most frequent answer gives, or all of them where there is no other answer.
     For distributions and values, and where a mean is asked for: a mean loss, from above, below the least that any guess
@@ -214,7 +214,7 @@ def beats_a_guess(criterion: Criterion, values: Mapping[str, Number], target: st
 
 
 def loses_to_a_guess(criterion: Criterion, values: Mapping[str, Number], target: str) -> bool:
-    """Whether these numbers prove that the best guess that ignores the context does as well as a model.
+    """Tell whether these numbers prove that the best guess that ignores the context is at least as good as a model.
 
     For labels: all contexts that are not proved wrong are no more than the most frequent answer gives. For
         distributions and
@@ -240,7 +240,7 @@ def loses_to_a_guess(criterion: Criterion, values: Mapping[str, Number], target:
 
 
 def _compares_means(criterion: Criterion, target: str) -> bool:
-    """Whether a model and a guess are compared by their mean loss, not by how many of their answers are right."""
+    """Tell whether a model and a guess are compared by mean loss, rather than by the number of right answers."""
     return target != "labels" or criterion.asked == "at-most"
 
 

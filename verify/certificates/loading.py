@@ -1,4 +1,4 @@
-"""The files of a folder, if they are those that its certificate is about.
+"""Load the files of a folder if they are those of its certificate.
 
 Page: docs/rigour/certificate.md
 """
@@ -18,13 +18,13 @@ AnyLoaded = TypeVar("AnyLoaded", bound=AnyTask | Stored)
 
 
 class _Saved(Protocol):
-    """What can be saved: to a file, or, for a certificate, into a folder."""
+    """An object that can be saved to a file or, like a certificate, into a folder."""
 
     def save(self, path: Path, /) -> object: ...
 
 
 def save_certified(folder: Path, model: Model, task: _Saved, certificate: _Saved) -> None:
-    """Write the model, the task, or rule, and the certificate that is about them into a folder.
+    """Write a model, its task or rule, and the certificate about them into a folder.
 
     Args:
         folder: Where ``model.safetensors`` and ``task.safetensors`` will lie.

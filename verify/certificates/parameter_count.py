@@ -1,4 +1,4 @@
-"""How many numbers a stored network is, counted on its file, and how many it is made of, proved on its weights.
+"""Count the numbers stored in a network's file, and those that define it, proved on its weights.
 
 Page: docs/claims/parameters.md
 """
@@ -55,7 +55,7 @@ def stored_parameters(path: Path) -> int:
 
 
 def shared_attention_parameters(network: Model) -> int:
-    r"""Count what a network is made of, once its attention is proved to be $\lambda_h u^\top v$ in every head.
+    r"""Count the defining numbers of a network after proving that its attention is $\lambda_h u^\top v$ in every head.
 
     The products $W_Q^h W_K^{h\top}$ are exact rational matrices. They have this form if and only if the $d^2$ entries
     of each, as the rows of a matrix, have rank at most 1, and one that is not 0 has rank 1 itself: decided in rational

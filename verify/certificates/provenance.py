@@ -1,4 +1,4 @@
-"""Which software and which arithmetic made a certificate: information only, nothing is concluded from it.
+"""Record which software and arithmetic made a certificate; this is information only.
 
 Pages: docs/rigour/certificate.md, docs/audit.md
 """
@@ -15,7 +15,7 @@ from verify.program_text import program_sha256
 
 
 def provenance() -> dict[str, str]:
-    """Names and versions, as texts.
+    """Return names and versions as texts.
 
     Example:
         >>> "python" in provenance()
@@ -38,8 +38,7 @@ def provenance() -> dict[str, str]:
 
 
 def all_that_judges() -> dict[str, Any]:
-    """Return what a result depends on beside what it is about: the text of the program, as it is now, and all that it
-    runs on.
+    """Return everything besides its subject that a result depends on: the program text, and what it runs on.
 
     Example:
         >>> all_that_judges()["provenance"].items() < provenance().items(), "numpy" in all_that_judges()["installed"]
@@ -52,5 +51,5 @@ def all_that_judges() -> dict[str, Any]:
 
 @cache
 def _installed() -> dict[str, str]:
-    """Return the version of every package that is installed: a claim that another package brings may use any."""
+    """Return the version of every installed package, because a claim from another package may use any of them."""
     return {str(each.metadata["Name"]): each.version for each in distributions()}

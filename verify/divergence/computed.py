@@ -12,8 +12,7 @@ from constructions.tasks.any_task import Listing
 
 
 def argmax_hits(logits: Float64Array, task: Listing, rows: slice) -> BoolArray:
-    r"""Where the logit of the label, or of every mode of the distribution, is larger than every other, and all are
-    finite.
+    r"""Tell where the logit of the label, or of every mode, exceeds every other one and all logits are finite.
 
     Args:
         logits: Logits, or outputs, of these contexts, `[rows, N]`.
@@ -33,7 +32,7 @@ def argmax_hits(logits: Float64Array, task: Listing, rows: slice) -> BoolArray:
 
 
 def computed_memorized(logits: Float64Array, task: Listing, rows: slice, tolerance: float) -> BoolArray:
-    r"""Which contexts are memorized (`constructions.tasks.criterion.Criterion`) by what was computed.
+    r"""Tell which contexts the computed outputs memorize (`constructions.tasks.criterion.Criterion`).
 
     Args:
         logits: Logits, or outputs, of these contexts, `[rows, N]`.
@@ -58,7 +57,7 @@ def computed_memorized(logits: Float64Array, task: Listing, rows: slice, toleran
 
 
 def computed_margins(logits: Float64Array, task: Listing, rows: slice) -> Float64Array:
-    r"""By how much the logit of the label, or the least of the modes of the distribution, is above every other, nats.
+    r"""Return the margin of the label, or of the least mode of the distribution, over every other logit, in nats.
 
     Args:
         logits: Logits, or outputs, of these contexts, `[rows, N]`.
@@ -81,7 +80,7 @@ def computed_margins(logits: Float64Array, task: Listing, rows: slice) -> Float6
 
 
 def computed_losses(logits: Float64Array, task: Listing, rows: slice) -> Float64Array:
-    r"""KL(target || softmax(logits)) of each context, nats; for values the largest distance from one.
+    r"""Return KL(target || softmax(logits)) per context, in nats; for values the largest distance from one.
 
     Infinite where an output is not finite.
 

@@ -1,5 +1,4 @@
-r"""Enclosures of what separates a predicted distribution from the true one: divergence, entropy, total variation,
-margins.
+"""Enclose differences between a predicted and a true distribution: divergence, entropy, total variation, margins.
 
 The predicted distribution is the softmax of logits that are known as midpoints with radii. The true distribution of a
 row is given as float64 weights, and is then exactly those weights divided by their exact sum, or as counts. A wide
@@ -43,8 +42,8 @@ _CACHED_ENTRIES = 2**17  # entries of an array that is worked on while it stays 
 
 
 def quadratic_divergence_bound(logits: Enclosure, distributions: Float64Array) -> Float64Array:
-    r"""Upper bound, in nats, of the divergence of each distribution from the predicted one; quadratic in errors of the
-    logits.
+    r"""Return an upper bound of the divergence of each distribution from the predicted one, in nats, quadratic in the
+    logit errors.
 
     $$ d_{KL}(\pi \,\|\, \mathrm{softmax}(z)) \le \tfrac18 \bigl(\max_i w_i - \min_i w_i\bigr)^2,
        \qquad w_i = z_i - \log \pi_i. $$
@@ -224,7 +223,7 @@ def divergence(logits: Enclosure, distributions: Float64Array) -> Enclosure:
 
 
 def divergence_within(logits: Enclosure, distributions: Float64Array) -> Float64Array:
-    r"""Upper bound, in nats, of the divergence of each distribution from that of any logits in an enclosure.
+    r"""Return an upper bound of the divergence of each distribution from that of any logits in an enclosure, in nats.
 
     $$ d_{KL}(\pi \,\|\, \mathrm{softmax}(z + e)) \le
        k + \min\bigl(\epsilon \sqrt{2 k} + \tfrac12 \epsilon^2, 2 \epsilon\bigr),
@@ -303,7 +302,7 @@ def empirical_divergence(logits: Enclosure, counts: Counts) -> Enclosure:
 
 
 def mean_upper_bound(bounds: Float64Array) -> float:
-    """Upper bound of the mean of numbers that are each known from above, in their unit.
+    """Return an upper bound of the mean of numbers with known upper bounds, in their unit.
 
     Args:
         bounds: Upper bounds, `[T]`, at least one.
@@ -363,8 +362,8 @@ def entropy(distributions: Float64Array | Counts) -> Enclosure:
 
 @dataclass(frozen=True)
 class _Powers:
-    """The powers of e that the softmax of some rows is made of, after a float64 number was subtracted from each row,
-    which changes no divergence (Lemma D1).
+    """The exponentials that make up the softmax of some rows, after subtracting a float64 number per row, which changes
+    no divergence (Lemma D1).
 
     Args:
         exponents: Exponents d, at most 0, `[rows, N]`.
@@ -394,26 +393,26 @@ class _Powers:
         return _widened(mass, mass.midpoint * EXP_ERROR + cut)
 
     def without(self, at: tuple[Int64Array, Int64Array]) -> "_Powers":
-        """Return the same without one entry of each row."""
+        """Return the powers without one entry of each row."""
         power = self.power.copy()
         power[at] = 0.0
         return _Powers(self.exponents, self.lowest, self.radius, power, self._sums(power, self.lowest))
 
     def error(self, at: tuple[Int64Array, Int64Array]) -> Float64Array:
-        """How far these exponents are from the exact ones."""
+        """Return how far these exponents are from the exact ones."""
         return np.abs(self.exponents[at]) * UNIT + self.radius[at]
 
     def columns(self, crossed: Enclosure, mass: Enclosure) -> _Columns:
-        """Return what `_divergence` is made of, for these rows."""
+        """Return the input of `_divergence` for these rows."""
         parts = [part for x in (crossed, mass, self.mass) for part in (x.midpoint, np.broadcast_to(x.radius, x.shape))]
         return *parts, self.spread(self.mass)
 
     def mean_error(self, weights: Float64Array) -> Float64Array:
-        """Upper bounds of the sums of weights times what is unknown of the exponents."""
+        """Return upper bounds of the weighted sums of the errors of the exponents."""
         return _weighted(weights, self.exponents) * -UNIT + _weighted(weights, self.radius)
 
     def spread(self, mass: Enclosure, more: Float64Array | float = 0.0) -> Float64Array:
-        """How far errors of the exponents, and `more` of each, move the logarithm of the sum, at most (Lemma D2)."""
+        """Bound how far errors of the exponents, plus `more` in each, move the logarithm of the sum (Lemma D2)."""
         widest = (self.lowest * -UNIT + self.radius.max(axis=1) + more) * _SLACK
         mean = (self.mean_error(self.power) + self.mass.upper() * more) / mass.lower()
         return np.where(widest <= 0.25, np.minimum(widest, (1.0 + 4.0 * widest) * mean), widest) * _SLACK + TINY
@@ -426,7 +425,7 @@ def _divergence(columns: Float64Array) -> Enclosure:
 
 
 def _weighted(weights: Float64Array, error: Float64Array) -> Float64Array:
-    """Return sums of weights times numbers of one sign, raised in size above their roundings."""
+    """Return weighted sums of numbers of one sign, increased in size by their roundings."""
     return np.einsum("ij,ij->i", weights, error) * (1.0 + 2.0 * gamma(weights.shape[1] + 16)) * _SLACK
 
 
@@ -442,7 +441,7 @@ def _widened(x: Enclosure, error: Float64Array) -> Enclosure:
 
 
 def _row_sums(terms: Enclosure, starts: Int64Array) -> Enclosure:
-    """Return the sums of the terms from each start to the next, in whatever order they are added (Lemma D6)."""
+    """Return the sums of the terms from each start to the next, for any order of addition (Lemma D6)."""
     if len(starts) == 0:
         return Enclosure(np.zeros(0))
     longest = int(np.diff(starts, append=len(terms)).max())
@@ -452,7 +451,7 @@ def _row_sums(terms: Enclosure, starts: Int64Array) -> Enclosure:
 
 
 def _by_rows(logits: Enclosure, of: Callable[[slice], _Columns], columns: int) -> Float64Array:
-    """Put together the numbers of each row, `[columns, T]`, that are computed for a block of rows at a time."""
+    """Join the numbers of each row, `[columns, T]`, which are computed block by block."""
     result = np.empty((columns, len(logits)))
     with np.errstate(all="ignore"):
         for rows in _row_blocks(*logits.shape):
@@ -491,6 +490,6 @@ def _checked_weights(distributions: Float64Array, rows: slice) -> Float64Array:
 
 
 def _row_blocks(rows: int, width: int) -> Iterator[slice]:
-    """Slices of so few rows each that an array of this width stays in the cache."""
+    """Return slices with few enough rows that an array of this width stays in the cache."""
     step = max(1, _CACHED_ENTRIES // max(width, 1))
     return (slice(start, min(start + step, rows)) for start in range(0, rows, step))

@@ -1,1 +1,1 @@
-"""Judge a model on all inputs of a domain without evaluating most of them one by one."""
+"""Judge a model on all inputs of a domain; most inputs are not evaluated one by one."""

@@ -21,7 +21,7 @@ _BITS = 128
 
 @dataclass(frozen=True, eq=False)
 class AttentionTables:
-    r"""The parts of which a model of one attention makes its logits, for all tokens that a position may hold.
+    r"""The parts that make up the logits of a model with one attention, for all tokens allowed at each position.
 
     With $e^h_s(t) = \exp(\sigma^h_s(t) - c_h)$, where $\sigma^h_s(t)$ is the score that head $h$ gives the token $t$ at
     position $s$ for a given token at the last position, and $c_h$ any real number,
@@ -68,7 +68,7 @@ class AttentionTables:
         return cls(values, keys, model, tuple(tokens))
 
     def powers(self, last: int) -> list[Enclosure]:
-        r"""$e^h_s$ of each head, `[tokens of all positions]`, where the last position holds the token `last`.
+        """Return $e^h_s$ of each head, `[tokens of all positions]`, if the last position has the token `last`.
 
         The shift $c_h$ is the middle of the ball of the largest score, itself a real number.
         """
@@ -85,7 +85,7 @@ class AttentionTables:
         return found
 
     def direct(self, last: int) -> Enclosure:
-        """$D$, `[d_vocab_out]`: what the last position brings by the skip connection, and the shifts."""
+        """Return $D$, `[d_vocab_out]`: the contribution of the skip connection at the last position, and the shifts."""
         block, model, length = self.model.attention, self.model, len(self.tokens)
         with ctx.workprec(_BITS):
             row = _rows(model, [(length - 1, last)]) if block.skip else arb_mat(1, block.d_out)
@@ -96,7 +96,7 @@ class AttentionTables:
 
 
 def is_one_attention(model: Model) -> bool:
-    """Whether a model reads tokens and is one attention with at least one head, without a norm, in float64."""
+    """Tell whether a model reads tokens and is one float64 attention with at least one head and no norm."""
     kinds = [block.options()["kind"] for block in model.blocks]
     plain = model.reads_tokens and not model.is_rational and kinds == ["attention"] and model.plain
     return plain and model.attention.norm is None and model.attention.n_heads > 0

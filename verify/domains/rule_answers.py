@@ -38,7 +38,7 @@ _BATCHES = 32  # of workers, a few pieces each: the tables are made once for eac
 
 @dataclass(frozen=True)
 class RuleAnswers:
-    """What was proved about all inputs of a domain.
+    """The proved results for all inputs of a domain.
 
     Args:
         inputs: How many there are.
@@ -64,7 +64,7 @@ class RuleAnswers:
 
     @property
     def undecided(self) -> int:
-        """Inputs about which nothing is proved."""
+        """Number of inputs about which nothing is proved."""
         return self.inputs - self.right - self.wrong
 
 
@@ -140,7 +140,7 @@ def judge_rule(
 def _judge_pieces(
     model: Model, task: RuleTask, visits: int, one_by_one: int, numbers: Sequence[int] | None, pieces: Sequence[int]
 ) -> list[tuple[int, Tally]]:
-    """Judge some pieces, each with all of the budgets: those of which nothing was left out."""
+    """Judge some pieces, each with the full budgets; return those that were judged completely."""
     blas.probe()
     work, found = _Work(model, task, Budget(visits), Budget(one_by_one), None, silent, numbers), []
     tables = AttentionTables.of(model, task.tokens) if work.one_attention else None
@@ -153,7 +153,7 @@ def _judge_pieces(
 
 
 class _Work:
-    """The work on one domain, piece by piece; the counts of every piece are true at every moment."""
+    """The work on one domain, piece by piece; the counts are correct at every moment."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class _Work:
         self._norms: Norms | None = None
 
     def done(self) -> None:
-        """Look at everything, as far as the budgets go."""
+        """Judge everything that the budgets allow."""
         tables: AttentionTables | None = None
         for piece in range(self.pieces):
             known, sent = self._known(piece), self.tallies.get(piece)
@@ -202,7 +202,7 @@ class _Work:
             self._show(piece + 1)
 
     def dispatch(self, workers: Workers) -> None:
-        """Have the pieces judged that nobody has judged, each as if it were the only one."""
+        """Have the open pieces judged, each as if it were the only one."""
         left = [piece for piece in range(self.pieces) if self._known(piece) is None]
         size = -(-len(left) // _BATCHES) or 1
         batches = [tuple(left[start : start + size]) for start in range(0, len(left), size)]
@@ -217,12 +217,12 @@ class _Work:
             self._show(len(self.tallies))
 
     def judged(self, piece: int, tables: AttentionTables | None) -> tuple[Tally, bool]:
-        """Judge a piece here; whether nothing was left out."""
+        """Judge a piece; return whether nothing was omitted."""
         tally = self.tallies[piece] = Tally()  # in its place before anything is counted: never counted twice
         return tally, self._chunk(piece, tally) if tables is None else self._last_token(tables, piece, tally)
 
     def _known(self, piece: int) -> Tally | None:
-        """Return what an earlier run has proved of a piece."""
+        """Return the result of an earlier run for a piece."""
         found = None if self.journal is None else self.journal.get(piece)
         return None if found is None else Tally.of(found)
 
@@ -246,7 +246,7 @@ class _Work:
         return tuple(sorted(islice(every, MOST_NAMED)))
 
     def _last_token(self, tables: AttentionTables, place: int, tally: Tally) -> bool:
-        """Judge the inputs that end with one token; whether nothing was left out."""
+        """Judge the inputs that end with one token; return whether nothing was omitted."""
         before, several = self.visits.left, self.task.n_contexts // len(self.task.tokens[-1])
         if self.model.attention.n_heads == 1:
             parts = judge_last_token(tables, self.task, place, tally, self.visits)
@@ -267,7 +267,7 @@ class _Work:
         return whole and (self.visits.left > 0 or self.model.attention.n_heads > 1)
 
     def _chunk(self, piece: int, tally: Tally) -> bool:
-        """Judge some of the inputs of any other model; whether nothing was left out."""
+        """Judge some inputs of any other model; return whether nothing was omitted."""
         rows = np.arange(piece * _TOGETHER, min((piece + 1) * _TOGETHER, self.size))
         numbers = rows if self.numbers is None else np.array(self.numbers, dtype=np.int64)[rows]
         return self._one_by_one(self.task.contexts_at(numbers), tally)

@@ -1,4 +1,5 @@
-r"""Inputs drawn from a domain after the weights are known, and what they say about all others: never a proof.
+"""Draw inputs from a domain after the weights are fixed, and conclude on all others, up to a rare draw; this is not a
+proof.
 
 Page: docs/rigour/domains.md
 """
@@ -19,7 +20,7 @@ _LONGEST_SEED = 256  # bytes
 
 
 def drawn(model: str, rule: str, size: int, count: int, seed: str) -> list[int]:
-    r"""Return the numbers of `count` distinct inputs of a domain, increasing: what a hash of the weights draws.
+    """Return `count` distinct increasing input numbers of a domain, drawn by a hash of the weights.
 
     With $s$ the SHA-256 of the canonical JSON of ``["sample", model, rule, count, seed]`` the hash of $s$ and of each
     of the counters 0, 1, ... (8 bytes, big-endian) gives its leading bits, as many as `size` - 1 has; numbers from
@@ -56,7 +57,7 @@ def drawn(model: str, rule: str, size: int, count: int, seed: str) -> list[int]:
 
 
 def most_wrong(size: int, count: int, missed: int) -> int:
-    r"""Return the most inputs of a domain that can be wrong unless the draw was one of probability at most $2^{-128}$.
+    r"""Return the largest number of wrong inputs of a domain, unless the draw had a probability of at most $2^{-128}$.
 
     Of $M$ inputs $W$ are wrong, and $N$ are drawn without repetition. At most $k$ of these are wrong with probability
 
@@ -85,7 +86,9 @@ def most_wrong(size: int, count: int, missed: int) -> int:
 
 
 def rejected(size: int, count: int, missed: int, wrong: int) -> bool:
-    """Whether so many wrong inputs would leave at most `missed` among those drawn with probability at most 2^-128."""
+    """Tell whether `wrong` inputs would leave at most `missed` of them in the draw only with probability at most
+    2^-128.
+    """
     right = size - wrong
     first = max(0, count - right)
     if first > missed:

@@ -25,7 +25,7 @@ _LARGEST = 2.0**900  # sums of fewer than 2^100 smaller numbers do not overflow
 
 
 def summands(tables: AttentionTables, last: int) -> Enclosure:
-    r"""$F_s(t) = e_s(t) (v_s(t) + D)$ of all positions, one below the other, for a given last token; one head.
+    r"""Return $F_s(t) = e_s(t) (v_s(t) + D)$ of all positions, stacked, for a given last token and one head.
 
     The logits are $\sum_s F_s(t_s)$ divided by a positive number (Lemma W2). At the last position the one row is that
     of the given token.
@@ -69,7 +69,7 @@ def leads(summands: Enclosure, label: int, length: int, *, of_rivals: bool = Fal
 
 @dataclass
 class Budget:
-    """How many beginnings of inputs may still be looked at one by one."""
+    """Number of input prefixes that may still be examined one by one."""
 
     left: int
 
@@ -139,7 +139,7 @@ class _Cell:
 
     @cached_property
     def wrong(self) -> list[Floats]:
-        """The leads of the rivals, of each position."""
+        """Margins of the rivals, per position."""
         return self._leads(of_rivals=True)
 
     @cached_property
@@ -168,7 +168,7 @@ class _Cell:
 
     @quiet
     def judged(self, tally: Tally, budget: Budget) -> Iterator[Int64Array]:
-        """Decide the inputs from their beginnings on; what is left open at their ends is returned."""
+        """Decide the inputs from their prefixes; return those that stay open at their ends."""
         nothing = np.zeros((1, self.right[0].shape[1]))
         start = _Beginnings(np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64), nothing, nothing)
         stack = [self._undecided(start, 0, tally)]
@@ -190,7 +190,7 @@ class _Cell:
             stack.append(self._undecided(longer, layer + 1, tally))
 
     def _longer(self, beginnings: "_Beginnings", layer: int) -> "_Beginnings":
-        """All beginnings with one token more."""
+        """Return all prefixes extended by one token."""
         parent, token = np.nonzero(self.after[layer][beginnings.state] >= 0)
         return _Beginnings(
             np.concatenate([beginnings.tokens[parent], token[:, None]], axis=1),
@@ -200,7 +200,7 @@ class _Cell:
         )
 
     def _undecided(self, beginnings: "_Beginnings", layer: int, tally: Tally) -> "_Beginnings":
-        """Count the beginnings that are decided whatever follows, and return the others (Lemma W5)."""
+        """Count the prefixes that are decided for every continuation, and return the others (Lemma W5)."""
         state = beginnings.state
         right = (beginnings.right + self.least_right[layer][state] > 0.0).all(axis=1)
         wrong = (beginnings.wrong + self.least_wrong[layer][state] > 0.0).any(axis=1)
@@ -211,7 +211,7 @@ class _Cell:
         return beginnings[np.flatnonzero(~right & ~wrong)]
 
     def _first_ends(self, beginnings: "_Beginnings", most: int) -> Int64Array:
-        """At most so many of the inputs that begin like one of these."""
+        """Return a limited number of the inputs that begin with one of these prefixes."""
         beginnings = beginnings[:most]
         for layer in range(beginnings.tokens.shape[1], len(self.after)):
             beginnings = self._longer(beginnings, layer)[:most]

@@ -1,4 +1,4 @@
-r"""Several heads: every input is looked at, as a sum of a few rows of tables and one quotient for each head.
+"""Judge models with several heads by evaluating every input as a sum of table rows and one quotient per head.
 
 Page: docs/rigour/domains.md
 """

@@ -1,4 +1,4 @@
-"""What was found out about the inputs of a part of a domain.
+"""Count the results for the inputs of a part of a domain.
 
 Page: docs/rigour/domains.md
 """
@@ -18,7 +18,7 @@ MOST_NAMED = 2**16
 
 @dataclass
 class Tally:
-    """How many inputs are proved to be answered right, and wrong, which of the others are named, and what that took.
+    """The numbers of inputs proved right and wrong, examples of the others, and the work.
 
     Args:
         right: Inputs whose label is proved to have the strictly largest logit.
@@ -38,12 +38,12 @@ class Tally:
 
     @classmethod
     def of(cls, kept: Mapping[str, Any]) -> "Tally":
-        """Return the tally whose fields were written as JSON, where inputs are lists."""
+        """Build the tally from fields read from JSON, where inputs are lists."""
         named = {name: [tuple(row) for row in kept[name]] for name in ("examples", "left_open")}
         return cls(**{**kept, **named})
 
     def count(self, logits: Enclosure, labels: Int64Array, contexts: Int64Array) -> Int64Array:
-        """Count the inputs that enclosed logits decide, and tell which they leave open.
+        """Count the inputs that enclosed logits decide, and return which stay open.
 
         Why it is rigorous: an input counts as right only if the lower end of the logit of its label is above the upper
         ends of all others, and as wrong only if its upper end is not above the lower end of one of them.

@@ -1,1 +1,1 @@
-"""Proved bounds of what an edit of a trained model changes, and of what it does not."""
+"""Bounds of the effects of an edit of a trained model, with proof."""

@@ -1,4 +1,4 @@
-"""The certificate of an edit: what was proved of the edited contexts, of the kept ones, and of all others.
+"""Define the certificate of an edit: the proved results for the edited contexts, the kept ones, and all others.
 
 Page: docs/claims/editing.md
 """
@@ -58,7 +58,7 @@ _NUMBERS = (*_COUNTS, "spread", "moved", "outside")
 
 @dataclass(frozen=True)
 class EditRequest:
-    """What is asked of an edit, as plain lists of tokens.
+    """A requested edit as plain lists of tokens.
 
     Args:
         contexts: What is edited, in the order of the new neurons.
@@ -73,7 +73,7 @@ class EditRequest:
     domain: int | None
 
     def to_json(self) -> str:
-        """Return the one text of it."""
+        """Return its canonical text."""
         return canonical_json(vars(self)) + "\n"
 
     def sha256(self) -> str:
@@ -82,7 +82,7 @@ class EditRequest:
 
     @classmethod
     def read(cls, path: Path, *, d_vocab: int, d_vocab_out: int) -> "EditRequest":
-        """Read what was written, for a model with so many tokens and answers.
+        """Parse a stored request, for a model with given numbers of tokens and answers.
 
         Raises:
             FileFormatError: The file is missing or holds something else; a context is named twice, or both edited and
@@ -165,7 +165,7 @@ class EditRuns:
 
     @classmethod
     def parsed(cls, data: Any) -> "EditRuns":
-        """Parse what `data` returned; words that do not follow from the numbers are rejected as not canonical."""
+        """Parse the result of `data`; refuse words that do not follow from the numbers as not canonical."""
         expect_fields("runs", data, {"format", "hypotheses", "statement", "exp_ulps", "edits", "kept"})
         ulps: Any = decode_number("runs.exp_ulps", data["exp_ulps"])  # which __post_init__ requires to be a float
         return cls(data["format"], data["hypotheses"], ulps, data["edits"], data["kept"])
@@ -173,7 +173,7 @@ class EditRuns:
 
 @dataclass(frozen=True)
 class EditCertificate:
-    """What was proved of an edit, as data to be proved again; no number in it is ever believed.
+    """The proved results of an edit, as data to check; no number in it is trusted.
 
     Args:
         original: Hash of the model before.
@@ -231,7 +231,7 @@ class EditCertificate:
 
     @property
     def verdict(self) -> Verdict:
-        """PROVED where every edit answers as asked and every kept context keeps its answer.
+        """PROVED if every edit gives the requested answer and every kept context keeps its answer.
 
         REFUTED where a kept context changes it, UNDECIDED otherwise.
         """
@@ -242,7 +242,7 @@ class EditCertificate:
         return Verdict.PROVED if whole else Verdict.UNDECIDED
 
     def headline(self) -> str:
-        """Return the answer in one line, with the figures."""
+        """Return the answer and its figures in one line."""
         values, parts = self.values, self.edits_said()
         if values["kept"]:
             changed = f", {values['changed']} provably change it" if values["changed"] else ""
@@ -260,7 +260,7 @@ class EditCertificate:
         return f"{_WORDS[self.verdict]}: {'; '.join(parts)}"
 
     def edits_said(self) -> list[str]:
-        """Return what was proved of the edited contexts, in words."""
+        """Return the proved results for the edited contexts in words."""
         values, parts = self.values, list[str]()
         if values["asked"]:
             parts.append(f"{values['memorized']} of {counted(int(values['asked']), 'edit')} answered as asked")
@@ -273,11 +273,11 @@ class EditCertificate:
         return [*parts, *filter(None, [self.provenance.get("decoding")])]
 
     def decoded(self, how: str) -> "EditCertificate":
-        """Return the certificate with what is to be said of how its host decodes; information, as all provenance is."""
+        """Return the certificate with a note on the host's decoding; this is information only."""
         return replace(self, provenance={**self.provenance, "decoding": how})
 
     def to_json(self) -> str:
-        """Return the one text of this certificate: canonical JSON and a final newline."""
+        """Return the canonical text of the certificate: JSON and a final newline."""
         data = self._data()
         return canonical_json({**data, "digest": self.digest()}) + "\n"
 
@@ -366,11 +366,11 @@ class EditCheck:
 
     @classmethod
     def proved_again(cls, certificate: EditCertificate, path: str) -> "EditCheck":
-        """Every stored number follows; the certificate itself may say that the edit is not as asked."""
+        """Whether every stored number was proved again; the certificate itself may report a failed edit."""
         return cls(certificate, certificate.verdict, "", path)
 
     def without_the_prover_alone(self) -> "EditCheck":
-        """Return the same for whoever has not asked for the fast prover: undecided where runs are stated."""
+        """Return the check without the fast prover: undecided if runs are stated."""
         runs = self.certificate.runs
         if runs is None or self.verdict is not Verdict.PROVED:
             return self
@@ -378,7 +378,7 @@ class EditCheck:
         return replace(self, verdict=Verdict.UNDECIDED, reason=reason)
 
     def summary(self) -> dict[str, Any]:
-        """Return what a command shows, as plain data for JSON."""
+        """Return the data that a command prints, as plain data for JSON."""
         return {
             "verdict": self.verdict.value,
             "headline": "; ".join(filter(None, (self._headline(), self.aside))),

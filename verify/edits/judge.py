@@ -35,7 +35,7 @@ _LEAST = float(np.nextafter(0.0, 1.0))  # covers what underflows
 
 @dataclass(frozen=True, eq=False)
 class KeptContexts:
-    """What is proved of contexts that an edit should leave alone, one entry each.
+    """The proved results for contexts that an edit should not change, one entry each.
 
     Args:
         answer: The place of the largest logit of the original model, `[T]`; -1 where it was not decided.
@@ -61,7 +61,7 @@ def judge_kept(
     before: Before | None = None,
     progress: Progress = silent,
 ) -> KeptContexts:
-    """Prove which contexts keep the answer of the original, which change it, and by how much their logits move at most.
+    """Prove which contexts keep the original answer, which change it, and bound how far their logits move.
 
     Where the edited model without its new neurons is the original, their leak bounds the move (`bounded_by_leak`), and
     the edited model is evaluated only where the lead is too small for that bound. Where it is another one, because its
@@ -145,7 +145,7 @@ def bounded_by_leak(
     before: Before | None = None,
     progress: Progress = silent,
 ) -> tuple[Int64Array, BoolArray, Floats]:
-    r"""Prove which contexts keep their answer, and by how much their logits move at most, from the new neurons' leak.
+    r"""Prove which contexts keep their answer, and bound how far their logits move, from the leak of the new neurons.
 
     The edited model is the original and `edits` more neurons, so the streams behind their block differ by at most
     $D = \sum_j \sup_{u \le u_j} |\varphi(u)|\,|o_j|$, with $u_j$ an upper bound of what neuron j reads at this
@@ -251,7 +251,7 @@ def _leaked(activation: Activation, above: Floats, writes: Floats) -> Floats:
 
 
 def _written(off: Floats, writes: Floats) -> Floats:
-    """Upper bounds of the products, which underflow to 0 only where the neuron puts out nothing."""
+    """Return upper bounds of the products, which underflow to 0 only if the neuron outputs nothing."""
     return off * writes + np.nextafter(0.0, 1.0) * (off > 0.0)
 
 
@@ -312,14 +312,15 @@ def _in_balls(reader: Model, contexts: Int64Array, stem: Stem | None) -> Iterato
 
 
 def reading_model(model: Model, neurons: int, layer: int | None = None) -> Model:
-    """Return the model whose logits are what the last neurons of a feed-forward block of `model` read."""
+    """Return the model whose logits are the preactivations of the last neurons of a feed-forward block."""
     site, own = editable(model, layer), appended(model, neurons, layer)
     return replace(model, blocks=(*site.reads, site.norm), W_U=own.weights, b_U=own.shifts)
 
 
 @dataclass(frozen=True)
 class Caps:
-    r"""Where the new neurons may fire: outside of all caps any context of any length moves by at most `moved`.
+    r"""The regions where the new neurons may fire: outside of all caps, any context of any length moves by at most
+    `moved`.
 
     The cap of neuron j is $\{ n : \langle a_j, n \rangle + \beta_j > -t \}$ of the normalized rows, with
     the weights and shifts as they are stored.
@@ -337,7 +338,7 @@ class Caps:
 
 
 def caps(edited: Model, edits: int, *, layer: int | None = None, threshold: float) -> Caps:
-    r"""Bound what an edit changes outside of its caps, whatever the context.
+    r"""Bound the changes of an edit outside of its caps, for every context.
 
     There every $u_j \le -t$, so $D = \sum_j \mathrm{leak}(t) |o_j|$. A row n has $|n|^2 \le d$, and in the cap
     $\langle a, n \rangle > -t - \beta$, so its distance r from $\sqrt d\, a/|a|$ fulfils

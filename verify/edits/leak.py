@@ -1,4 +1,4 @@
-r"""How much a neuron that is off still puts out: the supremum of an activation below a threshold.
+"""Bound the output of an inactive neuron: the supremum of an activation below a threshold.
 
 Page: docs/claims/editing.md
 """

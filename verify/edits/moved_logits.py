@@ -1,4 +1,4 @@
-r"""How far an edit moves the logits of a context, from how far it moves the stream behind the block that it edits.
+"""Bound how far an edit moves the logits, from how far it moves the stream after the edited block.
 
 Page: docs/claims/editing.md
 """
@@ -67,7 +67,7 @@ def moved_behind(
     numbers: Numbers | None = None,
     norms: Norms | None = None,
 ) -> Floats:
-    r"""Upper bounds of the largest move of a logit where the streams behind a block are apart by at most D (N5).
+    """Return upper bounds of the largest change of a logit if the streams after a block are at most D apart (N5).
 
     The walk in balls of rows encloses each row of the stream behind the block. A ball whose radius is larger by D holds
     the other row too, and the blocks behind are the same: both logits are in what the walk makes of these balls, and at

@@ -1,4 +1,4 @@
-"""State and prove again what every run of an edited model answers.
+"""State and prove the answers of every run of an edited model.
 
 Page: docs/claims/editing.md
 """
@@ -26,7 +26,7 @@ def answered_in_every_run(
     exp_ulps: float = EXP_ULPS,
     progress: Progress = silent,
 ) -> tuple[BoolArray, BoolArray]:
-    """Prove which edited contexts are answered as asked in every run, and which kept ones as the original answers.
+    """Prove which edited contexts get the requested answer in every run, and which kept ones the original answer.
 
     The bound (Lemma R15) is about the formulas of `verify.torch.module.Replica`, in any order of summation; what a
     host computes by other formulas is measured alone.
@@ -57,7 +57,7 @@ def answered_in_every_run(
 
 
 def state_edit_runs(new: BoolArray, old: BoolArray, *, dtype: str, exp_ulps: float = EXP_ULPS) -> EditRuns | None:
-    """Return the statement of what was proved of every run; none where that is nothing.
+    """Return the statement of the proved answers of every run; None if there are none.
 
     Example:
         >>> state_edit_runs(np.array([True]), np.array([True, False]), dtype="float32").kept

@@ -1,1 +1,1 @@
-"""Rules with a state, proved on all inputs: longest paths, and boxes of what the heads write."""
+"""Prove rules with a state on all inputs, by longest paths and boxes of the head outputs."""

@@ -1,4 +1,4 @@
-r"""Boxes about what the heads write, cut in halves until each is decided.
+"""Bound the head outputs by boxes, which are halved until each is decided.
 
 Page: docs/folds.md
 """
@@ -17,7 +17,7 @@ _ENTRIES = 2**17  # of a row that is worked on, times the boxes
 
 
 class Boxes:
-    """Bounds of what the heads write that follow from boxes, and the number of boxes evaluated."""
+    """Bounds of the head outputs that follow from boxes, and the number of boxes evaluated."""
 
     def __init__(self, rows: FoldRows) -> None:
         self.rows, self.looked_at = rows, 0
@@ -28,7 +28,7 @@ class Boxes:
     def left_open(
         self, asking: int, low: Floats, high: Floats, rounding: Floats, label: int, by: float = 0.0
     ) -> BoolArray:
-        """For which boxes it is not proved that the label leads by more than so much, `[N]`.
+        """Tell for which boxes the margin is not proved to exceed a number, `[N]`.
 
         Args:
             asking: The row that asks.

@@ -13,7 +13,7 @@ from verify.forward.ladder import rising_precision
 
 
 def decoded(model: Model, prompt: Sequence[int], count: int) -> tuple[int, ...]:
-    """Return the tokens that greedy decoding says after a prompt, each proved to have the strictly largest logit.
+    """Return the greedily decoded tokens after a prompt, each proved to have the strictly largest logit.
 
     Args:
         model: The weights, in float64.
@@ -38,7 +38,7 @@ def decoded(model: Model, prompt: Sequence[int], count: int) -> tuple[int, ...]:
 
 
 def first_token(model: Model, context: Sequence[int]) -> int | None:
-    """Return the token whose logit is proved to be the strictly largest; none where nothing is proved."""
+    """Return the token proved to have the strictly largest logit; None if nothing is proved."""
     is_open = np.ones(1, dtype=bool)
     for _, _, _, logits in rising_precision(model, np.array([context], dtype=np.int64), is_open):
         best = int(logits.midpoint[0].argmax())

@@ -1,4 +1,4 @@
-r"""Prove that a model of one attention answers a rule with a state right on its whole domain, without enumeration.
+r"""Prove that a model of one attention answers a rule with a state correctly on its whole domain, without enumeration.
 
 What the attention makes of a context is a mean of values, one of each position. The numbers $z$ that it writes with
 are therefore ratios of sums over the positions, and $z \le \lambda$ for all inputs of a cell if and only if
@@ -40,7 +40,7 @@ _MOST_COORDINATES = 4  # of what the heads write: boxes in more dimensions are t
 
 @dataclass(frozen=True)
 class WrongInput:
-    """An input that is proved to be answered wrongly.
+    """An input that is proved to get a wrong answer.
 
     Args:
         prompt: Its tokens.
@@ -57,7 +57,7 @@ class WrongInput:
     decoded: tuple[int, ...]
 
     def words(self) -> str:
-        """Return what the first line says of it.
+        """Describe it for the first line.
 
         Example:
             >>> WrongInput((0, 0), (0, 0), 1, 3, (0, 3)).words()
@@ -185,7 +185,7 @@ class Work:
         self.wrong: WrongInput | None = None
 
     def judge(self, place: int) -> None:
-        """Judge one token of the answer, for all inputs."""
+        """Judge one token of the answer for all inputs."""
         if not self.rows.fits:  # something may overflow, about which no bound speaks
             self.left = self.fold.inputs
             return
@@ -195,7 +195,7 @@ class Work:
                 return
 
     def paths(self, place: int) -> Iterator[tuple[Paths, int]]:
-        """Yield the inputs of each last token and each label of one token of the answer, with the row that asks."""
+        """Yield the inputs of each last token and each label of one answer token, with their query row."""
         emits = self.fold.stages[self.fold.answer[place]].emits
         assert emits is not None
         end = self.fold.length + place - 1
@@ -206,7 +206,7 @@ class Work:
                     yield paths, self.rows.number[end, last]
 
     def first_cells(self, paths: Paths) -> Int64Array:
-        """Return a cell for each move of the stage that says the token."""
+        """Return a cell for each move of the stage that emits the token."""
         return paths.split(paths.whole(), self.fold.answer[paths.place])
 
     @quiet
@@ -226,7 +226,7 @@ class Work:
             cells = np.concatenate(left)
 
     def _undecided(self, paths: Paths, asking: int, readable: Readable, cells: Int64Array) -> Int64Array:
-        """Smaller cells in place of those that are not decided."""
+        """Return smaller cells in place of the undecided ones."""
         low, high, extremes = means(paths, cells, readable)
         self.cells += len(cells)
         left = self.boxes.left_open(asking, low, high, readable.rounding, paths.label, self.wanted)
@@ -237,7 +237,7 @@ class Work:
         return cells[:0] if self.wrong is not None else self._cut(paths, cells[left], readable)
 
     def _cut(self, paths: Paths, cells: Int64Array, readable: Readable) -> Int64Array:
-        """Cut each cell at the stage whose choice moves most of what the heads read."""
+        """Cut each cell at the stage whose choice moves the head inputs most."""
         weights = readable.upper.T[:, :, None] * readable.value
         spread = np.full((len(cells), len(paths.moves)), -1.0)
         for index, reads in enumerate(paths.reads):
@@ -253,7 +253,7 @@ class Work:
         return np.concatenate(parts) if parts else cells[:0]
 
     def _judge_input(self, paths: Paths, cell: Int64Array) -> None:
-        """Judge the one input of a cell by itself."""
+        """Judge the single input of a cell."""
         _, moves = paths.longest(np.zeros((1, len(self.rows.positions))), cell)
         choices = paths.choices(moves)
         [prompt], [answer] = self.fold.prompts(choices).tolist(), self.fold.answers(choices).tolist()
@@ -265,7 +265,7 @@ class Work:
             self.wrong = self.wrong or WrongInput(tuple(prompt), tuple(answer), paths.place, said, told)
 
     def _look_for_wrong(self, paths: Paths, moves: Int64Array) -> None:
-        """Look whether one of some inputs is proved to be answered wrongly at this token."""
+        """Search some inputs for one that is proved to get a wrong answer at this token."""
         choices = paths.choices(moves)
         prompts, answers = self.fold.prompts(choices), self.fold.answers(choices)
         contexts = np.concatenate([prompts, answers[:, : paths.place]], axis=1)
@@ -283,7 +283,7 @@ class Work:
 
 
 def means(paths: Paths, cells: Int64Array, readable: Readable) -> tuple[Floats, Floats, list[Int64Array]]:
-    """Bounds of what the heads write for the inputs of each cell, and the inputs at which they are reached.
+    """Return bounds of the head outputs for the inputs of each cell, and inputs that attain them.
 
     Returns:
         The least and the most of each number, `[N, H, n]` each, and for each of these bounds the moves of an input of

@@ -1,4 +1,5 @@
-"""By how much the right tokens of a rule with a state lead: on all inputs at least, and on the closest one found.
+"""Compute the margins of the right tokens of a rule with a state: a lower bound for all inputs, and the closest input
+found.
 
 Page: docs/folds.md
 """
@@ -23,7 +24,7 @@ _SHARES = (0.9, 0.75, 0.5, 0.25, 0.0)
 
 @dataclass(frozen=True)
 class LeastLead:
-    """By how much one token of the answer leads, in logits.
+    """The margin of one token of the answer, in logits.
 
     Args:
         lower: At least so much on all inputs, proved; minus infinity where nothing is.
@@ -39,7 +40,7 @@ class LeastLead:
 def least_leads(
     model: Model, fold: Fold, *, most_cells: int = MOST_CELLS, progress: Progress = silent
 ) -> list[LeastLead]:
-    """By how much each token of the answer leads all others, of a model that answers every input right.
+    """Bound the margin of each token of the answer over all others, for a model that answers every input correctly.
 
     The inputs at which the heads write the least and the most are looked at; on the closest of them the lead is an
     upper bound of the least one. Then 9/10 of it, or less, is proved of all inputs as `judge_fold` proves 0.
@@ -78,7 +79,7 @@ def least_leads(
 
 @quiet
 def _closest(work: Work, place: int) -> tuple[float, tuple[int, ...]]:
-    """Return the least lead of one token of the answer on some inputs, an upper bound of it, and the prompt of that
+    """Return the least margin of one answer token on some inputs, an upper bound of it, and the prompt of that
     input.
     """
     found: tuple[float, tuple[int, ...]] = math.inf, ()

@@ -1,4 +1,4 @@
-r"""The largest mean of what the inputs of a cell bring, bounded without looking at one input.
+"""Bound the largest mean of values over the inputs of a cell, without enumerating inputs.
 
 Page: docs/folds.md (Theorem FD1)
 """
@@ -18,8 +18,7 @@ _MOST_RAISES = 60  # of a level that is not proved yet
 def largest_mean(
     paths: Paths, cells: Int64Array, value: Floats, radius: Floats, lower: Floats, upper: Floats
 ) -> tuple[Floats, Int64Array]:
-    r"""Return an upper bound of the mean of the values that an input of each cell brings, with the numerators as
-    weights.
+    r"""Return an upper bound of the mean of the values of an input in each cell, weighted by the numerators.
 
     Why it is rigorous: let $\lambda$ be a number. If $\sum_s e_s (v_s - \lambda) \le 0$ for all inputs of a cell and
     all numerators between their bounds, the mean is at most $\lambda$ for all of them, since $\sum_s e_s > 0$. The

@@ -1,4 +1,4 @@
-r"""The inputs of a rule with a state as paths through its states, and the longest of them.
+"""Represent the inputs of a rule with a state as paths through its states, and find the longest ones.
 
 Page: docs/folds.md (Theorem FD1)
 """
@@ -15,7 +15,7 @@ from verify.arithmetic.rounding import Floats
 
 @dataclass(frozen=True)
 class Moves:
-    """Moves from a state before a stage to one after it, in ascending order of the state after.
+    """Moves from a state before a stage to a state after it, sorted by the latter.
 
     Args:
         state: The state before, `[T]`.
@@ -44,9 +44,7 @@ class Moves:
         return Moves(self.state[chosen], self.after[chosen], self.choice[chosen], self.emits[chosen], self.states)
 
     def gathered(self, merge: np.ufunc, each: np.ndarray, nothing: float | bool) -> np.ndarray:
-        """Return what the moves bring to each state after them, `[N, states]`, of `[N, T]`; `nothing` where
-        none leads.
-        """
+        """Reduce `[N, T]` over the moves to each later state, `[N, states]`; `nothing` where there is no move."""
         states = np.full((len(each), self.states), nothing)
         if each.shape[1]:
             starts = np.flatnonzero(np.diff(self.after, prepend=-1))
@@ -55,7 +53,7 @@ class Moves:
 
 
 class Paths:
-    """The inputs of one last token and one label, as paths through the states of the fold.
+    """The inputs with one last token and one label, as paths through the states of the fold.
 
     Only moves are kept that lie on some path of such an input.
 
@@ -104,16 +102,15 @@ class Paths:
 
     @property
     def length(self) -> int:
-        """How many rows an input brings."""
+        """Number of rows that an input contributes."""
         return len(self.always) + sum(reads.shape[1] for reads in self.reads)
 
     def whole(self) -> Int64Array:
-        """Return the one cell of all of them: nothing is chosen, `[1, stages]`."""
+        """Return the single cell of all inputs, with no choices fixed, `[1, stages]`."""
         return np.full((1, len(self.moves)), -1)
 
     def longest(self, lengths: Floats, cells: Int64Array) -> tuple[Floats, Int64Array]:
-        """Return the largest sums of the lengths of the rows that an input of each cell brings, and where they are
-        reached.
+        """Return the largest sum of the row lengths over the inputs of each cell, and the inputs that attain it.
 
         Each is at least the exact sum along every path less what `length` roundings change of it: a sum rounded is
         monotone in what is added, so that the largest one rounded is at least each of them rounded.
@@ -136,13 +133,11 @@ class Paths:
         return longest.max(axis=1), path
 
     def longest_sums(self, lengths: Floats, cells: Int64Array) -> Floats:
-        """Return the sums of `longest` alone, `[N]`."""
+        """Return only the sums of `longest`, `[N]`."""
         return self._forward(lengths, cells)[0].max(axis=1)
 
     def _forward(self, lengths: Floats, cells: Int64Array) -> tuple[Floats, list[Floats]]:
-        """Return the largest sums into each state behind all stages, `[N, states]`, and over each move, `[N, T]` a
-        stage.
-        """
+        """Return the largest sums into each final state, `[N, states]`, and over each move, `[N, T]` per stage."""
         here = lengths[:, self.always].sum(axis=1)[:, None]
         steps = []
         for index, moves in enumerate(self.moves):
@@ -153,35 +148,33 @@ class Paths:
         return here, steps
 
     def summed(self, weights: Floats, paths: Int64Array) -> Floats:
-        """Return the sums of the weights `[N, R]` of the rows that each path brings, `[N]`."""
+        """Return the sums of the weights `[N, R]` over the rows of each path, `[N]`."""
         total, count = weights[:, self.always].sum(axis=1), np.arange(len(paths))[:, None]
         for index, reads in enumerate(self.reads):
             total = total + weights[count, reads[paths[:, index]]].sum(axis=1)
         return total
 
     def _possible(self, cells: Int64Array, index: int) -> BoolArray:
-        """Which moves of a stage the cells leave, `[N, T]`."""
+        """Tell which moves of a stage the cells allow, `[N, T]`."""
         chosen = cells[:, index, None]
         return (chosen < 0) | (chosen == np.arange(len(self.moves[index].state)))
 
     def split(self, cells: Int64Array, index: int) -> Int64Array:
-        """Return the cells, each cut by the move of one stage, those that hold an input; the parts of one side
-        by side.
-        """
+        """Cut each cell by the move of one stage; return the nonempty parts, those of one side together."""
         count = len(self.moves[index].state)
         parts = np.repeat(cells, count, axis=0)
         parts[:, index] = np.tile(np.arange(count), len(cells))
         return parts[self._filled(parts)]
 
     def _filled(self, cells: Int64Array) -> BoolArray:
-        """Whether each cell holds an input, `[N]`."""
+        """Tell which cells contain an input, `[N]`."""
         reached = np.ones((len(cells), 1), dtype=bool)
         for index, moves in enumerate(self.moves):
             reached = moves.gathered(np.logical_or, reached[:, moves.state] & self._possible(cells, index), False)
         return np.asarray(reached.any(axis=1))
 
     def count(self, cell: Int64Array) -> int:
-        """How many inputs a cell has, exactly."""
+        """Return the exact number of inputs in a cell."""
         counts = [1]
         for index, moves in enumerate(self.moves):
             after = [0] * moves.states
@@ -191,17 +184,17 @@ class Paths:
         return sum(counts)
 
     def choices(self, paths: Int64Array) -> Int64Array:
-        """Return what the inputs of paths choose at each stage, `[N, stages]`."""
+        """Return the choices of the inputs of paths at each stage, `[N, stages]`."""
         return np.stack([moves.choice[paths[:, i]] for i, moves in enumerate(self.moves)], axis=1)
 
 
 def _said(fold: Fold, stage: int) -> int:
-    """Which token of the answer a stage emits; one behind all of them, where it emits none."""
+    """Return the index of the answer token that a stage emits; one past the end if it emits none."""
     return fold.answer.index(stage) if stage in fold.answer else len(fold.answer)
 
 
 def _tokens(fold: Fold, stage: Stage, moves: Moves, said: int, place: int) -> list[tuple[int, Int64Array]]:
-    """Return the tokens that the moves of a stage bring to a context in which `place` tokens are said, by position."""
+    """Return the tokens that the moves of a stage add to a context with `place` answer tokens, by position."""
     tokens = [(position, stage.choices[moves.choice, i]) for i, position in enumerate(stage.positions)]
     return [*tokens, (fold.length + said, moves.emits)] if said < place else tokens
 

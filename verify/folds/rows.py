@@ -1,4 +1,4 @@
-r"""The rows of a rule's prompts, what one that asks reads of them, and what follows from what the heads write.
+"""Compute the rows of a rule's prompts, the rows that a query reads, and the logits that follow from the head outputs.
 
 Page: docs/folds.md
 """
@@ -42,7 +42,7 @@ class Readable:
 
 
 class FoldRows:
-    """The rows of all pairs of a position and a token that occur, and what the heads make of them.
+    """The rows of all pairs of a position and a token that occur, and the head outputs for them.
 
     What the heads read is enclosed in balls, of which the bounds of the numerators are made; what comes behind them in
     ellipsoids, which follow to first order how the logits move with what the heads write.
@@ -80,7 +80,7 @@ class FoldRows:
         return passed(arithmetic, self.model, stream, range(self.place))
 
     def readable(self, asking: int, read: Int64Array) -> Readable:
-        """Return what a row that asks may read; of rows that it never reads, numerators of 0.
+        """Return the rows that a query may read; other rows have numerators of 0.
 
         Args:
             asking: The row.
@@ -96,13 +96,13 @@ class FoldRows:
         return Readable(lower, upper, heads.value.value, heads.value.radius, rounding)
 
     def writes(self) -> Floats:
-        """How far the stream moves with each number that the heads write, `[H, n]`."""
+        """Return how the stream depends on each head output, `[H, n]`."""
         return row_norms(self.block.W_O)
 
     def leads(
         self, asking: int, middle: Floats, half: Floats, rounding: Floats, label: int
     ) -> tuple[Floats, BoolArray]:
-        """By how much the label leads, at least, whatever the heads write within boxes.
+        """Return a lower bound of the label's margin for all head outputs in boxes.
 
         Args:
             asking: The row that asks.

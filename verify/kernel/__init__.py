@@ -1,4 +1,4 @@
-"""The kernel, which has to be trusted: it proves the statements of a certificate, with FLINT and nothing else.
+"""The kernel, which has to be trusted: it proves the statements of a certificate with FLINT as its only library.
 
 Page: docs/rigour/kernel.md
 """

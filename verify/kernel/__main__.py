@@ -1,4 +1,4 @@
-"""`python -I -m verify.kernel FOLDER`: proves the certificate of a folder; `--size` counts what has to be believed.
+"""Run `python -I -m verify.kernel FOLDER` to prove the certificate of a folder; `--size` counts the code to trust.
 
 With `--kinds KINDS` the kinds of statements of the folder KINDS are known, and believed, too.
 
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _sizes() -> str:
-    """Return the syntax nodes (expressions and statements) of each file: of the kinds, and of what all kinds share."""
+    """Return the syntax nodes (expressions and statements) of each file, for the kinds and for the shared code."""
     trees = {
         path.stem: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(Path(__file__).parent.glob("*.py"))
     }
@@ -53,7 +53,7 @@ def _sizes() -> str:
 
 
 def _role(tree: ast.Module) -> str:
-    """Whether a file is a kind of statement or of task, which a constant says, or is shared."""
+    """Tell whether a file is a kind of statement or task, which a constant in it declares, or shared code."""
     named = {
         target.id
         for node in tree.body

@@ -1,4 +1,4 @@
-r"""How far real arithmetic, and every run of a number format, may be from the nominal numbers of `columns.py`.
+r"""Bound how far real arithmetic, and every run of a number format, may be from the nominal numbers of `columns.py`.
 
 Both accounts answer the same two questions: what a sum adds to the distance, and what a head adds. Distances are
 integers over $2^{4096}$ (`RADIUS`), always rounded up. The letters: a format has p bits, the unit roundoff
@@ -23,7 +23,7 @@ _LARGEST_UNIT = 64  # units up to 2^64 are told apart
 
 @dataclass(frozen=True)
 class Looked:
-    r"""The nominal rows that a head reads from one position.
+    """The nominal rows that a head reads from one position.
 
     Args:
         gap: All other scores lie lower than the largest by $gap / 2^{scale}$ at least; none if there are no others.
@@ -52,14 +52,14 @@ class Account(Protocol):
     """Who computes, and how far from the nominal numbers."""
 
     def added(self, sizes: Sizes, drift: int, *, fits: bool, fires: bool = False) -> int:
-        """How far a sum is off whose terms are off by `drift` together, and whose weights are read as they are.
+        """Bound the error of a sum whose terms are off by `drift` in total and whose weights are exact.
 
         With `fires` only its positive part is asked for.
         """
         ...
 
     def weighs(self, looked: Looked, account: int) -> int | None:
-        """How far the weights of a head are from the average over its top rows: the sum of absolute differences.
+        """Bound how far the weights of a head are from the average over its top rows, as a sum of absolute differences.
 
         `account` is the place of this account among the distances of columns.
 
@@ -68,18 +68,21 @@ class Account(Protocol):
         ...
 
     def mixed(self, sizes: Sizes, drift: int, looked: Looked, reach: int) -> int:
-        """How far an average over top rows is off whose terms are off by `drift` together, the other rows among them.
+        """Bound the error of an average over top rows whose terms, including the other rows, are off by `drift` in
+        total.
 
         `reach` bounds all values of all rows, at the scale of `sizes`.
         """
         ...
 
     def anything(self, reach: int, scale: int, length: int) -> int:
-        """How far outside of the hull of the values a head may be whose weights are any, if all values reach so far."""
+        """Bound how far a head with arbitrary weights may be outside of the hull of its values, if all values are at
+        most this large.
+        """
         ...
 
     def fits(self, values: list[float]) -> bool:
-        """Whether weights are read as the numbers they are."""
+        """Tell whether weights are represented exactly."""
         ...
 
 
@@ -120,7 +123,7 @@ class Reals:
 
 
 def _score_distance(looked: Looked, account: int) -> int:
-    r"""By how much scores are off before they are divided: $|q||dk| + |dq||k| + |dq||dk|$, summed over the columns."""
+    """Bound the errors of scores before their division: $|q||dk| + |dq||k| + |dq||dk|$, summed over the columns."""
     total = 0
     for q, k in zip(looked.query, looked.keys, strict=True):
         dq, dk = q.off[account], k.off[account]
@@ -132,7 +135,7 @@ def _score_distance(looked: Looked, account: int) -> int:
 
 @dataclass
 class Runs:
-    r"""Every run in a number format: each operation rounds to nearest, sums are added in any order (H1, H2, H5).
+    r"""Every run in a number format: each operation rounds to nearest, and sums are added in any order (H1, H2, H5).
 
     Args:
         bits: p; $u = 2^{-p}$.
@@ -150,7 +153,9 @@ class Runs:
     overflow: str = ""
 
     def fits(self, values: list[float]) -> bool:
-        """Whether the format has these numbers; numbers that it may take for 0 or infinity are an overflow."""
+        """Tell whether the format represents these numbers; numbers that it may treat as 0 or infinity raise an
+        overflow.
+        """
         exact = True
         for x in values:
             n = abs(x.as_integer_ratio()[0])
@@ -160,7 +165,7 @@ class Runs:
         return exact
 
     def added(self, sizes: Sizes, drift: int, *, fits: bool, fires: bool = False) -> int:
-        r"""How far a sum is off in every run.
+        r"""Bound the error of a sum in every run.
 
         *Theorem.* Let the nominal terms $t_i$ be multiples of $g \ge \lambda$, let the positive ones add up to at most
         $2^p g$ and the negative ones to at least $-2^p g$, and let a run have $t_i + d_i$ with $\sum |d_i| \le D$. If
@@ -211,7 +216,7 @@ class Runs:
         return self._dust(drift, sizes.count) if drift and sizes.has_zero() else 0
 
     def mixed(self, sizes: Sizes, drift: int, looked: Looked, reach: int) -> int:
-        r"""As a sum of n = S + 3 terms, whose weights are 1 / k and exact, and the others at most $2 \tau$ each.
+        r"""Treat it as a sum of n = S + 3 terms with exact weights 1 / k, and other weights of at most $2 \tau$ each.
 
         The softmax may be divided at the end; then S values, one after the other, are added first: $S \max |v|$ must
         not overflow. The sum of the numerators is k, and $y k$ and $y$ have the same bits.
@@ -223,9 +228,7 @@ class Runs:
         return self._summed(sizes, drift, fits=True, may_be_long=not looked.ties)
 
     def anything(self, reach: int, scale: int, length: int) -> int:
-        r"""Take weights that are not negative and sum to 1, but for $4 S + 12$ roundings: $\gamma_{4 S + 12} V +
-        \dots$.
-        """
+        r"""Allow any nonnegative weights with sum 1 up to $4 S + 12$ roundings: $\gamma_{4 S + 12} V + \dots$."""
         if length * reach > 1 << max(0, scale + self.most - 3):
             self.overflow = self.overflow or "the sum of a softmax may overflow"
             return 0
@@ -253,7 +256,7 @@ class Runs:
         return share if share << self.finest + 2 <= 1 << RADIUS else None
 
     def _scores(self, looked: Looked, account: int) -> tuple[bool, int]:
-        r"""Whether scores are exact in every run, and how far they are off otherwise, in units of $2^{-RADIUS}$.
+        r"""Tell whether scores are exact in every run; otherwise bound their errors in units of $2^{-RADIUS}$.
 
         They are sums of products $q_i k_i$, to which the theorem of `added` applies, and exact if they are divided by
         the root of $16^j$: then $4^j$ divides them, or $2^j$ each factor, and nothing is lost as long as factors and
@@ -289,7 +292,7 @@ class Runs:
         return False, delta // math.isqrt(looked.root) + 1 + flushed
 
     def _absorbs(self, unit: int, count: int, drift: int) -> bool:
-        """Whether sums of multiples of 2^unit swallow what they are off by, and none of them is flushed."""
+        """Tell whether sums of multiples of 2^unit absorb their errors, and none of them is flushed."""
         if unit < self.least:
             return False
         small = drift << 3 < 1 << max(0, RADIUS + unit - self.finest)

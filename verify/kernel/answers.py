@@ -98,7 +98,7 @@ def stated(statement: Statement) -> Stated:
 
 
 def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:
-    """Prove the statement; says how.
+    """Prove the statement; return how.
 
     Raises:
         NotProvedError: It is false; names the context or the number.
@@ -121,14 +121,14 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
 
 
 def _of_facts(known: dict[int, Found | None], facts: Sequence[tuple[int, ...]]) -> Iterator[Found | None]:
-    """Yield the joint answer of each fact, or none unless every context of the fact has one."""
+    """Yield the joint answer of each fact, or None unless every context of the fact has one."""
     for fact in facts:
         parts = [each for i in fact if (each := known[i]) is not None]
         yield whole(parts) if len(parts) == len(fact) else None
 
 
 def _follows(statement: Statement, certificate: Certificate, i: int, found: Found | None) -> bool:
-    """Whether all that is stated of context i follows from what was found; raises if the opposite does."""
+    """Tell whether the statement about context i follows from its evaluation; raise if the opposite follows."""
     if found is None:
         return False
     memorized = found.is_memorized(certificate.target, ball(certificate.criterion.tolerance))

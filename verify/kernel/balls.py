@@ -1,4 +1,4 @@
-r"""A model of any blocks in balls of FLINT: each contains the number that the weights define, at any precision.
+"""Evaluate a model of any blocks in FLINT's balls, which contain the exact numbers at any precision.
 
 Every number of a file is an exact ball and every operation on balls contains all results over its operands, so by
 induction each ball contains the exact number; a comparison of balls that holds is a theorem. More bits make balls
@@ -24,7 +24,7 @@ Cell = tuple[int, ...]  # of a context the numbers of its rows, position by posi
 
 
 def batches(contexts: Sequence[Context], few: int = TOGETHER) -> Iterator[Sequence[Context]]:
-    """Yield the contexts in their order, so many together that what is computed of them needs little memory.
+    """Yield the contexts in order, in batches whose computation needs little memory.
 
     Args:
         contexts: All of them.
@@ -43,7 +43,7 @@ def batches(contexts: Sequence[Context], few: int = TOGETHER) -> Iterator[Sequen
 
 
 def all_logits(model: Model, contexts: Sequence[Context], bits: int) -> Iterator[Row]:
-    """Yield the logits after each context of tokens, in balls of so many bits, some contexts together."""
+    """Yield the logits after each context of tokens, in balls of `bits` bits, batch by batch."""
     for some in batches(contexts):
         yield from logits(model, some, bits)
 
@@ -99,7 +99,7 @@ def _matrix(tensor: Tensor, head: int | None = None) -> arb_mat:
 
 
 def _affine(rows: list[Row], tensor: Tensor, shift: Tensor | None, head: int | None = None) -> list[Row]:
-    """Rows times a matrix, plus a shift where there is one."""
+    """Return rows times a matrix, plus a shift if there is one."""
     matrix = _matrix(tensor, head)
     found = _rows(_stacked(rows, matrix.nrows()) * matrix)
     if shift is None:
@@ -122,7 +122,9 @@ def _added(rows: list[Row], others: list[Row]) -> list[Row]:
 
 
 def _normalized(norm: Block, rows: list[Row], start: int = 0) -> list[Row]:
-    """Rows less their mean (of a layer norm), over the root of their mean square; gain and shift from `start` on."""
+    """Divide the rows, minus their mean for a layer norm, by the root of their mean square; apply gain and shift from
+    `start` on.
+    """
     epsilon, gains = arb(norm.number("epsilon")), norm.tensors["w"].values
     shifts = norm.tensors["b"].values if "b" in norm.tensors else [0.0] * len(gains)
     found = []
@@ -139,7 +141,7 @@ def _normalized(norm: Block, rows: list[Row], start: int = 0) -> list[Row]:
 
 
 def _logistic(x: arb) -> arb:
-    """1 / (1 + e^-x), by the exponential that is small."""
+    """Return 1 / (1 + e^-x), using the exponential that is at most 1."""
     return 1 / (1 + (-x).exp()) if x.mid() > 0 else x.exp() / (1 + x.exp())
 
 
@@ -158,7 +160,7 @@ ACTIVATIONS: dict[str, Callable[[arb], arb]] = {
 
 
 def _fed(block: Block, rows: list[Row], before: list[Row]) -> list[Row]:
-    """Return the rows behind neurons."""
+    """Return the rows after a feed-forward block."""
     read = before if block.options.get("parallel") else rows
     read = read if block.norm is None else _normalized(block.norm, read)
     fire = ACTIVATIONS[block.options["activation"]]
@@ -180,7 +182,7 @@ def _fed(block: Block, rows: list[Row], before: list[Row]) -> list[Row]:
 def _attended(
     block: Block, rows: list[Row], cells: list[Cell], asking: list[int]
 ) -> tuple[list[Row], list[Cell], list[Row]]:
-    """Return the rows behind an attention, where each context has them, and the rows that asked.
+    """Return the rows after an attention, their indices for each context, and the query rows.
 
     A row is known by what asks and by the rows that it reads; where one row alone is left, it is `asking`.
     """
@@ -210,7 +212,7 @@ def _attended(
 def heads(
     block: Block, rows: list[Row], places: list[tuple[int, Cell]], position: dict[int, int], *, mix_rows: bool = False
 ) -> Iterator[Iterator[tuple[Row, Row]]]:
-    """Of each head, place by place, its weights for the rows that are read, and the mean by them of values, or of rows.
+    """Return, for each head and place, its weights for the rows that are read, and the weighted mean of values or rows.
 
     The weights of a place are computed when it is reached: those of all places together may need much memory.
 
@@ -240,7 +242,7 @@ def _looked(
     places: list[tuple[int, Cell]],
     position: dict[int, int],
 ) -> Iterator[tuple[Row, Row]]:
-    """Of one head, place by place, its weights and the mean of values by them."""
+    """Return the weights of one head at each place, and the weighted mean of the values."""
     for asks, seen in places:
         weights = _softmax(_scores(block, head, queries[asks], [keys[r] for r in seen], seen, position))
         read = _stacked([values[r] for r in seen], len(values[0]))
@@ -259,7 +261,7 @@ def _scores(block: Block, head: int, query: Row, keys: list[Row], seen: Cell, po
 
 
 def _softmax(scores: Row) -> Row:
-    """Return the weights; a constant taken from all scores changes none, so the middle of about the largest may be."""
+    """Return the weights; subtracting a constant from all scores changes none, so an approximate maximum is enough."""
     top = max(scores, key=lambda x: x.mid()).mid()
     powers = [(x - top).exp() for x in scores]
     total = sum(powers[1:], powers[0])
@@ -287,7 +289,7 @@ def _asked(block: Block, rows: list[Row], name: str, position: dict[int, int]) -
 
 
 def _turned(block: Block, rows: list[Row], position: dict[int, int]) -> list[Row]:
-    """Return the complex number of each pair of entries times exp(i s f), s the position of the row."""
+    """Multiply each pair of entries, as a complex number, by exp(i s f), where s is the position of the row."""
     frequencies, found = [arb(f) for f in block.tensors["frequencies"].values], []
     for number, row in enumerate(rows):
         row = list(row)

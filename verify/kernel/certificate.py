@@ -1,4 +1,4 @@
-"""A certificate of a file: what it is about, what was asked, and the statements, each as the data of its kind.
+"""Read a certificate file: its subject, the question, and the statements, each as the data of its kind.
 
 Page: docs/rigour/kernel.md
 """
@@ -124,9 +124,7 @@ def _criterion(data: Any) -> Criterion:
 
 
 def _statements(data: Any) -> list[dict[str, Any]]:
-    """Return the records, each with the fields that all kinds have; more fields and the values are for its kind to
-    read.
-    """
+    """Return the records with the fields that all kinds have; each kind reads its other fields and values."""
     if not isinstance(data, list) or not data:
         raise BadInputError(FILE, "statements", "are no list, or an empty one")
     for place, each in enumerate(data):
@@ -175,9 +173,7 @@ def require_hash(file: str, field: str, text: Any) -> None:
 def read_values(
     field: str, record: dict[str, Any], counts: Sequence[str], bounds: Sequence[str], optional: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the numbers of a statement that has no names and no mask: counts, bounds, and bounds that may be
-    absent.
-    """
+    """Return the numbers of a statement without names and mask: counts, bounds, and optional bounds."""
     if "named" in record or record["memorized"]:
         raise BadInputError(FILE, field, "has names or a mask, which no statement of this kind has")
     values = record["values"]
@@ -207,7 +203,7 @@ class Mask:
 
 
 def read_mask(field: str, text: str, contexts: int, memorized: int) -> Mask:
-    """Return the mask of a statement, which is there where some but not all contexts are memorized, and only then."""
+    """Return the mask of a statement, which is present exactly if some but not all contexts are memorized."""
     if memorized in (0, contexts):
         if text:
             raise BadInputError(FILE, field, "is given, though all or no contexts are memorized")

@@ -1,4 +1,4 @@
-"""The check of a folder: reads it, proves each statement by the module of its kind, and answers the question.
+"""Check a folder: read it, prove each statement by the module of its kind, and answer the question.
 
 Page: docs/rigour/kernel.md
 """
@@ -78,7 +78,9 @@ def check_folder(folder: Path, kinds: Sequence[Any] = (), tell: Callable[[str], 
 
 
 def _require_own_files(folder: Path, certificate: Certificate) -> None:
-    """No file that a person could take for a part of the folder and that nothing names; the witness as it is named."""
+    """Refuse unnamed files that a person could mistake for a part of the folder, and a witness other than the named
+    one.
+    """
     if certificate.witness and all(record["id"] != "feature-rank" for record in certificate.statements):
         raise BadInputError(FILE, "witness", "is named, but no rank is stated that it could help to prove")
     own = {FILE, MODEL_FILE, TASK_FILE, *_FOR_PEOPLE} | ({_WITNESS} if certificate.witness else set())
@@ -90,7 +92,7 @@ def _require_own_files(folder: Path, certificate: Certificate) -> None:
 
 
 def _require_subject(certificate: Certificate, model: Model, task: Task) -> None:
-    """Require that the files are those of the certificate, and that the model reads and answers the task."""
+    """Require that the files are those of the certificate, and that the model fits the task."""
     for file, stated, real in (
         (MODEL_FILE, certificate.model, model.sha256),
         (TASK_FILE, certificate.task, task.sha256),
@@ -121,7 +123,7 @@ def _formats(certificate: Certificate) -> list[str]:
 def outcome(
     folder: Path, kinds: Sequence[Any] = (), tell: Callable[[str], None] = lambda text: None
 ) -> tuple[int, str]:
-    """Return the exit code of a check, and what it prints: the first line is the answer.
+    """Return the exit code and the output of a check; the first line is the answer.
 
     Args:
         folder: The folder.

@@ -1,4 +1,4 @@
-r"""Exact integer columns: one coordinate of the stream at one position, in all contexts of a chunk.
+"""Compute exact integer columns: one coordinate of the stream at one position, in all contexts of a chunk.
 
 A column holds its *nominal* numbers: what the weights give in exact arithmetic if each head reads the average of the
 rows with the largest score and nothing of the others. These numbers are dyadic, so they are integers over a power of
@@ -32,7 +32,7 @@ def distance(number: int, scale: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    r"""Numbers $n / 2^{scale}$, one for each context of the chunk, or one alone if it is the same in all.
+    """Numbers $n / 2^{scale}$, one per context of the chunk, or a single one if all are equal.
 
     Args:
         numbers: The integers n, or none where only the ends are known.
@@ -56,7 +56,7 @@ class Column:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the same number stands in all contexts of the chunk."""
+        """Whether all contexts of the chunk have the same number."""
         return self.numbers is not None and len(self.numbers) == 1
 
     @cached_property
@@ -85,14 +85,14 @@ class Column:
 
 
 def column_of(numbers: list[int], scale: int, off: tuple[int, ...]) -> Column:
-    """Return a column with these numbers; one number alone if all are the same."""
+    """Return a column with these numbers, stored as a single one if all are equal."""
     low, high = min(numbers), max(numbers)
     return Column(numbers[:1] if low == high else numbers, scale, low, high, off)
 
 
 @dataclass(frozen=True)
 class Term:
-    r"""A part of a sum: a column times a number; or several such products that were added up already.
+    """A summand: a column times a number, or several such products already added up.
 
     Args:
         times: What the integers are multiplied by.
@@ -241,7 +241,7 @@ class Integers:
 
     @classmethod
     def of(cls, values: Sequence[float], width: int) -> "Integers":
-        """Rows of so many of these floats, exactly."""
+        """Convert rows of floats to integers exactly."""
         ratios = [x.as_integer_ratio() for x in values]
         scale = max([denominator.bit_length() - 1 for _, denominator in ratios], default=0)
         whole = [n << scale + 1 - denominator.bit_length() for n, denominator in ratios]

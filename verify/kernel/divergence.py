@@ -86,7 +86,8 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
 
 
 def lies_within(name: str, found: arb, lower: Number, upper: Number) -> bool:
-    """Whether a divergence, or a mean of such, surely is between these numbers; it is at least 0 (Gibbs).
+    """Tell whether a divergence, or a mean of divergences, is proved to lie between these numbers; it is at least 0
+    (Gibbs).
 
     Args:
         name: What the names of the two numbers begin with.

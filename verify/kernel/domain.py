@@ -75,9 +75,7 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
 
 
 def prover_alone(statement: Statement, certificate: Certificate) -> str:
-    """Return what the kernel has no proof of: answers said token by token, and more inputs than it looks at; else
-    nothing.
-    """
+    """Return the part for which the kernel has no proof: answers of several tokens, and too many inputs; else empty."""
     if statement.token_by_token:
         return "answers said token by token"
     is_drawn = any(record["id"] == sample.ID for record in certificate.statements)
@@ -90,7 +88,7 @@ def stated(statement: Statement) -> Stated:
 
 
 def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:
-    """Prove the statement input by input; where inputs were drawn, by these alone.
+    """Prove the statement input by input; for drawn inputs, only those.
 
     Raises:
         NotProvedError: It is false.

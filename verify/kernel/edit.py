@@ -1,4 +1,4 @@
-r"""The proof of an edit: what new neurons make a model answer, what answers stay, and how far no logit moves.
+r"""Prove an edit: the answers that new neurons change, those that stay, and bounds for all logits.
 
 Both models are evaluated in balls at every context that is named. Where the new neurons stand in the last block, a
 bound of what they put out says more than a difference of balls:
@@ -97,14 +97,14 @@ class Edit:
         return (each for each in product(range(vocabulary), repeat=self.domain) if each not in edited)
 
     def kept_count(self, vocabulary: int) -> int:
-        """How many these are."""
+        """Number of kept contexts."""
         if self.domain is None:
             return len(self.kept)
         return vocabulary**self.domain - sum(len(context) == self.domain for context in self.contexts)
 
 
 def check_edit(folder: Path, tell: Callable[[str], None]) -> list[str]:
-    """Prove the certificate of an edit; returns what is proved, in sentences.
+    """Prove the certificate of an edit; return the proved results as sentences.
 
     Raises:
         BadInputError: A file is not what it should be.
@@ -115,7 +115,7 @@ def check_edit(folder: Path, tell: Callable[[str], None]) -> list[str]:
 
 
 def prove_edit(folder: Path, tell: Callable[[str], None]) -> Edit:
-    """Prove every number of the certificate of an edit but those of runs, whether or not they are as was asked.
+    """Prove every number of the certificate of an edit except those of runs, whether or not it meets the request.
 
     Raises:
         BadInputError: A file is not what it should be.
@@ -180,7 +180,7 @@ def _read_edit(folder: Path) -> tuple[Edit, Any]:
 
 
 def _read_runs(runs: Any, counts: dict[str, int]) -> str:
-    """Return the format of which runs are stated, in the one form of such a statement."""
+    """Return the format of the stated runs, in the one form of such a statement."""
     require_fields(FILE, "runs", runs, ["format", "hypotheses", "statement", "exp_ulps", "edits", "kept"])
     name, ulps = runs["format"], read_number(FILE, "runs.exp_ulps", runs["exp_ulps"])
     if name not in tuple(FORMATS) or runs["hypotheses"] != _HYPOTHESES:
@@ -197,7 +197,7 @@ def _read_runs(runs: Any, counts: dict[str, int]) -> str:
 
 
 def sentence_of_runs(name: str, exp_ulps: float, edits: int, kept: int) -> str:
-    """Return what is stated of every run in a format, in words."""
+    """Return the statement about every run in a format, in words."""
     return (
         f"In every {name} run ({run_is(name, exp_ulps)}) {counted(edits, 'edited context')} are answered as asked, and "
         f"{counted(kept, 'kept context')} as the original answers them in real arithmetic; this rests on H1, H2, H3 "
@@ -206,7 +206,7 @@ def sentence_of_runs(name: str, exp_ulps: float, edits: int, kept: int) -> str:
 
 
 def _canonical(folder: Path, file: str) -> Any:
-    """Return what a file of canonical JSON and a newline says."""
+    """Return the content of a file of canonical JSON and a newline."""
     try:
         text = read_bytes(folder, file, _LARGEST_FILE).decode("ascii")
     except UnicodeDecodeError as error:
@@ -246,9 +246,7 @@ def _contexts(name: str, rows: Any, vocabulary: int) -> list[Context]:
 
 
 def _site(edit: Edit, model: Model) -> int:
-    """Return the place of the block whose last neurons are new: the proofs need it behind a norm, with a skip
-    connection.
-    """
+    """Return the block whose last neurons are new: the proofs need a norm before it and a skip connection."""
     places = [place for place, block in enumerate(model.blocks) if block.kind == "feed-forward"]
     ends = model.reads_tokens and bool(places) and model.blocks[-1].kind in ("layer", "rms")
     if not ends or set(model.ends) - {"positions"} or (edit.layer or 0) >= len(places):
@@ -268,7 +266,7 @@ def _site(edit: Edit, model: Model) -> int:
 
 
 def _reads(block: Block) -> tuple[str, str]:
-    """Return the map and the shift of what the activation takes."""
+    """Return the map and the shift before the activation."""
     return ("W_gate", "b_gate") if "W_gate" in block.tensors else ("W_in", "b_in")
 
 
@@ -311,8 +309,8 @@ def _end(tensor: Tensor, count: int) -> array:
 
 
 def _other_original(folder: Path, words: dict[str, Any], cut: dict[str, Tensor]) -> Model:
-    """Return the original of an edit that rounded weights: it differs from the model without new neurons in numbers
-    alone.
+    """Return the original of an edit that rounded weights: it differs from the model without new neurons only in
+    numbers.
     """
     own, tensors = read_tensors(folder, ORIGINAL_FILE)
     if own != words or {n: x.shape for n, x in tensors.items()} != {n: x.shape for n, x in cut.items()}:
@@ -323,7 +321,7 @@ def _other_original(folder: Path, words: dict[str, Any], cut: dict[str, Tensor])
 
 
 def _reader(edit: Edit, model: Model, site: int) -> Model:
-    """Return the model whose outputs are what the new neurons read."""
+    """Return the model whose outputs are the preactivations of the new neurons."""
     block = model.blocks[site]
     assert block.norm is not None
     weight, shift = (_columns(block.tensors[name], -edit.edits) for name in _reads(block))
@@ -337,7 +335,7 @@ def _reader(edit: Edit, model: Model, site: int) -> Model:
 
 @dataclass
 class _Proof:
-    """What is proved of an edit.
+    """The proved results of an edit.
 
     Args:
         edit: What is stated.
@@ -410,7 +408,7 @@ class _Proof:
             raise UndecidedError(f"edit: before is {stated}, but of others it is open how they were answered")
 
     def _spread(self) -> None:
-        """Check that the logits of each flat context lie as close together as stated."""
+        """Check that the logits of each flat context are as close together as stated."""
         most = ball(self.edit.bounds["spread"])
 
         def close(_: int, row: Row) -> bool | None:
@@ -455,7 +453,7 @@ class _Proof:
             raise UndecidedError(f"edit: moved is not proved of the kept context {left[0]}")
 
     def _rests(self, contexts: list[Context]) -> list[bool]:
-        """Whether the new neurons alone say that no logit of a context moves further than stated."""
+        """Tell whether the new neurons by themselves prove that no logit of a context moves further than stated."""
         if self.is_rounded:
             return [False] * len(contexts)
         most, reader = ball(self.edit.bounds["moved"]), _reader(self.edit, self.edited, self.site)
@@ -473,7 +471,9 @@ class _Proof:
         return [all(off[prefix] for prefix in each) for each in cuts]
 
     def _bound(self, reads: Row) -> arb:
-        """How far logits move at most by Theorem N3, where the new neurons read at most the upper ends of these."""
+        """Bound how far logits move by Theorem N3, if the preactivations of the new neurons are at most these upper
+        ends.
+        """
         block, final, moved = self.edited.blocks[self.site], self.edited.blocks[-1], arb(0)
         for neuron, read in enumerate(reads):
             above = arb(read.upper())
@@ -490,7 +490,7 @@ class _Proof:
 
     @cached_property
     def _lengths(self) -> list[arb]:
-        """The norms of what the new neurons write."""
+        """Norms of the vectors that the new neurons write."""
         tensor = self.edited.blocks[self.site].tensors["W_out"]
         rows = [tensor.row(i) for i in range(tensor.shape[0] - self.edit.edits, tensor.shape[0])]
         return [sum((arb(x) * arb(x) for x in row), arb(0)).sqrt() for row in rows]
@@ -510,7 +510,7 @@ class _Proof:
         return reduce(arb.max, squares, arb(0)).sqrt()
 
     def _stays(self, contexts: list[Context]) -> list[bool | None]:
-        """Whether each context has the same answer in both models, no logit moving further than stated."""
+        """Tell whether each context has the same answer in both models, and no logit moves further than stated."""
         twice, leaders = 2 * ball(self.edit.bounds["moved"]), dict[int, int]()
 
         def sure(i: int, row: Row) -> bool | None:
@@ -559,7 +559,7 @@ def _is_known(row: Row) -> bool:
 
 
 def _decided(good: list[bool], bad: list[bool]) -> bool | None:
-    """Whether all are surely good, or one surely is not."""
+    """Tell whether all are proved good, or one is proved bad."""
     return True if all(good) else False if any(bad) else None
 
 
@@ -577,7 +577,7 @@ def _leader(row: Row, by: arb) -> int:
 
 
 def _sentences(edit: Edit) -> list[str]:
-    """Return what is proved, if it is what was asked.
+    """Return the proved results if they meet the request.
 
     Raises:
         NotProvedError: A kept context changes its answer.

@@ -1,4 +1,4 @@
-"""Evaluate a model on the contexts of a task: margins and losses in balls, and what every run of a format answers.
+"""Evaluate a model on the contexts of a task: margins and losses in balls, and the answers of every run of a format.
 
 Exact columns come first, for models that they fit; balls of more and more bits for what they leave open.
 
@@ -97,7 +97,7 @@ class Evaluation:
         return reals
 
     def parts(self) -> Iterator["Evaluation"]:
-        """Yield the same model on each part of the task, where it has several."""
+        """Yield the model on each part of the task, if it has several."""
         begun, first = time.process_time(), True
         for part in self.task.parts():
             yield self if part is self.task else Evaluation(self.model, part, self.formats)
@@ -110,7 +110,9 @@ class Evaluation:
         _ = self.in_reals
 
     def _walked(self, accounts: list[Account]) -> Iterator[tuple[int, list[Found], bool]]:
-        """Of each context what each account finds, and whether it is close to real arithmetic; length by length."""
+        """Return each account's result for each context, and whether it is close to real arithmetic; length by
+        length.
+        """
         contexts, walk = self.task.contexts, Walk(self.model, accounts)
         begun, done = time.process_time(), 0
         for numbers in _by_length(contexts):
@@ -124,7 +126,7 @@ class Evaluation:
                 done += len(chunk)
 
     def _chunk(self, walk: Walk, numbers: Sequence[int]) -> Iterator[tuple[int, list[Found], bool]]:
-        """Yield what `_walked` says of some contexts of one length."""
+        """Yield the results of `_walked` for some contexts of one length."""
         rows, places = _distinct_rows(walk.run([self.task.contexts[i] for i in numbers]), len(numbers))
         read = [walk.mapped(walk.out, j, rows) for j in range(self.model.outputs)]
         off = [max(column.off[a] for column in read) for a in range(len(walk.accounts))]
@@ -141,11 +143,11 @@ class Evaluation:
                 yield i, known[key], off[0] < 1 << _CLOSE
 
     def announce(self, seconds: float) -> None:
-        """Tell how long it takes, where that is more than a minute."""
+        """Announce the expected time if it is more than a minute."""
         tell_if_long(self.tell, seconds)
 
     def in_balls(self, contexts: Sequence[int], bits: int) -> Iterator[tuple[int, Found]]:
-        """Yield what balls say of some contexts."""
+        """Yield the results of balls for some contexts."""
         with ctx.workprec(bits):
             for i, row in zip(contexts, self.logits([self.task.contexts[i] for i in contexts], bits), strict=True):
                 yield i, judged(self.task, i, row, arb(0))
@@ -161,13 +163,13 @@ class Evaluation:
 
 
 def tell_if_long(tell: Callable[[str], None], seconds: float) -> None:
-    """Tell how long it takes, where that is more than a minute."""
+    """Announce the expected time if it is more than a minute."""
     if seconds > _LONG:
         tell(f"about {seconds / 60:.0f} minutes more")
 
 
 class _Logits:
-    """The logits of distinct rows as balls, the last one of them kept."""
+    """The logits of distinct rows as balls; the last row is cached."""
 
     def __init__(self, columns: list[Column]) -> None:
         self.columns, self.last, self.row = columns, -1, list[arb]()
@@ -182,7 +184,7 @@ class _Logits:
 
 
 def _by_length(contexts: Sequence[Context]) -> list[list[int]]:
-    """Return the numbers of the contexts of each length."""
+    """Group the context numbers by length."""
     found: dict[int, list[int]] = {}
     for i, context in enumerate(contexts):
         found.setdefault(len(context), []).append(i)
@@ -190,7 +192,7 @@ def _by_length(contexts: Sequence[Context]) -> list[list[int]]:
 
 
 def _distinct_rows(row: list[Column], count: int) -> tuple[list[Column], list[int]]:
-    """Return the different last rows of some contexts by columns, and which of them each context has."""
+    """Return the distinct last rows of some contexts by columns, and the index of each context's row."""
     long = [column for column in row if not column.is_constant and column.numbers is not None]
     if not long:
         return row, [0] * count
@@ -219,9 +221,7 @@ def judged(task: Task, i: int, logits: list[arb], error: arb, *, is_run: bool = 
 
 
 def whole(parts: Sequence[Found]) -> Found:
-    """Return what the contexts that are asked for a fact say of it: the least of their gaps, the sum of their
-    losses.
-    """
+    """Combine the contexts of a fact: the least of their gaps, and the sum of their losses."""
     gaps = [each.gap for each in parts if each.gap is not None]
     return Found(reduce(_least, gaps) if gaps else None, sum((each.loss for each in parts[1:]), parts[0].loss))
 
@@ -249,9 +249,7 @@ def divergence(masses: Mapping[int, float], logits: list[arb], error: arb) -> ar
 
 
 def _least(a: arb, b: arb) -> arb:
-    """Return the smaller of two; one that surely is so is taken as it is, so that exact numbers are compared
-    exactly.
-    """
+    """Return the smaller of two; if the order is certain, return that one itself, so that exact numbers stay exact."""
     return a if a <= b else b if b <= a else a.min(b)
 
 
@@ -266,8 +264,7 @@ def entropy(masses: list[arb]) -> arb:
 
 
 def guess(task: Task) -> tuple[arb, int | None]:
-    r"""Return the least mean loss of a guess that does not look at the context, and how many the most frequent label
-    holds.
+    r"""Return the least mean loss of a guess that ignores the context, and the count of the most frequent label.
 
     The mean of $d_{KL}(\pi_t \| q)$ over the contexts is $h(\bar\pi) - \frac1T \sum_t h(\pi_t) + d_{KL}(\bar\pi \| q)$,
     so it is least for the mean $\bar\pi$ of the distributions; a label is a distribution without entropy. A row c of

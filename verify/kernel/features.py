@@ -1,4 +1,4 @@
-r"""Enclose the features that the heads of one attention read from the contexts, in balls; their rank is stated.
+r"""Enclose in balls the features that the heads of one attention read from the contexts, whose rank is stated.
 
 With the attention weights $a^h_s$ of head h for the rows $x_s$ of a context, and the values $V_h$,
 
@@ -42,14 +42,14 @@ def shape(model: Model, task: Task) -> str | None:
 
 
 def columns(model: Model, *, with_skip: bool) -> int:
-    """How long a row is."""
+    """Return the length of a row."""
     heads, width, _ = model.blocks[0].shape("W_Q")
     each = model.blocks[0].shape("W_V")[2] if model.reads_tokens else width
     return heads * each + (width if with_skip else 0)
 
 
 def features(model: Model, task: Task, bits: int, *, with_skip: bool) -> list[Row]:
-    """Return the rows of the features in balls of so many bits, one for each context."""
+    """Return the rows of the features in balls of `bits` bits, one per context."""
     with ctx.workprec(bits):
         rows, cells, places = _places(model, task)
         found = [list(rows[cell[-1]]) if with_skip else [] for cell in cells]
@@ -61,7 +61,7 @@ def features(model: Model, task: Task, bits: int, *, with_skip: bool) -> list[Ro
 
 
 def largest_weights(model: Model, task: Task, bits: int) -> list[arb]:
-    """Return the largest attention weight of each pair of a head and a context, in balls of so many bits."""
+    """Return the largest attention weight of each head and context, in balls of `bits` bits."""
     with ctx.workprec(bits):
         rows, cells, places = _places(model, task)
         position = {row: s for cell in cells for s, row in enumerate(cell)}
@@ -72,7 +72,7 @@ def largest_weights(model: Model, task: Task, bits: int) -> list[arb]:
 
 
 def _places(model: Model, task: Task) -> tuple[list[Row], list[balls.Cell], list[tuple[int, balls.Cell]]]:
-    """Return the rows that are read, where each context has them, and what asks in each."""
+    """Return the rows that are read, their indices for each context, and the query of each."""
     rows, cells, queries = balls.embedded(model, task.contexts, task.vectors)
     asking = [cell[-1] for cell in cells] if model.reads_tokens else queries
     return rows, cells, list(zip(asking, cells, strict=True))

@@ -1,4 +1,4 @@
-"""Files are read with bounds, each in the one form that byheart writes, so that a file means one thing.
+"""Read files with size limits, each in the only form that byheart writes, so that a file has one meaning.
 
 A JSON text is read only if it is the canonical text of what it says. A tensor takes exactly the bytes that its shape
 asks for, so that no file makes its reader take more memory than a small multiple of its own size.
@@ -38,7 +38,7 @@ class Tensor:
     values: array
 
     def row(self, i: int) -> array:
-        """Row `i` of a matrix, or that of all axes but the first taken for one."""
+        """Return row `i` of a matrix; leading axes are flattened."""
         width = math.prod(self.shape[1:])
         return self.values[i * width : (i + 1) * width]
 
@@ -62,9 +62,7 @@ def read_bytes(folder: Path, name: str, most: int = _LARGEST_FILE) -> bytes:
 
 
 def parse_json(file: str, field: str, text: str) -> Any:
-    """Return what a JSON text says: integers and texts, no name twice in an object, nothing nested more than 32
-    deep.
-    """
+    """Parse JSON with integers and texts, no repeated name in an object, and nesting of at most 32."""
 
     def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -89,7 +87,7 @@ def parse_json(file: str, field: str, text: str) -> Any:
 
 
 def _depth(value: Any) -> int:
-    """How deep objects and lists lie within each other, looked at layer by layer."""
+    """Return how deep objects and lists are nested, examining one layer after another."""
     depth, layer = 0, [value]
     while layer and depth <= _DEEPEST:
         depth, inner = depth + 1, []
@@ -100,7 +98,7 @@ def _depth(value: Any) -> int:
 
 
 def canonical(value: Any) -> str:
-    """Return the one JSON text of a value: names sorted, no spaces, ASCII."""
+    """Return the canonical JSON text of a value: names sorted, no spaces, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
@@ -115,8 +113,8 @@ def require_fields(file: str, field: str, value: Any, needed: Iterable[str], opt
 
 
 def read_tensors(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Return a safetensors file: what it says about itself, which is canonical JSON, and its tensors, all of
-    its bytes.
+    """Read a safetensors file: its header words, which are canonical JSON, and its tensors, which cover all of its
+    bytes.
     """
     data = read_bytes(folder, name)
     start = 8 + int.from_bytes(data[:8], "little")
@@ -140,7 +138,7 @@ def read_tensors(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Ten
 
 
 def _words(name: str, metadata: Any) -> dict[str, Any]:
-    """Return the object whose canonical text stands in the header."""
+    """Return the object whose canonical text is in the header."""
     require_fields(name, "__metadata__", metadata, [_METADATA])
     text = metadata[_METADATA]
     if not isinstance(text, str):
@@ -178,7 +176,7 @@ def _are_sizes(values: Any, most: int) -> bool:
 
 
 def sha256_of(words: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
-    """Return the hash of words and tensors, in this order, as certificates name them."""
+    """Return the hash of words and tensors, in this order, as used in certificates."""
     found = hashlib.sha256(canonical(words).encode("ascii"))
     for name, tensor in tensors.items():
         values = tensor.values

@@ -1,4 +1,4 @@
-r"""Rows of balls that are proved to be linearly independent, by a factor that nobody has to believe.
+r"""Prove that rows of balls are linearly independent, by an untrusted factor.
 
 **Lemma (Weyl).** Let $M = \varepsilon I + L L^T + D$ be symmetric, whatever L is. Then
 $\lambda_{\min}(M) \ge \varepsilon - \|D\|_2 \ge \varepsilon - \|D\|_F$, since $L L^T$ is positive semidefinite. So M is
@@ -26,7 +26,7 @@ _SMALL = 48  # of a matrix whose root is found number by number
 
 
 def exceeds(rows: Sequence[Row], least: arb, bits: int, tell: Callable[[str], None] = lambda text: None) -> bool | None:
-    r"""Whether the squares of all singular values of the matrix with these rows exceed a number that is at least 0.
+    r"""Tell whether the squares of all singular values of the matrix with these rows exceed a number >= 0.
 
     With 0 that is whether the rows are linearly independent.
 
@@ -50,7 +50,7 @@ def exceeds(rows: Sequence[Row], least: arb, bits: int, tell: Callable[[str], No
 
 
 def has_rank(rows: Sequence[Row], rank: int, bits: int, tell: Callable[[str], None] = lambda text: None) -> bool:
-    r"""Whether the matrix with these rows is proved to have at least this rank.
+    r"""Tell whether the matrix with these rows is proved to have at least this rank.
 
     $\mathrm{rank}(A) \ge \mathrm{rank}(P A)$ for every P. So that many combinations of the rows, or all rows, or all
     columns, are proved to be linearly independent. What P is does not matter; it is drawn by a hash.
@@ -71,7 +71,7 @@ def has_rank(rows: Sequence[Row], rank: int, bits: int, tell: Callable[[str], No
 
 
 def _exponent(row: Row) -> int | None:
-    """Return the least k such that no entry exceeds 2^k; none where a row is 0 or not known to be below anything."""
+    """Return the least k such that no entry exceeds 2^k; None if a row is 0 or an entry may be unbounded."""
     top = max([x.abs_upper() for x in row], default=arb(0))
     if not top.is_finite() or top == 0:
         return None
@@ -80,7 +80,7 @@ def _exponent(row: Row) -> int | None:
 
 
 def _is_positive(rows: list[Row], subtracted: list[arb], epsilon: arb, tell: Callable[[str], None]) -> bool | None:
-    r"""Whether $A A^T$ less a diagonal is positive definite, block by block of rows and columns.
+    r"""Tell whether $A A^T$ minus a diagonal is positive definite, block by block of rows and columns.
 
     A block of L follows from those to its left and above it (Cholesky): with the rest
     $R = M_{ij} - \varepsilon I_{ij} - \sum_{k<j} L_{ik} L_{jk}^T$ it is about $R L_{jj}^{-T}$, and what that leaves,
@@ -115,13 +115,13 @@ def _is_positive(rows: list[Row], subtracted: list[arb], epsilon: arb, tell: Cal
 
 
 def _products(strips: int, columns: int) -> float:
-    """How many times as many products of blocks all columns of blocks of L take as the first one."""
+    """Return the work of all block columns of L as a multiple of that of the first one."""
     of_rows = columns / _BLOCK
     return sum((of_rows + j + 1) * (strips - j) for j in range(strips)) / (of_rows + 1) / strips
 
 
 def _root(matrix: arb_mat) -> arb_mat | int:
-    """About a triangular L with $L L^T$ the matrix, exact numbers; or the place of a pivot that is not above 0."""
+    """Return an exact triangular L with $L L^T$ close to the matrix, or the index of a pivot that is not above 0."""
     given, size, half = matrix.tolist(), matrix.nrows(), matrix.nrows() // 2
     if size <= _SMALL:
         return _small_root(given)
@@ -137,7 +137,7 @@ def _root(matrix: arb_mat) -> arb_mat | int:
 
 
 def _small_root(given: list[Row]) -> arb_mat | int:
-    """Return the same by Cholesky's formulas, row by row."""
+    """Return the result of `_root` by Cholesky's formulas, row by row."""
     found: list[Row] = []
     for i, wanted in enumerate(given):
         row: Row = []
@@ -151,7 +151,7 @@ def _small_root(given: list[Row]) -> arb_mat | int:
 
 
 def _is_indefinite(rows: list[Row], subtracted: list[arb]) -> bool:
-    r"""Whether a vector v shows that $A A^T$ less a diagonal is not positive semidefinite: $v^T M v < 0$.
+    """Tell whether a vector v shows that $A A^T$ minus a diagonal is not positive semidefinite: $v^T M v < 0$.
 
     With the last pivot p below 0, the solution of $M v = e_{last}$ has $v^T M v = v_{last} = 1 / p$.
     """

@@ -1,4 +1,4 @@
-"""Inputs of the domain of a rule, judged one by one, some thousands of them together.
+"""Judge the inputs of the domain of a rule one by one, in batches of some thousands.
 
 Page: docs/rigour/domains.md
 """
@@ -16,7 +16,7 @@ _PRECISIONS = PRECISIONS[:4]
 
 
 def count_inputs(evaluation: Evaluation, rule: Rule, numbers: Sequence[int]) -> tuple[int, int]:
-    """How many inputs of these numbers are proved to be right, and how many wrong; balls of 1024 bits leave some."""
+    """Return how many of these inputs are proved right, and how many wrong; balls of 1024 bits may leave some open."""
     right = wrong = 0
     begun = time.process_time()
     for some in some_at_a_time(len(numbers)):
@@ -29,7 +29,7 @@ def count_inputs(evaluation: Evaluation, rule: Rule, numbers: Sequence[int]) -> 
 
 
 def _judged(part: Evaluation) -> list[bool | None]:
-    """Whether each input has its label as the strictly largest logit; none where that stays open."""
+    """Tell whether each input has its label as the strictly largest logit; None where open."""
     judged = [None if found is None else found.is_memorized("labels", arb(0)) for found in part.in_reals]
     for bits in _PRECISIONS:
         left = [i for i, memorized in enumerate(judged) if memorized is None]

@@ -1,4 +1,4 @@
-"""Kinds of statements and of tasks: each is one file of this folder, found by its name; to add a kind is to add a file.
+"""Find kinds of statements and tasks: each is one file of this folder, found by name, and a new file adds a kind.
 
 A kind of statement is a module with `ID`, `read`, `sentence` and `check` (`statements.py:Kind`); a kind of task one
 with `TASK` and `read`, beside those of `task.py`. Kinds of statements may also lie in another folder, which whoever
@@ -28,7 +28,7 @@ def find_task(name: str) -> Any | None:
 
 
 def kinds_in(folder: Path) -> list[Any]:
-    """Return the kinds of statements of another folder: each module in its folder `kernel`, which is run.
+    """Run the modules in the folder `kernel` of another folder, and return their kinds of statements.
 
     Raises:
         BadInputError: There is no module, or one is no kind, has the name of another kind, or cannot be run.
@@ -48,7 +48,7 @@ def kinds_in(folder: Path) -> list[Any]:
 
 
 def load_module(path: Path) -> ModuleType:
-    """Return the module of a file, which is run once.
+    """Run a file as a module, once, and return it.
 
     Raises:
         BadInputError: It cannot be run.
@@ -68,7 +68,7 @@ def load_module(path: Path) -> ModuleType:
 
 
 def _find(name: str, constant: str) -> Any | None:
-    """Return the module of this folder that is called so, hyphens read as underscores, and says so in a constant."""
+    """Return the module of this folder with a name (hyphens become underscores) that declares itself in a constant."""
     stem = name.replace("-", "_")
     if stem not in {path.stem for path in Path(__file__).parent.glob("*.py")}:  # and not asked of the system as a path
         return None

@@ -52,7 +52,7 @@ _VALUES = {  # of options that are one of a few words
 
 @dataclass(frozen=True)
 class Block:
-    """One block: its kind and options as the file states them, its tensors, the norm before it and those within it."""
+    """One block: its kind and options as in the file, its tensors, the norm before it and the norms inside."""
 
     kind: str
     options: dict[str, Any]
@@ -62,7 +62,7 @@ class Block:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it has no norm, and nothing that only models of other programs have."""
+        """Whether it has no norm, and no option that only models of other programs have."""
         rare = set(self.options) & set(_RARE_OPTIONS[self.kind]) | set(self.tensors) & _RARE_TENSORS
         return self.kind not in _NORMALIZATIONS and self.norm is None and not rare
 
@@ -78,13 +78,13 @@ class Block:
 
     @property
     def writes(self) -> int:
-        """Width of the rows that it writes."""
+        """Width of its output rows."""
         names = {"attention": ("W_O", 2), "feed-forward": ("W_out", 1), "layer": ("w", 0), "rms": ("w", 0)}
         name, axis = names[self.kind]
         return self.shape(name)[axis]
 
     def number(self, option: str) -> float:
-        """Return an option that is a float in hexadecimal."""
+        """Return an option that is a hexadecimal float."""
         return float.fromhex(self.options[option])
 
 
@@ -136,7 +136,7 @@ def read_model(folder: Path) -> Model:
 
 
 def block_prefixes(words: dict[str, Any]) -> list[str]:
-    """How the names of each block's tensors begin, of the words of a model."""
+    """Return the prefix of each block's tensor names, for the words of a model."""
     return [prefix for prefix, _, _ in _placed(words["blocks"])]
 
 
@@ -174,7 +174,7 @@ def make_model(words: dict[str, Any], tensors: dict[str, Tensor]) -> Model:
 
 
 class _Named:
-    """The tensors of a file, taken one after the other, in the order of the hash."""
+    """The tensors of a file, consumed in the order of the hash."""
 
     def __init__(self, tensors: dict[str, Tensor]) -> None:
         self.tensors, self.taken = tensors, dict[str, Tensor]()
@@ -188,7 +188,7 @@ class _Named:
 
 
 def _require_options(field: str, options: Any, kinds: tuple[str, ...]) -> None:
-    """Exactly the options of a kind, each with a value that is allowed."""
+    """Require exactly the options of a kind, each with an allowed value."""
     kind = options.get("kind") if isinstance(options, dict) else None
     if not isinstance(kind, str) or kind not in kinds:
         raise BadInputError(FILE, f"{field}.kind", f"is {str(kind)[:40]!r}, expected one of {list(kinds)}")
@@ -220,7 +220,7 @@ def _is_allowed(name: str, value: Any) -> bool:
 
 
 def _is_positive_float(value: Any) -> bool:
-    """Whether it is the text that `float.hex` gives of a positive finite number."""
+    """Tell whether a value is the text that `float.hex` gives for a positive finite number."""
     try:
         number = float.fromhex(value) if isinstance(value, str) else 0.0
     except (ValueError, OverflowError):
@@ -235,7 +235,7 @@ def _require_ends(ends: dict[str, Any], reads: str) -> None:
 
 
 def _placed(blocks: list[dict[str, Any]]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the beginnings of the names of each block's tensors and of those of its norm.
+    """Yield the name prefixes of each block's tensors and of those of its norm.
 
     An attention opens a layer; neurons go into the layer of the attention before them unless it has some; a
     normalization at the end is `ln_final`, any other is named by its place.
@@ -253,7 +253,7 @@ def _placed(blocks: list[dict[str, Any]]) -> Iterator[tuple[str, str, dict[str, 
 
 
 def _block(named: _Named, prefix: str, norm_prefix: str, options: dict[str, Any]) -> Block:
-    """Return a block with its tensors; those of its norms come first in the hash."""
+    """Return a block with its tensors; the tensors of its norms precede them in the hash."""
     norm = None if options.get("norm") is None else _block(named, norm_prefix, "", options["norm"])
     norms = {name: _block(named, f"{prefix}.{name}", "", options[name]) for name in _NORMS if name in options}
     found = {}
@@ -268,7 +268,7 @@ def _block(named: _Named, prefix: str, norm_prefix: str, options: dict[str, Any]
 
 
 def _shapes(block: Block) -> dict[str, tuple[int, ...]]:
-    """Return the shapes that follow from those of the first tensors."""
+    """Return the shapes that the first tensors determine."""
     if block.kind == "attention":
         (heads, width, d_qk), d_head, d_out = block.shape("W_Q"), block.shape("W_V")[2], block.shape("W_O")[2]
         keys = block.options.get("key_heads", heads)
@@ -282,7 +282,9 @@ def _shapes(block: Block) -> dict[str, tuple[int, ...]]:
 
 
 def _require_widths(model: Model) -> None:
-    """Each block reads what the one before it writes, no width is 0, and rare options have what they need."""
+    """Require that each block reads the output width of the previous one, no width is 0, and rare options have their
+    tensors.
+    """
     if not (model.reads_tokens or model.blocks):
         raise BadInputError(FILE, "blocks", "are none, and there is no embedding either")
     width = model.tensors["W_E"].shape[1] if model.reads_tokens else model.blocks[0].reads

@@ -1,4 +1,4 @@
-"""Exact numbers as a certificate writes them, and decimals for its sentences, rounded so that these stay true.
+"""Read exact numbers as certificates write them, and round decimals for sentences so that these stay true.
 
 Page: docs/rigour/kernel.md
 """
@@ -20,7 +20,7 @@ _RATIONAL = re.compile(r"[0-9]{1,1300}/[1-9][0-9]{0,1299}")
 
 
 def read_number(file: str, field: str, value: Any) -> Number:
-    """Return a number that is at least 0: an integer, a float in hexadecimal, or a rational `p/q` in lowest terms."""
+    """Read a number >= 0: an integer, a hexadecimal float, or a rational `p/q` in lowest terms."""
     if type(value) is int and 0 <= value < 2**_LARGEST_BITS:
         return value
     if isinstance(value, str) and _FLOAT.fullmatch(value):

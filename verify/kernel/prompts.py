@@ -1,4 +1,4 @@
-"""A task of a file whose facts are prompts with answers of several tokens, each asked behind those before it.
+"""Read a task file whose facts are prompts with answers of several tokens, each asked after the ones before it.
 
 Page: docs/rigour/kernel.md
 """
@@ -15,8 +15,7 @@ _ARRAYS = {"prompts_indptr": 1, "prompts": 1, "completions_indptr": 1, "completi
 
 
 def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
-    """Return the task of these words and arrays: the contexts are the prompts, and what follows them with an answer
-    begun.
+    """Return the task of these words and arrays: the contexts are the prompts, each followed by a prefix of its answer.
 
     Raises:
         BadInputError: They are anything but a task of prompts in its one form.
@@ -49,7 +48,7 @@ def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
 
 
 def _rows(name: str, arrays: dict[str, Tensor], size: int) -> list[Context]:
-    """Return the rows of tokens that the array `name_indptr` delimits, none of them empty."""
+    """Return the nonempty rows of tokens delimited by the array `name_indptr`."""
     starts, tokens = arrays[f"{name}_indptr"].values, arrays[name].values
     good = len(starts) > 1 and starts[0] == 0 and starts[-1] == len(tokens) and all(a < b for a, b in pairwise(starts))
     if not good or not all(0 <= token < size for token in tokens):
@@ -58,7 +57,7 @@ def _rows(name: str, arrays: dict[str, Tensor], size: int) -> list[Context]:
 
 
 def _require_texts(texts: Any, count: int) -> None:
-    """Prompt and answer of each fact as they were written; names, of which nothing is proved."""
+    """Require the written prompt and answer of each fact; these are names, about which nothing is proved."""
     if not isinstance(texts, list) or len(texts) != count:
         raise BadInputError(FILE, "texts", "are not as many as the prompts")
     if not all(isinstance(two, list) and [type(text) for text in two] == [str, str] for two in texts):

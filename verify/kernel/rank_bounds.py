@@ -96,7 +96,7 @@ def upper_for_all_weights(model: Model, task: Task, *, with_skip: bool) -> int:
 
 
 def _rows(model: Model, task: Task) -> tuple[Rows, Rows, Rows]:
-    """R, L and D of Lemma C2 as integers of one unit, each row once."""
+    """Return R, L and D of Lemma C2 as integers over a common unit, without repeated rows."""
     if task.vectors is not None:
         width = len(task.vectors.rows[0])
         exact = Integers.of([x for row in task.vectors.rows for x in row], width).rows
@@ -115,9 +115,7 @@ def _rows(model: Model, task: Task) -> tuple[Rows, Rows, Rows]:
 
 
 def _rank(rows: Iterable[Sequence[int]], through: list[list[int]]) -> int:
-    """Return the rank of the rows times a matrix; its smaller side, which is no less, where that takes long to
-    eliminate.
-    """
+    """Return the rank of the rows times a matrix, or its smaller side, an upper bound, if elimination takes long."""
     listed, width = list(map(list, rows)), len(through[0])
     smaller = min(len(listed), len(through), width)
     if smaller == 0 or len(listed) * width * smaller > _LARGEST:
@@ -126,14 +124,14 @@ def _rank(rows: Iterable[Sequence[int]], through: list[list[int]]) -> int:
 
 
 def _exact_rank(matrix: fmpz_mat, most: int) -> int:
-    """Return the rank, at most so much; it is that if it is so modulo a prime, where no minor appears that was 0."""
+    """Return the rank, known to be at most a limit; a rank of that size modulo a prime proves it, because a minor that
+    is 0 stays 0.
+    """
     return most if nmod_mat(matrix, PRIME).rank() == most else matrix.rank()
 
 
 def _formal_rank(vectors: Sequence[Sequence[tuple[Hashable, int]]]) -> int:
-    """Return the rank of sums of basis vectors, each by its name and its coefficient; no less where there are very
-    many.
-    """
+    """Return the rank of formal sums of named basis vectors; an upper bound if there are very many."""
     places: dict[Hashable, int] = {}
     for vector in vectors:
         for name, _ in vector:

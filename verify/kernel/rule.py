@@ -1,4 +1,4 @@
-"""A task of a file that is a rule on a whole domain: an automaton that reads an input from left to right.
+"""Read a task file that is a rule on a whole domain: an automaton that reads an input from left to right.
 
 Page: docs/rigour/domains.md
 """
@@ -28,7 +28,7 @@ Steps = list[list[int]]  # of each state and token the next state
 
 @dataclass(frozen=True)
 class Rule:
-    """A token of those of its position at each position, and what follows each such input.
+    """The allowed tokens at each position, and the answer to each such input.
 
     Args:
         name: That of the rule; "own" if it has none.
@@ -51,7 +51,7 @@ class Rule:
 
     @property
     def size(self) -> int:
-        """How many inputs there are."""
+        """Number of inputs."""
         return math.prod(map(len, self.tokens))
 
     def sizes(self) -> dict[str, int]:
@@ -73,9 +73,7 @@ class Rule:
         return (self.part(numbers) for numbers in some_at_a_time(self.size))
 
     def part(self, numbers: Iterable[int]) -> Task:
-        """Return the inputs of these numbers, with their labels, as a task; of a number the last position counts
-        fastest.
-        """
+        """Return the inputs with these numbers, and their labels, as a task; the last position varies fastest."""
         inputs = [self._input(number) for number in numbers]
         labels = [self._label(each) for each in inputs]
         return Task(self.target, self.origin, max(self.answers) + 1, inputs, labels, None, [], [], self.sha256, None)
@@ -99,7 +97,7 @@ class Rule:
 
     @cached_property
     def most_frequent(self) -> int:
-        """How many inputs have the answer that most have: of each state the number of inputs that lead to it."""
+        """Number of inputs with the most frequent answer, counted by the paths to each state."""
         inputs = {0: 1}
         for step in self.steps:
             after: Counter[int] = Counter()
@@ -114,7 +112,7 @@ class Rule:
 
     @cached_property
     def origin(self) -> str:
-        """Where the targets come from, as certificates say it."""
+        """Source of the targets in the words of certificates."""
         said = f"rule: {self.name if self.name != 'own' else 'one' + chr(39) + 's own function'}"
         said += f" of {counted(len(self.reads), 'token')}"
         first = self.tokens[self.reads[0]]
@@ -133,7 +131,7 @@ class Rule:
 
 
 def some_at_a_time(count: int) -> Iterator[range]:
-    """Yield the numbers below a count, few of them at first and then some thousands at a time."""
+    """Yield the numbers below a count, in small batches first and then some thousands at a time."""
     ends = [0, *range(min(_FEW, count), count, _TOGETHER), count]
     return (range(start, end) for start, end in pairwise(ends))
 
@@ -169,7 +167,7 @@ def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Rule:
 
 
 def _require_automaton(tokens: list[list[int]], steps: list[Steps], answers: list[int]) -> None:
-    """Tokens increase, each step leads to states 0, 1, ... that are all reached, each last state has an answer."""
+    """Require increasing tokens, steps to states 0, 1, ... that are all reached, and an answer for each final state."""
     states = 1
     for s, (here, step) in enumerate(zip(tokens, steps, strict=True)):
         if here[0] < 0 or here[-1] >= _LARGEST_TOKEN or any(a >= b for a, b in pairwise(here)):

@@ -80,7 +80,7 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
 
 
 def run_is(name: str, exp_ulps: float) -> str:
-    """Return what a run is."""
+    """Describe a run."""
     finer = f" or finer (up to {FINEST} bits)" if Runs(*FORMATS[name]).finest == FINEST else ""
     return (
         f"each operation in {name}{finer} and rounded to nearest, also in products (no TF32); sums in any order; "
@@ -91,7 +91,9 @@ def run_is(name: str, exp_ulps: float) -> str:
 
 
 def prover_alone(statement: Statement, certificate: Certificate) -> str:
-    """Return what the kernel has no proof of: runs by bounds of what they round; empty if they round nothing."""
+    """Return the part for which the kernel has no proof: runs bounded by their rounding errors; empty if nothing is
+    rounded.
+    """
     return "" if statement.hypotheses == EXACT_SUMS else f"every {statement.format} run"
 
 

@@ -60,7 +60,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
 
 
 def _seed(field: str, value: Any) -> str:
-    """Return the text whose bytes are a number, if it prints, and the number is the one of its bytes."""
+    """Return the text with the bytes of a number if it is printable and the bytes give the number back."""
     number = read_count(FILE, field, value, 2 ** (8 * _LONGEST_SEED) - 1)
     data = number.to_bytes(-(-number.bit_length() // 8), "big")
     try:
@@ -82,7 +82,7 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
 
 
 def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:
-    """Prove the statement: the draw again, what is right of it, and what that says of all.
+    """Prove the statement: repeat the draw, evaluate it, and conclude on all inputs.
 
     Raises:
         NotProvedError: Fewer inputs are right, or the bound is smaller than what follows.
@@ -124,7 +124,7 @@ def drawn_numbers(model: Model, rule: Rule, statement: Statement) -> list[int]:
 
 
 def leaves_at_most(size: int, drawn: int, missed: int, wrong: int) -> bool:
-    r"""Whether more than `wrong` of all inputs would leave at most `missed` of those drawn with probability <= 2^-128.
+    r"""Tell whether more than `wrong` wrong inputs would leave at most `missed` in the draw with probability <= 2^-128.
 
     Of M inputs W = `wrong` + 1 are wrong, N are drawn, k = `missed`: the probability is
     $\sum_{i \le k} \binom{W}{i} \binom{M - W}{N - i} / \binom{M}{N}$, and it falls with W.

@@ -43,7 +43,7 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
 
 
 def sentence(statement: Statement, certificate: Certificate) -> str:
-    """Return the statement in words; a smaller delta would say more, so it is rounded up."""
+    """Return the statement in words; a smaller delta would claim more, so it is rounded up."""
     return (
         f"Of the {statement.pairs} pairs of a head and a context at least {statement.saturated} have an attention "
         f"weight above 1 - {decimal_above(statement.delta)}."
@@ -51,7 +51,7 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
 
 
 def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:
-    """Prove the statement: each largest weight lies in a ball; those above the limit, and those not, are counted.
+    """Prove the statement: count the largest weights whose balls are above the limit, and those whose balls are not.
 
     Raises:
         NotProvedError: Fewer pairs are saturated, or the model has no such heads or another number of them.

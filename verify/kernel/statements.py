@@ -1,4 +1,4 @@
-"""The statements of a certificate: each read by the module of its kind, said in its words, and at its place.
+"""Read, phrase and order the statements of a certificate, each by the module of its kind.
 
 Page: docs/rigour/kernel.md
 """
@@ -15,7 +15,7 @@ _REAL = "real arithmetic"
 
 
 class Kind(Protocol):
-    """A kind of statement: one module that reads its data, says it in words, and proves it (`kinds.py`).
+    """A kind of statement: a module that reads its data, phrases it, and proves it (`kinds.py`).
 
     A module may have more: `PLACE`, 0 for what answers the question, which comes first, 1 and 2 for what stands behind
     it, a statement for each number format; and `prover_alone`, which says what of a statement the kernel has no proof
@@ -39,12 +39,12 @@ class Known(NamedTuple):
 
 
 def find_kind(id: str, kinds: Sequence[Any]) -> Any | None:
-    """Return the module of a kind: of this folder, or else of those that are given."""
+    """Return the module of a kind, from this folder or from the given ones."""
     return find_statement(id) or next((kind for kind in kinds if kind.ID == id), None)
 
 
 def read_statements(certificate: Certificate, kinds: Sequence[Any] = ()) -> list[Known | str]:
-    """Read each statement of a certificate; of a kind that is not known, its `id`.
+    """Read each statement of a certificate; for an unknown kind, only its `id`.
 
     Raises:
         BadInputError: A statement is anything but one of its kind in its one form, has a sentence that its numbers do
@@ -66,12 +66,14 @@ def read_statements(certificate: Certificate, kinds: Sequence[Any] = ()) -> list
 
 
 def group_of(id: str, kinds: Sequence[Any] = ()) -> int:
-    """Where statements of a kind stand: 0 for what answers the question, 1 and 2 for those by number formats, 3."""
+    """Return the position of a kind: 0 for the answer to the question, 1 and 2 for those by number format, 3 for
+    others.
+    """
     return getattr(find_kind(id, kinds), "PLACE", 3)
 
 
 def place_of(record: dict[str, Any], kinds: Sequence[Any] = ()) -> tuple[int, int]:
-    """Where a statement stands, among those of its group by its number format."""
+    """Return the sort key of a statement within its group, by number format."""
     group, formats = group_of(record["id"], kinds), (_REAL, *FORMATS)
     return group, formats.index(record["named"]["format"]) if group in (1, 2) else 0
 

@@ -1,4 +1,4 @@
-"""A task of a file: contexts of tokens, what shall follow each, and what the best guess without the context does.
+"""Read a task file: contexts of tokens, their required answers, and the best guess that ignores the context.
 
 Page: docs/rigour/kernel.md
 """
@@ -33,7 +33,9 @@ Context = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Text:
-    """Whole texts: all tokens with the end behind each, a title for each or the end alone, and the names of tokens."""
+    """Whole texts: all tokens with an end mark after each text, a title per text or just the mark, and the token
+    names.
+    """
 
     tokens: Sequence[int]
     titles: Sequence[int]
@@ -51,7 +53,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Vectors:
-    """What stands in the place of tokens: the rows of all contexts and then a query for each, known by their numbers.
+    """The input vectors: the rows of all contexts and then a query for each, referred to by number.
 
     Args:
         rows: All of one width.
@@ -103,11 +105,11 @@ class Task:
 
     @property
     def facts(self) -> Sequence[tuple[int, ...]]:
-        """Of each fact the contexts that are asked for it, one after the other; most often each context is a fact."""
+        """Contexts that belong to each fact, in order; usually each context is a fact."""
         return [(i,) for i in range(len(self.contexts))] if self.asked is None else self.asked
 
     def parts(self) -> Iterator["Task"]:
-        """Itself, as one part of it."""
+        """Yield the task itself as its only part."""
         yield self
 
     def misfit(self, model: Model) -> str:
@@ -123,7 +125,7 @@ class Task:
         return "" if fits else "does not know a token of the task"
 
     def modes(self, i: int) -> list[int]:
-        """Where the target of context `i` is largest."""
+        """Return where the target of context `i` is largest."""
         if self.distributions is None:
             return [self.labels[i]]
         top = max(self.distributions[i])
@@ -187,7 +189,7 @@ def _read_contexts(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
 
 
 def _read_text(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
-    """All windows of whole texts, in the order of their first occurrence, each with the most frequent next token."""
+    """Return all windows of whole texts, in the order of first occurrence, each with its most frequent next token."""
     require_fields(FILE, "metadata", words, ["task", "target", "origin", "vocabulary", "context_length"])
     names, length = words["vocabulary"], words["context_length"]
     if (words["target"], words["origin"]) != ("labels", "most frequent") or type(length) is not int:
@@ -208,7 +210,7 @@ def _read_text(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
 
 
 def _require_text(tokens: array, titles: array, length: int, names: list[str]) -> None:
-    """Texts that end, a title for each that occurs in none, and windows of a length that leaves room for it."""
+    """Require texts that end, a title for each that occurs in none, and windows short enough for them."""
     if END not in names or not tokens or not titles:
         raise BadInputError(FILE, "text, titles or vocabulary", f"is empty, or without {END}")
     if not all(0 <= token < len(names) for part in (tokens, titles) for token in part):
@@ -243,7 +245,7 @@ def windows(text: Text):
 def _targets(
     target: str, origin: str, arrays: dict[str, Tensor], counts: list[dict[int, int]], width: int
 ) -> tuple[Sequence[int], list[Sequence[float]] | None]:
-    """Labels, and distributions if these are the target: as the file has them, or as its counts say."""
+    """Return labels, and distributions if these are the target: from the file, or from its counts."""
     if target == "labels":
         labels = arrays["labels"].values if origin == "own" else [_first_most(row) for row in counts]
         if len(labels) != len(counts) or not all(0 <= label < width for label in labels):
@@ -290,7 +292,7 @@ def _first_most(row: dict[int, int]) -> int:
 
 
 def require_names(field: str, names: Any) -> None:
-    """Texts, each once, none of them empty, all of them characters."""
+    """Require distinct nonempty texts of valid characters."""
     if not isinstance(names, list) or not names or not all(isinstance(name, str) and name for name in names):
         raise BadInputError(FILE, field, "is not a list of texts, or has an empty one")
     if len(set(names)) != len(names) or any("\ud800" <= character <= "\udfff" for character in "".join(names)):
@@ -300,7 +302,7 @@ def require_names(field: str, names: Any) -> None:
 
 
 def require_arrays(arrays: dict[str, Tensor], order: dict[str, int]) -> None:
-    """Exactly these names, each with so many axes; distributions are floats and all others integers."""
+    """Require exactly these names with these numbers of axes; distributions are floats and all others integers."""
     require_fields(FILE, "arrays", arrays, order)
     for name, axes in order.items():
         if arrays[name].values.typecode != ("d" if name == "distributions" else "q") or len(arrays[name].shape) != axes:

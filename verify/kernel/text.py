@@ -96,7 +96,9 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
 
 
 def prover_alone(statement: Statement, certificate: Certificate) -> str:
-    """Return what the kernel has no proof of: a text by runs of which it has none; empty if it has one."""
+    """Return the part for which the kernel has no proof: a text by runs without a kernel proof; empty if there is a
+    proof.
+    """
     record = _rests_on(statement.format, certificate)
     if statement.format == REAL or record is None:
         return ""

@@ -1,4 +1,4 @@
-"""A task of a file whose contexts are vectors: rows that are read, a query for each context, values or classes.
+"""Read a task file whose contexts are vectors: rows that are read, a query per context, values or classes.
 
 Page: docs/rigour/kernel.md
 """
@@ -41,7 +41,7 @@ def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
 
 
 def _only_largest(row: Any) -> int:
-    """Return the place of the largest number, which stands there once, among at least two."""
+    """Return the index of the largest number, which must be unique, among at least two."""
     if len(row) < 2 or row.count(max(row)) != 1:
         raise BadInputError(FILE, "labels", "have a row without one class")
     return row.index(max(row))

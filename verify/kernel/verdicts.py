@@ -1,22 +1,24 @@
-"""How a check ends when it does not end with PROVED: three exceptions, each with its exit code.
+"""Define how a check ends if not with PROVED: three exceptions, each with an exit code.
 
 Page: docs/rigour/kernel.md
 """
 
 
 class CheckError(Exception):
-    """Base of the three; its text is one sentence for a person."""
+    """Base class of the three; its text is one sentence for a person."""
 
     exit_code = 1
     word = "NOT PROVED"
 
 
 class NotProvedError(CheckError):
-    """A statement is false, the answer is no, or a file is another one; names the context, the number or the file."""
+    """A statement is false, the answer is no, or a file is a different one; names the context, the number or the
+    file.
+    """
 
 
 class BadInputError(CheckError):
-    """The folder is not what a certificate is about; names the file and the field."""
+    """The folder does not match its certificate or its format; names the file and the field."""
 
     exit_code = 2
     word = "BAD INPUT"

@@ -41,12 +41,12 @@ _NEAR = 1 << RADIUS - 10  # distances beyond which closer bounds are looked for
 
 
 class UnfitError(Exception):
-    """Nothing can be said of the model in exact columns; balls may."""
+    """Exact columns cannot evaluate this model; balls may."""
 
 
 @dataclass(frozen=True)
 class Map:
-    """An affine map in integers, column by column: of each the terms that are not 0, the shift, and whether it fits.
+    """An affine map in integers, by columns: the nonzero terms of each, the shift, and whether it is representable.
 
     Args:
         terms: Of each column pairs of a place and an integer.
@@ -70,7 +70,7 @@ class Map:
     def of(
         cls, values: Sequence[float], shift: Sequence[float] | None, width: int, accounts: Sequence[Account]
     ) -> "Map":
-        """Return the map of a matrix with rows of so many floats."""
+        """Build the map of a matrix with these float rows."""
         whole = Integers.of(values, width)
         shifts = Integers.of([0.0] * width if shift is None else shift, width)
         terms = [[(i, row[j]) for i, row in enumerate(whole.rows) if row[j]] for j in range(width)]
@@ -81,7 +81,7 @@ class Map:
 
 @dataclass(frozen=True)
 class Head:
-    """A head of an attention: its three maps, and the places of its values among those of all heads."""
+    """A head of an attention: its three maps, and the positions of its values among those of all heads."""
 
     query: Map
     key: Map
@@ -101,7 +101,7 @@ class Attention:
 
     @classmethod
     def of(cls, block: Block, accounts: Sequence[Account]) -> "Attention":
-        """Return the heads of a plain block, and one map for what they write together."""
+        """Return the heads of a plain block, and one map for their joint output."""
 
         def of_head(name: str, head: int) -> Map:
             width, shift = block.shape(f"W_{name}")[2], block.tensors.get(f"b_{name}")
@@ -114,7 +114,7 @@ class Attention:
         return cls(heads, out, block.options["attends"], block.options["skip"], block.options["score_root"])
 
     def asking(self, length: int) -> list[int]:
-        """Return the positions of the rows that are left."""
+        """Return the positions of the query rows."""
         return [length - 1] if self.attends == "last" else list(range(length))
 
     def reads(self, position: int, length: int) -> range:
@@ -151,7 +151,7 @@ class Neurons:
 
     @cached_property
     def directions(self) -> dict[tuple[tuple[int, int], ...], list[tuple[int, Fraction]]]:
-        """The neurons by the direction that they read, with the multiple of it; those that read nothing by none."""
+        """Neurons by the direction that they read, with its multiple; None for those that read nothing."""
         found: dict[tuple[tuple[int, int], ...], list[tuple[int, Fraction]]] = {}
         for neuron, terms in enumerate(self.into.terms):
             common = math.gcd(*(weight for _, weight in terms)) or 1
@@ -162,13 +162,13 @@ class Neurons:
 
 
 def fits(model: Model) -> bool:
-    """Whether a model consists of plain attention and ReLU neurons, on tokens and positions of their own."""
+    """Tell whether a model consists of plain attention and ReLU neurons, with token and position embeddings."""
     plain = all(block.is_plain and block.options.get("activation", "relu") == "relu" for block in model.blocks)
     return model.reads_tokens and not model.ends and plain
 
 
 def _ends(direction: tuple[tuple[int, int], ...], row: Row, account: int | None) -> tuple[Fraction, Fraction]:
-    """Between which ends a combination of columns is, of nominal numbers or of those of an account."""
+    """Return bounds of a combination of columns, for nominal numbers or for those of an account."""
     low = high = Fraction(0)
     for i, weight in direction:
         column = row[i]
@@ -179,8 +179,7 @@ def _ends(direction: tuple[tuple[int, int], ...], row: Row, account: int | None)
 
 
 def _alike(stream: list[Row], needed: Collection[int]) -> list[Row]:
-    """Return the stream with one column in the place of those at all positions that are not needed, between the ends of
-    all.
+    """Return the stream with one column shared by all positions that are not needed, bounded by the ends of all.
 
     Only for columns that depend on tokens: what depends on the position alone says where heads look.
     """
@@ -234,7 +233,7 @@ class Walk:
     # What is needed.
 
     def plan(self, contexts: Sequence[Context]) -> None:
-        """Find which columns of which rows the logits depend on, before each block and behind the last one.
+        """Find which columns of which rows the logits depend on, before each block and after the last one.
 
         Of these contexts and all others that have the same tokens at each position. A head whose scores do not depend
         on the tokens reads the same rows in all of them; of any other it is assumed that it may read all.
@@ -301,7 +300,7 @@ class Walk:
         return stream[-1]
 
     def embedded(self, contexts: Sequence[Context]) -> list[Row]:
-        """Return the rows of tokens and positions: one sum of two given numbers."""
+        """Return the rows of tokens and positions; each entry is the sum of two given numbers."""
         scale = max(self.tokens.scale, self.places.scale)
         up, up_places = scale - self.tokens.scale, scale - self.places.scale
         columns = [[row[i] << up for row in self.tokens.rows] for i in range(self.width)]
@@ -338,9 +337,7 @@ class Walk:
     def _sum(
         self, terms: Sequence[Term], shift: int, shift_scale: int, fits: list[list[bool]], j: int, fires: bool = False
     ) -> Column:
-        """Return a sum that is column j of what its weights make, and how far it, or its positive part, is off by
-        account.
-        """
+        """Return column j of a weighted sum, and how far it, or its positive part, is off for each account."""
         column, sizes = added(terms, shift, shift_scale)
         off = []
         for number, account in enumerate(self.accounts):
@@ -352,7 +349,9 @@ class Walk:
         return column
 
     def mapped(self, affine: Map, j: int, row: Row, more: Sequence[Term] = (), *, fires: bool = False) -> Column:
-        """Column j of an affine map of a row, and more terms of the same sum; with `fires` for its positive part."""
+        """Return column j of an affine map of a row plus further terms of the same sum; with `fires`, its positive
+        part.
+        """
         terms = [product(weight, affine.scale, row[i]) for i, weight in affine.terms[j]]
         return self._sum([*terms, *more], affine.shifts[j], affine.shift_scale, affine.fits, j, fires)
 
@@ -367,7 +366,7 @@ class Walk:
         *,
         exact: bool,
     ) -> Row:
-        """Return the row behind neurons; what is found of a neuron, or of a column, is kept by what it reads.
+        """Return the row after a feed-forward block; results per neuron and column are cached by their inputs.
 
         Of a row that is not needed exactly the ends are kept, unless a row that is needed has the same column.
         """
@@ -402,7 +401,7 @@ class Walk:
         return found
 
     def _looked_up(self, block: Neurons, reads: tuple[int, ...], neurons: list[int], row: Row) -> dict[int, Term]:
-        """Return what neurons that read the same columns write, evaluated once for each different reading.
+        """Return the outputs of neurons that read the same columns, evaluated once per distinct input.
 
         Of a column that they write: the sum of their products for each context, and the largest sum of absolute values.
         """
@@ -435,7 +434,7 @@ class Walk:
         return found
 
     def _narrowed(self, block: Neurons, row: Row, j: int, column: Column, terms: Sequence[Term]) -> Column:
-        r"""Return the same column with closer bounds: neurons of one direction are a function of one number.
+        r"""Return the column with tighter bounds: neurons of one direction are a function of one number.
 
         $f(a) = \sum_n w_n \max(0, c_n a + b_n)$ is linear between its kinks $-b_n / c_n$, so over an interval of a it
         is largest and least at an end or at a kink. All neurons read the same finished numbers, nominal or of an
@@ -470,7 +469,7 @@ class Walk:
         return Column(None, column.scale, max(low, column.low), min(high, column.high), tuple(off))
 
     def _rounding(self, affine: Map, j: int, row: Row, account: int) -> Fraction:
-        """Return what the sum of column j of a map rounds at most, beside what its terms are off by."""
+        """Bound the rounding of the sum of column j of a map, besides the errors of its terms."""
         terms = [product(weight, affine.scale, row[i]) for i, weight in affine.terms[j]]
         _, sizes = added(terms, affine.shifts[j], affine.shift_scale)
         drift = sum([term.drift[account] for term in terms])
@@ -480,7 +479,7 @@ class Walk:
     # Heads.
 
     def _attended(self, place: int, block: Attention, stream: list[Row]) -> list[Row]:
-        """Return the stream behind an attention: the average over the rows with the largest score, head by head."""
+        """Return the stream after an attention: for each head, the average over the rows with the largest score."""
         length = len(stream)
         asking = block.asking(length)
         values = [[self._map(head.value, row) for row in stream] for head in block.heads]
@@ -515,7 +514,7 @@ class Walk:
 
 @dataclass(frozen=True)
 class _Scored:
-    """Where a head looks whose scores do not depend on the tokens: the same in all chunks that have these columns.
+    """The rows that a head attends to if its scores do not depend on tokens; shared by all chunks with these columns.
 
     Args:
         queries: From each position that asks.
@@ -531,7 +530,7 @@ class _Scored:
 
 
 class _Looks:
-    """Where one head looks, from each position.
+    """The rows that one head attends to, from each position.
 
     Args:
         walk: The walk.
@@ -584,7 +583,7 @@ class _Looks:
         return [account.weighs(looked, number) for number, account in enumerate(self.walk.accounts)]
 
     def _look(self, asks: int) -> tuple[Tops | None, Looked | None]:
-        """Return the rows with the largest score; none where that is not needed, and depends on tokens."""
+        """Return the rows with the largest score; None if it is not needed, and depends on tokens."""
         reads = self.block.reads(asks, self.length)
         query, keys = self.queries[asks], [self.keys[r] for r in reads]
         known = all(column.numbers is not None for row in (query, *keys) for column in row)
@@ -605,7 +604,7 @@ class _Looks:
         return tops, Looked(gap, scale, ties, is_average, len(reads), root, query, self.key_ends, self.key_unit)
 
     def mixed(self, asks: int, values: list[Row]) -> Row:
-        """Return what the head reads from a position, entry by entry.
+        """Return the head's average at a position, entry by entry.
 
         From positions where it reads the same rows it is the same column, as far off as from the worst of them.
         """
@@ -630,9 +629,7 @@ class _Looks:
         return row
 
     def _hulls(self, columns: list[tuple[Column, ...]]) -> Row:
-        """Return the ends of the values of all rows that are read, entry by entry; most often the same from each
-        position.
-        """
+        """Return the range of the values over all rows that are read, by entry; usually the same at each position."""
         count = len(columns[0]) if columns else 0
         if count not in self.hulls:
             self.hulls[count] = [_hull(column) for column in columns]
@@ -654,7 +651,7 @@ class _Looks:
         *,
         exact: bool,
     ) -> Column:
-        """Return the average over the top rows of one entry of the values, and how far it is off for each account."""
+        """Return the average over the top rows of one entry of the values, and its error for each account."""
         power = max(len(top) for top in tops).bit_length() - 1
         scale = hull.scale + power
         read = {r for top in tops for r in top}
@@ -691,7 +688,7 @@ class _Looks:
 
 
 def _written(hidden: Row, columns: list[list[tuple[int, int]]], count: int) -> tuple[list[list[int]], list[list[int]]]:
-    """Return what neurons write for each of so many readings, and the sum of the absolute values, column by column.
+    """Return the outputs of neurons for each input, and the sum of the absolute values, by column.
 
     Of each reading only the neurons that fire are looked at.
     """
@@ -718,7 +715,7 @@ def _drift(terms: list[tuple[int, int]], scale: int, columns: Row, account: int)
 
 
 def _larger(a: int | None, b: int | None) -> int | None:
-    """Return the larger of two distances; none if one of them is not known."""
+    """Return the larger of two distances; None if either is unknown."""
     return None if a is None or b is None else max(a, b)
 
 
@@ -731,13 +728,13 @@ def _hull(columns: Sequence[Column]) -> Column:
 
 
 def _common(row: Sequence[Column]) -> list[list[int]]:
-    """Return the numbers of columns at one scale, the largest of theirs."""
+    """Return the numbers of columns at a common scale, the largest of theirs."""
     scale = max([column.scale for column in row], default=0)
     return [[n << scale - column.scale for n in column.numbers or []] for column in row]
 
 
 def _tops(query: Row, keys: list[Row]) -> tuple[Tops, int | None, int]:
-    """Of each context the positions with the largest score, by how much they lead at least, and its scale."""
+    """Return the positions with the largest score in each context, a lower bound of their lead, and its scale."""
     width = len(query)
     numbers = _common([*query])
     scale = max([column.scale for column in query], default=0)
@@ -763,7 +760,7 @@ def _tops(query: Row, keys: list[Row]) -> tuple[Tops, int | None, int]:
 
 
 def _averages(column: Sequence[Column], tops: Tops, scale: int) -> list[int]:
-    """Return the averages over the top rows, at a scale that holds them all."""
+    """Return the averages over the top rows, at a scale that represents them all."""
 
     def up(r: int, count: int) -> int:
         return scale - column[r].scale + 1 - count.bit_length()
@@ -788,7 +785,7 @@ def _averages(column: Sequence[Column], tops: Tops, scale: int) -> list[int]:
 
 
 def _distinct(columns: Sequence[Column]) -> tuple[list[int], list[Column]]:
-    """Which of the different readings of some columns each context has, and the columns of these readings."""
+    """Return the index of each context's input among the distinct inputs of some columns, and the columns of these."""
     long = [column for column in columns if not column.is_constant]
     found: dict[tuple[int, ...], int] = {}
     places = [found.setdefault(each, len(found)) for each in zip(*(c.numbers or [] for c in long), strict=True)]

@@ -35,7 +35,7 @@ _LIMBS = 2  # 96 fractional bits of the balanced midpoints in the exact product
 
 @dataclass(frozen=True, eq=False)
 class Residual:
-    r"""How far $B W$ is from the identity, for every $B$ of a set.
+    r"""Bounds of the distance of $B W$ from the identity, for every $B$ of a set.
 
     $$ |B W - I| \le (1 + u) |C| + (\gamma |B_{mid}| + \Delta) |W| + \text{underflow} $$
 
@@ -92,12 +92,12 @@ class Residual:
 
     @cached_property
     def weights(self) -> Floats:
-        r"""The weights that prove what is proved: all 1 where the spectral norm does, those of Lemma M4 elsewhere."""
+        """Weights of the proof: all 1 if the spectral norm is enough, otherwise those of Lemma M4."""
         return np.ones(len(self.computed)) if self.norm < 1 else self.contraction[1]
 
     @cached_property
     def smallest_singular_value(self) -> arb:
-        r"""Lower bound of $\sigma_{\min}(B)$ over the set; nothing is proved unless it is positive. Lemma M9."""
+        r"""Lower bound of $\sigma_{\min}(B)$ over the set, a proof only if it is positive; Lemma M9."""
         nearly_one = 1 - self.norm
         if not nearly_one > 0:
             alpha, weights = self.contraction
@@ -107,7 +107,7 @@ class Residual:
 
     @property
     def fails_by_rounding(self) -> bool:
-        """Whether the bound would be below 1 if only the product had been exact."""
+        """Whether the bound would be below 1 if the product had been exact."""
         return bool(self.computed_norm + radius_norm(self.b) * self.w_norm < 1)
 
     @property
@@ -128,20 +128,21 @@ def smallest_singular_value(residual: Residual, scaled: Balanced) -> float:
 
 
 def unscaled(w: Floats, scaled: Balanced) -> Floats:
-    """Return the right inverse of the given matrix that belongs to the right inverse `w` of the scaled one."""
+    """Return the right inverse of the given matrix that corresponds to the right inverse `w` of the scaled one."""
     with np.errstate(all="ignore"):
         return np.ldexp(w, scaled.column_exponents[:, None] + scaled.row_exponents)
 
 
 def float_residual(b: Enclosure, w: Floats) -> Residual:
-    r"""$C$ by one float64 matrix product; Lemma M6."""
+    """Bound $C$ by one float64 matrix product; Lemma M6."""
     computed = product(b.midpoint, w)
     computed.flat[:: len(computed) + 1] -= 1.0
     return Residual(b, w, computed, exact=False)
 
 
 def exact_residual(b: Enclosure, w: Floats) -> Residual | None:
-    r"""$C$ by an exact integer product of the same witness, or `None` if its entries are out of range; Lemma M8.
+    """Bound $C$ by an exact integer product of the same witness, or return `None` if its entries are out of range;
+    Lemma M8.
 
     The midpoints are rounded to 96 fractional bits and the columns of $W$ to 53 bits each; what the midpoints lose is
     added to their radius, and $W$ is what it was rounded to, a witness like any other.

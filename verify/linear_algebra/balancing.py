@@ -73,7 +73,9 @@ def _largest(x: Floats, axis: int) -> Floats:
 
 
 def _evened(exponent: Int64Array) -> Int64Array:
-    """All exponents the same where they hardly differ: scaling apart gains nothing then, and costs in Lemma M5."""
+    """Make nearly equal exponents equal, because scaling by different ones gains little and costs accuracy in Lemma
+    M5.
+    """
     return np.full_like(exponent, exponent.min()) if np.ptp(exponent) <= _EVEN else exponent
 
 

@@ -1,4 +1,4 @@
-r"""Lower bounds of the rank of a real matrix that is known by balls of any precision: weights that are no rationals.
+"""Bound from below the rank of a real matrix known as balls of any precision, for irrational weights.
 
 Page: docs/rigour/linear_algebra.md
 """

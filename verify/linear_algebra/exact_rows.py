@@ -38,7 +38,7 @@ class Relation:
     coefficients: tuple[int, ...]
 
     def holds_for(self, vectors: fmpz_mat | ArrayLike) -> bool:
-        """Whether the relation holds exactly, and is one; any numbers are judged.
+        """Tell whether this is a nontrivial relation that holds exactly; any numbers are accepted.
 
         Args:
             vectors: The rows, `[T, d]`, as `integer_rows` takes them.
@@ -79,7 +79,7 @@ class Independence:
 
 
 def integer_rows(vectors: fmpz_mat | ArrayLike, *, name: str = "vectors") -> fmpz_mat:
-    r"""Return the vectors times one positive number that makes all of them integer: the same linear relations.
+    """Return the vectors times one positive number that makes them integer; linear relations are unchanged.
 
     A float64 is an integer over a power of two, so nothing is rounded.
 
@@ -149,7 +149,7 @@ def decide_independence(vectors: fmpz_mat | ArrayLike, rows: Sequence[int] | Non
 
 
 def _integers(x: Floats) -> list[Any]:
-    """Return the entries times the power of two that makes all of them integer."""
+    """Return the entries times the power of two that makes them integer."""
     fractions, exponents = np.frexp(x.ravel())
     mantissas = np.ldexp(fractions, 53).astype(np.int64)
     trailing = np.frexp((mantissas & -mantissas).astype(np.float64))[1] - 1

@@ -25,7 +25,7 @@ _INT64_BITS = 62
 
 @dataclass(frozen=True, eq=False)
 class GivenMatrix:
-    """A set of matrices; `exact` when it holds one matrix only, whose entries are then known exactly.
+    """A set of matrices; `exact` if it contains a single matrix, whose entries are known exactly.
 
     Args:
         enclosure: The set, or a set around the one exact matrix.
@@ -130,7 +130,7 @@ def _cleared(row: ObjectArray) -> list[int]:
 
 
 def _integer_rows(x: Floats) -> list[list[int]]:
-    """Each row of floats times the power of two that makes it integer, with the odd part of the row kept small."""
+    """Multiply each row of floats by the power of two that makes it integer; keep the odd part of the row small."""
     fraction, exponent = np.frexp(x)
     mantissa = np.ldexp(fraction, 53).astype(np.int64)
     trailing = np.frexp((mantissa & -mantissa).astype(np.float64))[1] - 1

@@ -32,7 +32,7 @@ _SHIFTS = 4
 
 @dataclass(frozen=True, eq=False)
 class GramWitness:
-    r"""A factor and a shift that prove full row rank by integer products alone.
+    r"""A factor and a shift that prove full row rank by integer products.
 
     With $B = \mathrm{diag}(2^{r}) A$ and $L_{ij} = m_{ij} 2^{f_i}$ (zero above the diagonal), every matrix $A$ of a set
     with $\| B B^T - c I - L L^T \|_2 < c$ has full row rank, and
@@ -149,7 +149,7 @@ def smallest_eigenvalue_estimate(k: Gram) -> float:
 
 
 def quantized(root: Floats, bits: int) -> tuple[Floats, Int64Array]:
-    """Integers below 2^bits, as floats, and an exponent for each row, as near to `root` as that allows."""
+    """Return integers below 2^bits, as floats, and an exponent per row that together approximate `root`."""
     with np.errstate(all="ignore"):
         exponents = np.frexp(np.maximum(root.max(axis=1), -root.min(axis=1)))[1].astype(np.int64) - bits
         mantissas = np.ldexp(root, -exponents[:, None])
@@ -184,7 +184,7 @@ def smallest_singular_value(b: Floats, row_exponents: Int64Array, *, witness: bo
 
 
 def _proved_with_integers(k: Gram, shift: float, root: Floats, row_exponents: Int64Array) -> tuple[arb, GramWitness]:
-    """Return the bound that a factor of 31 bits proves, or one of 53 bits where those lose most of it."""
+    """Return the bound proved by a factor of 31 bits, or by one of 53 bits if the former is much weaker."""
     for bits, kind in ((31, np.int32), (53, np.int64)):
         mantissas, exponents = quantized(root, bits)
         with np.errstate(invalid="ignore"):

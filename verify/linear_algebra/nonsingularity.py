@@ -33,7 +33,7 @@ SCALAR_BITS = 64
 
 @dataclass(frozen=True, eq=False)
 class NonsingularCertificate:
-    """What is known about a set of square matrices.
+    """The proved properties of a set of square matrices.
 
     Args:
         verdict: PROVED: every matrix of the set is nonsingular. REFUTED: the one given matrix is singular.

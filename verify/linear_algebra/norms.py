@@ -1,4 +1,4 @@
-r"""Upper bounds of matrix norms and of matrix products that hold for the exact numbers, whatever the roundings.
+r"""Upper-bound matrix norms and products for the exact numbers, for any rounding of the computation.
 
 Scalars are balls (`flint.arb`), so every operation on them is rigorous; a bound is the outer end of its ball. Arrays
 are float64, and what the roundings of each operation on them cost is a lemma of docs/rigour/linear_algebra.md. A NaN
@@ -38,7 +38,7 @@ def frobenius(x: Floats) -> arb:
 
 
 def frobenius_below(x: Floats) -> arb:
-    r"""Lower bound of $\|X\|_F$ for the exact entries of `x`, NaN if underflow may be all there is; Lemma M2."""
+    r"""Return a lower bound of $\|X\|_F$ for the exact entries of `x`, NaN if everything may be underflow; Lemma M2."""
     flat = np.ravel(x, order="K")
     with np.errstate(all="ignore"):
         squares = float(np.dot(flat, flat))
@@ -46,7 +46,9 @@ def frobenius_below(x: Floats) -> arb:
 
 
 def radius_norm(x: Enclosure) -> arb:
-    r"""Upper bound of $\|\Delta\|_F$ for the radii of `x`, each counted as often as it is broadcast; Lemma M2."""
+    r"""Return an upper bound of $\|\Delta\|_F$ for the radii of `x`, counted as often as they are broadcast; Lemma
+    M2.
+    """
     repeats = x.size // x.radius.size if x.radius.size else 0
     return frobenius(x.radius) * arb(repeats).sqrt()
 
@@ -62,14 +64,12 @@ def product(a: Floats, b: Floats) -> Floats:
 
 
 def roundings(inner: int) -> float:
-    r"""Return the factor $\gamma$ with $|\mathrm{product}(A, B) - AB| \le \gamma |A| |B|$ but for underflow;
-    Lemma M1.
-    """
+    r"""Return the factor $\gamma$ with $|\mathrm{product}(A, B) - AB| \le \gamma |A| |B|$ up to underflow; Lemma M1."""
     return gamma(min(inner, _INNER) + max(inner - 1, 0) // _INNER)
 
 
 def product_error(norms: arb, shape: tuple[int, int], inner: int) -> arb:
-    r"""Upper bound of $\|\mathrm{product}(A, B) - AB\|_F$, given `norms` $\ge \|A\|_F \|B\|_F$; Lemma M1."""
+    r"""Return an upper bound of $\|\mathrm{product}(A, B) - AB\|_F$, given `norms` $\ge \|A\|_F \|B\|_F$; Lemma M1."""
     return roundings(inner) * norms + arb(shape[0] * shape[1]).sqrt() * _flushed(inner)
 
 
@@ -106,7 +106,7 @@ def contraction(magnitude: Callable[[Floats], Floats], size: int) -> tuple[arb, 
 
 
 def float_below(x: arb) -> float:
-    """Return the largest convenient float64 that is surely at most `x` and at least 0; 0 when nothing is known.
+    """Return a float64 that is at most `x` and at least 0, close to the largest one; 0 if nothing is known.
 
     How the ball was converted to a float is not trusted: the float is compared with it.
     """
@@ -115,8 +115,8 @@ def float_below(x: arb) -> float:
 
 
 def float_above(x: arb) -> float:
-    """Return a float64 that is surely at least `x`, infinite when nothing is known; compared with the ball, as
-    above.
+    """Return a float64 that is at least `x`, infinite if nothing is known; compared with the ball like
+    `float_below`.
     """
     above = math.nextafter(float(x.upper()), math.inf)
     return above if arb(above) >= x else math.inf
@@ -128,7 +128,7 @@ def exponents(x: Floats) -> Int64Array:
 
 
 def _flushed(inner: int) -> arb:
-    """Return what underflow can add to an inner product of `inner` terms, even if results are flushed to zero; Lemma
-    M1.
+    """Return the largest underflow error of an inner product of `inner` terms, even if results are flushed to zero;
+    Lemma M1.
     """
     return arb(4 * inner) * TINY

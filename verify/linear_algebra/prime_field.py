@@ -1,4 +1,4 @@
-r"""Ranks modulo primes: a minor that is not zero modulo a prime is not zero.
+"""Compute ranks modulo primes: a minor that is nonzero modulo a prime is nonzero.
 
 The rank of an integer matrix modulo any prime is at most its rank over the rationals, and equal to it for all but
 finitely many primes.
@@ -27,7 +27,7 @@ class Minor:
     columns: tuple[int, ...]
 
     def proves_rank_of(self, matrix: fmpz_mat) -> bool:
-        """Whether the minor of `matrix` is not zero modulo the prime; any indices and any number are judged."""
+        """Tell whether the minor of `matrix` is nonzero modulo the prime; any indices and any number are accepted."""
         size = len(self.rows)
         increasing = all(
             all(isinstance(i, int) for i in indices)
@@ -41,7 +41,7 @@ class Minor:
 
 
 def largest_minor(matrix: fmpz_mat, prime: int) -> Minor:
-    """Return a largest minor that is not zero modulo `prime`."""
+    """Return a largest minor that is nonzero modulo `prime`."""
     columns = _pivots(nmod_mat(matrix, prime))
     every_row = tuple(range(matrix.nrows()))
     if len(columns) == matrix.nrows():

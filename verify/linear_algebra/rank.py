@@ -1,4 +1,4 @@
-"""Ranks from both sides, each with a witness that proves it.
+"""Bound ranks from both sides, each bound with a witness.
 
 Page: docs/rigour/linear_algebra.md
 """
@@ -23,7 +23,7 @@ _SCALAR_BITS = 64
 
 @dataclass(frozen=True)
 class Dependency:
-    r"""Integers that write all columns (or rows) by some of them: a proof that the rank is at most their number.
+    r"""Integers that express all columns (or rows) by some of them: a proof that the rank is at most their number.
 
     With $J$ the pivots and $J'$ the other columns in increasing order, $M_{\cdot J} X = d\, M_{\cdot J'}$ and
     $d \ne 0$; for rows the same holds for the transpose.
@@ -41,7 +41,7 @@ class Dependency:
     coefficients: tuple[tuple[int, ...], ...]
 
     def proves_rank_of(self, matrix: fmpz_mat) -> bool:
-        """Whether the identity holds for `matrix` exactly; any numbers are judged."""
+        """Tell whether the identity holds for `matrix` exactly; any numbers are accepted."""
         if self.axis not in ("columns", "rows") or self.denominator == 0:
             return False
         columns = matrix if self.axis == "columns" else matrix.transpose()
@@ -62,7 +62,7 @@ class Dependency:
 
 @dataclass(frozen=True, eq=False)
 class Compression:
-    r"""Two matrices that squeeze every matrix of a set to one near the identity: a proof of a lower rank.
+    r"""Two matrices that map every matrix of a set close to the identity: a proof of a lower bound of the rank.
 
     If $\| U A V - I \| < 1$ in some norm, $U A V$ is nonsingular, and $A$ has at least its rank.
 
@@ -75,7 +75,9 @@ class Compression:
     right: Floats
 
     def proves_rank_of(self, matrix: Enclosure) -> bool:
-        """Whether the inequality is proved for every matrix of the set; any two matrices are judged. Lemma M15."""
+        """Tell whether the inequality is proved for every matrix of the set; any two matrices are accepted. Lemma
+        M15.
+        """
         rank = len(self.left)
         if self.left.shape != (rank, matrix.shape[0]) or self.right.shape != (matrix.shape[1], rank):
             return False
@@ -100,7 +102,7 @@ class RankBracket:
 
 
 def rank_bracket(matrix: Enclosure | ArrayLike) -> RankBracket:
-    r"""Bound the rank of an exactly given matrix from both sides, or that of all matrices of a set from below.
+    """Bound the rank of an exactly given matrix from both sides, or of all matrices of a set from below.
 
     Exactly given (floats, integers, fractions): a minor that is not zero modulo a prime bounds the rank from below; if
     it does not fill the matrix, the other columns (or rows, whichever are fewer) are written by those of the minor,
@@ -181,7 +183,7 @@ def kernel_or_minor(matrix: fmpz_mat) -> tuple[int, ...] | Minor | None:
 
 
 def _dependency(matrix: fmpz_mat, minor: Minor) -> Dependency | None:
-    """Return the dependency of all columns, or rows if fewer are left over, on those of the minor, if it is one."""
+    """Return the dependency of all columns, or rows if fewer remain, on those of the minor; None if there is none."""
     axis = "columns"
     if matrix.nrows() < matrix.ncols():
         axis, matrix, minor = "rows", matrix.transpose(), Minor(minor.prime, minor.columns, minor.rows)
@@ -224,13 +226,13 @@ def _compression(matrix: Enclosure) -> Compression | None:
 
 
 def _contracts(distance: Floats) -> bool:
-    """Whether a nonnegative matrix is proved to have a spectral radius below 1."""
+    """Tell whether a nonnegative matrix is proved to have a spectral radius below 1."""
     with ctx.workprec(_SCALAR_BITS):
         return bool(contraction(lambda v: times_positive(distance, v), len(distance))[0] < 1)
 
 
 def _distance_from_identity(left: Floats, matrix: Enclosure, right: Floats) -> Floats:
-    """Upper bounds of the entries of |left @ A @ right - I| over the set; infinite where nothing is known."""
+    """Return upper bounds of the entries of |left @ A @ right - I| over the set; infinite where unknown."""
     compressed = matmul(matmul(left, matrix), right)
     with np.errstate(all="ignore"):
         away = np.abs(compressed.midpoint - np.eye(len(left)))

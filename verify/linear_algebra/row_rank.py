@@ -66,7 +66,7 @@ class InverseWitness:
 
 @dataclass(frozen=True, eq=False)
 class RankCertificate:
-    """What is known about the row rank of a set of matrices.
+    """The proved properties of the row rank of a set of matrices.
 
     Args:
         verdict: PROVED: every matrix of the set has rank equal to its number of rows. REFUTED: none has (there are more
@@ -86,7 +86,7 @@ class RankCertificate:
 
 
 def certify_full_row_rank(a: Enclosure | ArrayLike, *, witness: bool = False) -> RankCertificate:
-    r"""Prove that every matrix of a set has as large a rank as it has rows.
+    r"""Prove that every matrix of a set has full row rank.
 
     The rows are scaled by powers of two, $B = \mathrm{diag}(2^r) A$. Then the methods, in turn, until one decides:
 
@@ -134,7 +134,7 @@ def certify_full_row_rank(a: Enclosure | ArrayLike, *, witness: bool = False) ->
 
 
 def prove_by_floats(given: GivenMatrix, *, witness: bool) -> RankCertificate | None:
-    """Return the methods that start from a floating-point witness; `None` if they prove nothing."""
+    """Try the methods that start from a floating-point witness; return `None` if they prove nothing."""
     with ctx.workprec(_SCALAR_BITS):
         return _by_gram(given, witness) or _by_an_inverse(given, witness)
 
@@ -173,7 +173,7 @@ def _by_an_inverse(given: GivenMatrix, witness: bool) -> RankCertificate | None:
 
 
 def _exactly(given: GivenMatrix) -> RankCertificate | None:
-    """Return the exact methods, and balls, which alone serve sets and give a bound."""
+    """Try the exact methods, and balls, the only method for sets and for a bound."""
     decided = kernel_or_minor(given.integers.transpose()) if given.exact else None
     if isinstance(decided, tuple):
         return RankCertificate(Verdict.REFUTED, 0.0, "exact rational")

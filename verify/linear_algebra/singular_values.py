@@ -133,8 +133,8 @@ def enclose_spectral_norm(a: Enclosure | ArrayLike) -> Enclosure:
 
 
 def _scaled(a: Enclosure) -> tuple[Enclosure, int]:
-    """Return the set times a power of two that brings the largest midpoint to [1/2, 1), and the exponent of what was
-    lost.
+    """Return the set times a power of two that brings the largest midpoint to [1/2, 1), and an exponent that bounds the
+    loss.
     """
     exponent = int(exponents(np.abs(a.midpoint).max()))
     with np.errstate(all="ignore"):

@@ -1,1 +1,1 @@
-"""Prove the statements of a certificate fast: one file for each kind, none of which has to be trusted."""
+"""Prove the statements of a certificate fast: one file per kind, none of which has to be trusted."""

@@ -1,4 +1,4 @@
-r"""Prove bounds of the margin and the loss of each context of a task.
+"""Prove bounds of the margin and the loss of each context of a task.
 
 The loss of a context is the divergence of the prediction from the target, nats; for values the largest distance of an
 output from its value.
@@ -56,7 +56,7 @@ _MOST_BITS = 512  # of the balls; two logits that these do not tell apart are ta
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What was proved about each context, one entry each.
+    """The proved bounds of each context, one entry each.
 
     Args:
         margin_lower: Of the least logit of a mode minus the largest of the others, `[T]`; infinite where every token is
@@ -76,15 +76,15 @@ class Answers:
     precision: NDArray[np.str_]
 
     def memorized(self, target: str, tolerance: float) -> BoolArray:
-        """Which contexts are surely memorized (`Criterion`), `[T]`."""
+        """Return which contexts are proved to be memorized (`Criterion`), `[T]`."""
         return _memorized((self.margin_lower, self.margin_upper), (self.loss_lower, self.loss_upper), target, tolerance)
 
     def wrong(self, target: str, tolerance: float) -> BoolArray:
-        """Which contexts are surely not memorized, `[T]`."""
+        """Return which contexts are proved not to be memorized, `[T]`."""
         return _wrong((self.margin_lower, self.margin_upper), (self.loss_lower, self.loss_upper), target, tolerance)
 
     def decided_by(self) -> str:
-        """How many contexts each arithmetic had the last word on."""
+        """Return how many contexts each precision decided."""
         found = Counter(str(name) for name in self.precision)
         return ", ".join(
             f"{found[name]} of {counted(len(self.precision), 'context')} in {name}"
@@ -138,7 +138,7 @@ def judge_answers(
 
 
 class _Bounds:
-    """The bounds of the contexts of one length, as far as they are known.
+    """The current bounds of the contexts of one length.
 
     Args:
         model: The weights.
@@ -157,7 +157,7 @@ class _Bounds:
         self.precisions, self.is_open = np.full(size, "", dtype="U17"), np.ones(size, dtype=bool)
 
     def take(self, precision: str, contexts: Int64Array, like: Int64Array, outputs: Enclosure) -> None:
-        """Judge contexts by their outputs; those that share outputs are of one kind, the same is asked of them.
+        """Judge contexts by their outputs; those that share outputs have the same target.
 
         Args:
             precision: What the outputs come from.
@@ -191,7 +191,7 @@ class _Bounds:
         self.is_open[contexts[decided]] = False
 
     def ask(self, model: Model, beyond: ArgmaxProof) -> None:
-        """Judge what is open by another proof of where the largest output is."""
+        """Judge the open contexts by another proof of where the largest output is."""
         rows = np.flatnonzero(self.is_open)
         labels = self.task.classes[rows]
         place, lead = beyond(model, contexts_of(model, self.task.inputs)[rows])
@@ -202,7 +202,7 @@ class _Bounds:
         self.precisions[rows[place >= 0]] = _BEYOND
 
     def answers(self) -> Answers:
-        """Return what is known now."""
+        """Return the current bounds."""
         return Answers(
             margin_lower=self.margins[0],
             margin_upper=self.margins[1],
@@ -223,7 +223,7 @@ def _of_parts(
     judged: Callable[[int, str, "list[_Bounds]"], None] | None,
     progress: Progress,
 ) -> list[Answers]:
-    """Return the bounds of contexts that stand in one list for each length; `judged` is called after each step."""
+    """Return the bounds of contexts given as one list per length; `judged` is called after each step."""
     parts = [_Bounds(model, task, criterion, keep_outputs, two_sided) for task in tasks]
     size = sum(task.n_contexts for task in tasks)
     for precision, number, contexts, like, outputs in _enclosures(model, parts):
@@ -254,7 +254,7 @@ def _whole_answers(
     decided: Decided | None,
     progress: Progress,
 ) -> Answers:
-    """Return the bounds of each fact: the least margin of the tokens of its answer, and the sum of their losses.
+    """Return the bounds of each fact: the least margin of its answer tokens, and the sum of their losses.
 
     The sum is the divergence of the distribution of whole answers from the answer: minus the logarithm of its
         probability.
@@ -275,7 +275,7 @@ def _whole_answers(
 
 
 class _Telling:
-    """Tells of each fact once, when all contexts of its answer are memorized or one is not.
+    """Reports each fact once, when all contexts of its answer are memorized or one is not.
 
     Args:
         task: The facts.
@@ -286,7 +286,7 @@ class _Telling:
         self.task, self.decided, self.told = task, decided, np.zeros(task.n_contexts, dtype=bool)
 
     def tell(self, number: int, precision: str, parts: list[_Bounds]) -> None:
-        """Tell what has been decided by a step on the part of this number."""
+        """Report the facts that a step on the part with this number decided."""
         margins = np.full((2, len(self.told)), np.inf)
         for part, bounds in zip(self.task.parts, parts, strict=True):
             known = np.where(bounds.precisions != "", bounds.margins, [[-np.inf], [np.inf]])
@@ -299,8 +299,8 @@ class _Telling:
 
 
 def _enclosures(model: Model, parts: Sequence[_Bounds]) -> Iterator[tuple[str, int, Int64Array, Int64Array, Enclosure]]:
-    """Yield the precision, part, contexts, which outputs each has, and their enclosure; of all, then of those still
-    open.
+    """Yield precision, part, contexts, output index of each, and enclosed outputs; first for all contexts, then for
+    open ones.
     """
     if model.reads_tokens:
         for number, part in enumerate(parts):
@@ -347,7 +347,7 @@ def _divergences(
 
 
 def margin_upper(outputs: Enclosure, modes: BoolArray) -> Float64Array:
-    """Upper bound of the least logit of a mode minus the largest of the others; infinite where there are no others.
+    """Return an upper bound of the least mode's logit minus the largest other one; infinite if there is no other.
 
     Args:
         outputs: Logits, `[T, N]`.

@@ -1,4 +1,4 @@
-r"""Which contexts are memorized, by what margin and with what loss: proved, and proved again.
+"""Prove, and prove again, which contexts are memorized, with which margin and loss.
 
 Page: docs/rigour/certificate.md
 """
@@ -28,7 +28,7 @@ _LARGEST = 2.0**1000  # what is larger is no bound worth storing
 
 
 def figures(task: AnyTask, criterion: Criterion, answers: Answers) -> dict[str, Number]:
-    """Return what was proved about the answers, without slack."""
+    """Return the proved bounds of the answers, without slack."""
     memorized, wrong = (
         answers.memorized(task.target, criterion.tolerance),
         answers.wrong(task.target, criterion.tolerance),
@@ -60,7 +60,7 @@ def figures(task: AnyTask, criterion: Criterion, answers: Answers) -> dict[str, 
 
 
 def prove(task: AnyTask, criterion: Criterion, answers: Answers) -> Statement:
-    """Return the statement of what was proved, with a slack that nobody sees.
+    """Return the statement of the proved bounds, with a negligible slack.
 
     Args:
         task: The contexts and their targets.
@@ -101,7 +101,8 @@ def _still_apart(exact: Mapping[str, Number], values: Mapping[str, Number]) -> d
 
 
 def _margin_elsewhere(lower: Float64Array, upper: Float64Array) -> float:
-    """Return what another order of summation proves too of the least margin, but at least half of what is proved here.
+    """Return a bound of the least margin that other orders of summation prove too, but at least half of the bound
+    proved here.
 
     Its bounds hold the same margin and are as far apart as these, so its lower one is below ours by that at most.
     """
@@ -114,9 +115,7 @@ def _loss_above(bound: float, target: str) -> float:
 
 
 def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
-    """Require that the stored numbers follow from the enclosures, and return the checker's own for the question
-    asked.
-    """
+    """Require that the stored numbers follow from the enclosures; return the checker's own numbers for the question."""
     certificate, asked, answers, task = evaluation.certificate, evaluation.asked, evaluation.answers, evaluation.task
     stored, own = statement.values, figures(task, certificate.criterion, answers)
     target, tolerance = task.target, certificate.criterion.tolerance

@@ -51,7 +51,7 @@ def compare_ranks(statement: Statement, lower: int, upper: int, all_weights: int
 
 
 def compare_divergences(statement: Statement, found: Mapping[str, Number]) -> StatementCheck:
-    """Return the verdict on a statement about divergences of who has proved these bounds of them.
+    """Return the verdict on a statement about divergences, given proved bounds of them.
 
     Args:
         statement: The statement.

@@ -1,4 +1,4 @@
-"""A folder of an earlier program: what it states is proved again, and stated in the words of this one.
+"""Prove the statements of a folder written by an earlier version again, and write them in the current form.
 
 Page: docs/commands.md
 """
@@ -54,7 +54,7 @@ _NAMES = {"laws": "distributions", "held": "memorized", "guess_held": "guess_rig
 
 
 def convert(folder: Path, out: Path, *, overwrite: bool = False, progress: Progress = silent) -> Certificate:
-    """Prove again what a folder states, and write it as a folder of today.
+    """Prove the statements of a folder again, and write it in the current form.
 
     Of the certificate only the question and the kinds of its statements are taken, and what else is asked by them:
     number formats, a limit of saturation, how many inputs were drawn by which seed. No number in it is believed.
@@ -118,7 +118,7 @@ def convert(folder: Path, out: Path, *, overwrite: bool = False, progress: Progr
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Return the fields of a certificate by today's names; its sentences may be other ones than today's."""
+    """Return the fields of a certificate of this version, whose sentences may differ from the current ones."""
     data = parse_object(CERTIFICATE_FILE, read_regular_file(path).decode("ascii", "replace"))
     version = data.get("version")
     if data.get("format") != FORMAT or type(version) is not int or version not in (EARLIER, VERSION):
@@ -167,7 +167,7 @@ def _renamed(name: Any, names: dict[str, str]) -> Any:
 
 
 def _proved(kind: str, model: Model, task: Any, stated: dict[str, Any], progress: Progress) -> Any:
-    """Return what the prover proves of the kinds that are stated, but for runs and texts."""
+    """Return proofs of the stated kinds, except runs and texts."""
     asked, by_id = parse_criterion(stated["criterion"]), {each["id"]: each for each in stated["statements"]}
     if kind == "fold":
         runs = by_id.get(RUNS)
@@ -193,7 +193,7 @@ def _proved(kind: str, model: Model, task: Any, stated: dict[str, Any], progress
 def _with_runs(
     kind: str, found: Certificate, model: Model, task: Any, stated: list[Any], progress: Progress
 ) -> Certificate:
-    """Return the certificate with what is proved of runs and texts, in the formats that are stated."""
+    """Return the certificate with proofs of runs and texts, in the stated formats."""
     listed = task
     formats = [_format(each) for each in stated if each["id"] == RUNS]
     if kind == "rule" and formats:

@@ -44,7 +44,7 @@ def check_counts(statement: Statement, right: int, wrong: int, guess: int, metho
 
 
 def check_sample(statement: Statement, right: int, most_wrong: int, seed: str, method: str) -> StatementCheck:
-    """Return the verdict on a ``sample`` statement of who has drawn again and judged what was drawn.
+    """Return the verdict on a ``sample`` statement, given a repeated and judged draw.
 
     Args:
         statement: The statement.

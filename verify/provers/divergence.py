@@ -1,5 +1,4 @@
-r"""How far the predictions are from the distributions of the contexts: the largest divergence and the mean, from both
-sides.
+"""Bound the largest and the mean divergence of the predictions from the distributions of the contexts.
 
 Page: docs/rigour/certificate.md
 """
@@ -71,7 +70,7 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
 
 
 def widened(lower: float, upper: float) -> tuple[float, float]:
-    """Return the interval with its own width added on either side and its ends on a coarse grid, cut off at 0."""
+    """Return the interval extended by its own width on either side, with ends on a coarse grid and at least 0."""
     width = upper - lower
     if not 0.0 < width < math.inf:
         return lower, upper

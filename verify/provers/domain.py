@@ -1,4 +1,4 @@
-"""Certify what a model answers on the whole domain of a rule, and prove it again.
+"""Certify the answers of a model on the whole domain of a rule, and prove them again.
 
 Pages: docs/rigour/domains.md, docs/folds.md, docs/rigour/certificate.md
 """
@@ -204,7 +204,7 @@ def certify_domain(
     workers: Workers | None = None,
     progress: Progress | None = None,
 ) -> Proved[RuleAnswers]:
-    r"""Prove on how many inputs of the domain of a rule a model answers as the rule says, in real arithmetic.
+    """Prove on how many inputs of the domain of a rule a model gives the right answer, in real arithmetic.
 
     An input counts as right if the logit of its label is proved to be strictly larger than every other, and as wrong
     if it is proved not to be. What cannot be decided, or is not looked at, is counted as neither.
@@ -293,7 +293,7 @@ def check(statement: Statement, evaluation: OnDomain | OnFold) -> StatementCheck
 
 
 def sampled_seed(certificate: Certificate, given: str | None) -> str:
-    """Return the seed of a sample: the one that is given, or the certificate's own.
+    """Return the seed of a sample: the given one, or the one in the certificate.
 
     Raises:
         InputError: One is given, but nothing was drawn.
@@ -305,7 +305,7 @@ def sampled_seed(certificate: Certificate, given: str | None) -> str:
 
 
 def subject_of_rule(model: Model, task: RuleTask) -> Subject:
-    """Return what a certificate about this model and this rule is about."""
+    """Return the subject of a certificate about this model and this rule."""
     sizes = {
         "contexts": task.n_contexts,
         "context_length": task.n_ctx,
@@ -317,7 +317,7 @@ def subject_of_rule(model: Model, task: RuleTask) -> Subject:
 
 
 def load_rule(folder: Path, certificate: Certificate) -> tuple[Model, RuleTask]:
-    """Return the model and the rule in `folder`, if they are those that the certificate is about.
+    """Load the model and the rule in `folder`; refuse files other than those of the certificate.
 
     Raises:
         FileFormatError: A file is missing, is not what it should be, or asks for more memory than there is; or the two
@@ -334,7 +334,7 @@ def load_rule(folder: Path, certificate: Certificate) -> tuple[Model, RuleTask]:
 
 
 def require_counted(criterion: Criterion) -> Criterion:
-    """Return the question, if it counts inputs; raises `InputError` where a mean is asked for."""
+    """Return the question if it counts inputs; raise `InputError` if it is about a mean."""
     if criterion.asked == "at-most":
         raise InputError(f"a mean of at most {criterion.bound}", "is asked for, a domain is judged by its labels alone")
     return criterion
@@ -352,7 +352,7 @@ def certify_fold(
     every_run: str | None = None,
     progress: Progress = silent,
 ) -> Proved[FoldAnswers]:
-    """Prove that a model says the answer to every input of a rule, each token having the strictly largest logit.
+    """Prove that a model answers every input of a rule, each token with the strictly largest logit.
 
     Args:
         model: Tokens and one attention.
@@ -383,7 +383,7 @@ def certify_fold(
 
 
 def subject_of_fold(model: Model, fold: Fold) -> Subject:
-    """Return what a certificate about this model and this rule is about."""
+    """Return the subject of a certificate about this model and this rule."""
     sizes = {
         "contexts": fold.inputs,
         "context_length": fold.longest,
@@ -395,7 +395,7 @@ def subject_of_fold(model: Model, fold: Fold) -> Subject:
 
 
 def load_fold(folder: Path, certificate: Certificate) -> tuple[Model, Fold]:
-    """Return the model and the rule in `folder`, if they are those that the certificate is about.
+    """Load the model and the rule in `folder`; refuse files other than those of the certificate.
 
     Raises:
         FileFormatError: A file is missing, is not what it should be, or asks for more memory than there is; or the two

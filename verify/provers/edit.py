@@ -1,4 +1,4 @@
-"""An edit proved, and proved again from the edited weights and the contexts alone.
+"""Prove an edit, and prove it again from the edited weights and the contexts.
 
 Page: docs/claims/editing.md
 """
@@ -44,7 +44,7 @@ LARGEST_DOMAIN = 2**LONGEST_DOMAIN
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """The requested edit: contexts, new answers, and what is kept.
+    """A requested edit: contexts, new answers, and contexts to keep.
 
     Args:
         contexts: The contexts that are edited, tokens, `[edits, S]`, in the order of the new neurons; of several
@@ -74,7 +74,7 @@ class Edit:
 
 
 def whole_domain(d_vocab: int, length: int, but: Int64Array) -> Int64Array:
-    """All contexts of a length over tokens below `d_vocab`, without those of `but`, in order.
+    """Return all contexts of a length over tokens below `d_vocab`, except those of `but`, in order.
 
     Raises:
         InputError: They are more than 2^22, or `length` is below 1.
@@ -94,7 +94,7 @@ def whole_domain(d_vocab: int, length: int, but: Int64Array) -> Int64Array:
 
 @dataclass(frozen=True, eq=False)
 class EditProof:
-    """What is proved of an edit, context by context.
+    """The proved results of an edit, by context.
 
     Args:
         memorized: Which edited contexts are answered as asked, `[edits]`.
@@ -123,7 +123,7 @@ def prove_edit(
     before: Before | None = None,
     progress: Progress = silent,
 ) -> EditProof:
-    """Prove what an edited model does with the edited contexts, with the kept ones, and outside of its caps.
+    """Prove the answers of an edited model on the edited contexts, the kept ones, and outside of its caps.
 
     Args:
         original: The model before, whose weights need not be those of the edited one: they may have been rounded.
@@ -238,7 +238,7 @@ def edit_in_every_run(
     exp_ulps: float = EXP_ULPS,
     progress: Progress = silent,
 ) -> EditRuns | None:
-    """Return what is proved of every run of an edited model, to be stated; none where that is nothing.
+    """Return the statement about every run of an edited model; None if nothing is proved.
 
     Args:
         edited: The model after the edit.
@@ -257,7 +257,7 @@ def edit_in_every_run(
 def save_edit(
     folder: Path, edited: Model, edit: Edit, certificate: EditCertificate, *, original: Model | None = None
 ) -> None:
-    """Write the edited model, the contexts and the certificate into a folder, each atomically.
+    """Save the edited model, the contexts and the certificate to a folder, each atomically.
 
     The original has to be written too where it is not the edited model without its new neurons, because weights were
     rounded.
@@ -270,7 +270,7 @@ def save_edit(
 
 
 def check_edit(folder: Path, *, progress: Progress = silent) -> EditCheck:
-    """Prove the certificate of an edit again, from the edited weights and the contexts alone.
+    """Prove the certificate of an edit again, using only the edited weights and the contexts.
 
     Args:
         folder: What `save_edit` wrote.

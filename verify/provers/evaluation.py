@@ -1,4 +1,4 @@
-"""A model on a task, as the provers of all kinds share it: what takes long is computed once.
+"""Share the evaluation of a model on a task between the provers of all kinds; each slow result is computed once.
 
 Page: docs/rigour/certificate.md
 """
@@ -65,7 +65,7 @@ class JudgedModel:
 
 @dataclass(eq=False, kw_only=True)
 class Evaluation:
-    """A model, what its certificate says, and what came of it so far.
+    """A model, its certificate, and the results so far.
 
     Args:
         certificate: What is proved again.

@@ -1,4 +1,4 @@
-r"""Whether the features of the contexts are linearly independent, proved and proved again.
+"""Prove, and prove again, that the features of the contexts are linearly independent.
 
 The matrix has a row for each context: for tokens the features $Y$ of the heads, or $[X_S, Y]$ with the embedded last
 token beside them; for vectors the mixed inputs $Z$ of the heads.
@@ -43,7 +43,7 @@ _MOST_BITS = 2048  # of these balls
 
 
 def largest_rank(model: Model, task: Listing, columns: int) -> int:
-    r"""Return what the rank of the features cannot exceed: the columns; with vectors and one shared context also Lemma
+    """Return an upper bound of the rank of the features: the columns; for vectors with one shared context also Lemma
     Y1.
     """
     if isinstance(task.inputs, Vectors) and task.inputs.shared:
@@ -129,7 +129,7 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
 
 
 def _matrix(model: Model, task: Listing, features: Enclosure, columns: int) -> Enclosure:
-    """Return the features, or the embedded last token beside them, as `columns` says."""
+    """Return the features, with or without the embedded last token, as `columns` says."""
     if columns == features.shape[1] or not model.reads_tokens:
         return features
     return beside_last(model, contexts_of(model, task.inputs), features)
@@ -155,7 +155,7 @@ def _bits_of_balls(model: Model, task: Listing, rows: int, columns: int, progres
 
 
 def _is_beyond(matrix: Enclosure, stored: Mapping[str, Number]) -> bool:
-    r"""Whether a vector v shows a stored bound false: $\sigma_{\min} \le \Vert v^T A \Vert / \Vert v \Vert \le
+    r"""Tell whether a vector v refutes a stored bound: $\sigma_{\min} \le \Vert v^T A \Vert / \Vert v \Vert \le
     \sigma_{\max}$.
     """
     try:

@@ -1,4 +1,4 @@
-"""The provers of the kinds of statement: each is one file of this folder, of the name of the kernel's, and found by it.
+"""Find the provers of the kinds of statement: each is one file of this folder, with the same name as the kernel's.
 
 Page: docs/rigour/certificate.md
 """
@@ -14,7 +14,7 @@ from verify.kernel.verdicts import BadInputError
 
 
 class Prover(Protocol):
-    """A module that proves statements of one kind again, fast, and that nobody has to trust.
+    """A module that proves statements of one kind again, fast and untrusted.
 
     A module may have more:
 
@@ -65,7 +65,7 @@ def prover_of(id: str) -> Any:
 
 
 def find_prover(id: str, folder: Path | None = None) -> Any | None:
-    """Return the module that proves statements of a kind; none where there is none.
+    """Return the module that proves statements of a kind; None if there is none.
 
     Args:
         id: The kind.

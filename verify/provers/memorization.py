@@ -1,4 +1,4 @@
-"""Certify what a model does with a task, and prove it again.
+"""Certify the answers of a model on a task, and prove them again.
 
 Page: docs/rigour/certificate.md
 """
@@ -106,7 +106,7 @@ def certify_memorization(
     decided: Decided | None = None,
     progress: Progress | None = None,
 ) -> Proved[Answers]:
-    r"""Prove what the model with these very float64 weights does, in real arithmetic, with the contexts of the task.
+    r"""Prove the answers of the model with these exact float64 weights on the contexts of the task, in real arithmetic.
 
     The certificate answers the question of the criterion: how many contexts are memorized and how many are not, with
     bounds of the margins and losses. Only what is asked for is stated beside that: the rank of the features, the
@@ -195,7 +195,7 @@ def check_memorization(
     beyond: ArgmaxProof | None = None,
     progress: Progress | None = None,
 ) -> CheckReport:
-    """Answer the question of the certificate in `folder` again, or another, from the weights and the task alone.
+    """Answer the question of the certificate in `folder`, or another one, using only the weights and the task.
 
     The hashes are compared first; then every statement is proved anew by the same methods that `certify_memorization`
     uses, and its stored bounds must follow. Nothing that is stored is used in a proof. Somebody who changes the files
@@ -253,7 +253,7 @@ def check_memorization(
 
 
 def subject_of(model: Model, task: AnyTask) -> Subject:
-    """Return what a certificate about this model and this task is about."""
+    """Return the subject of a certificate about this model and this task."""
     sizes = {
         "contexts": task.n_contexts,
         "context_length": task.n_ctx,
@@ -265,7 +265,7 @@ def subject_of(model: Model, task: AnyTask) -> Subject:
 
 
 def load_subject(folder: Path, certificate: Certificate) -> tuple[Model, AnyTask]:
-    """Return the model and the task in `folder`, if they are those that the certificate is about.
+    """Load the model and the task in `folder`; refuse files other than those of the certificate.
 
     Raises:
         FileFormatError: A file is missing, is not what it should be, or asks for more memory than there is; or the two

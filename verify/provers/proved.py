@@ -1,4 +1,4 @@
-"""A certificate as it was made, with what was proved and is not stored in it.
+"""A new certificate, with proved results that it does not store.
 
 Page: docs/rigour/certificate.md
 """

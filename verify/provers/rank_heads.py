@@ -1,4 +1,4 @@
-r"""The rank of the features of the contexts for the weights as they are, from both sides, proved and proved again.
+"""Bound the rank of the features for these weights from both sides, and prove the bounds again.
 
 For tokens the features $Y$ of the heads alone, or $[X_S, Y]$ with the embedded last token beside them; for vectors the
 mixed inputs $Z$ of the heads.

@@ -1,4 +1,4 @@
-"""State and prove again what every run of a model answers.
+"""State the answers of every run of a model, and prove them again.
 
 Page: docs/rigour/certificate.md
 """
@@ -37,7 +37,7 @@ _METHODS = {
 
 
 def state_runs(dtype: str, found: HeldInRuns, *, exp_ulps: float = EXP_ULPS) -> Statement | None:
-    """Return the statement of what was proved of every run in a type; none where that is nothing.
+    """Return the statement of the contexts that every run in a type memorizes; None if there are none.
 
     Args:
         dtype: A key of `verify.runs.formats.FORMATS`.
@@ -61,7 +61,7 @@ def state_runs(dtype: str, found: HeldInRuns, *, exp_ulps: float = EXP_ULPS) -> 
 def prove_runs(
     model: Model, task: AnyTask, dtype: str, *, tolerance: float, progress: Progress = silent
 ) -> Statement | None:
-    """Prove what every run in a type holds, in seconds, and state it; nothing where nothing is proved.
+    """Prove within seconds which contexts every run in a type memorizes, and state it; None if nothing is proved.
 
     Args:
         model: The weights.

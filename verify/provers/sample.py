@@ -1,4 +1,4 @@
-"""Prove again what a random sample of a domain says about all of it.
+"""Prove again the conclusions of a random sample of a domain.
 
 Page: docs/rigour/domains.md
 """

@@ -1,4 +1,4 @@
-r"""How many pairs of a head and a context have an attention weight close to 1.
+"""Count the pairs of a head and a context with an attention weight close to 1.
 
 Page: docs/layer.md
 """
@@ -38,7 +38,7 @@ def state(judged: JudgedModel, delta: Fraction | float) -> Statement:
 
 
 def prove_saturation(found: AttendedVectors, delta: Fraction) -> Statement:
-    """Return the statement that so many pairs have an attention weight above $1 - \\delta$.
+    r"""Return the statement of how many pairs have an attention weight above $1 - \delta$.
 
     Args:
         found: The largest attention weight of each context and head, enclosed.
@@ -70,7 +70,7 @@ def check_saturation(statement: Statement, found: AttendedVectors | None) -> Sta
 
 
 def _saturated(found: AttendedVectors, delta: Fraction) -> tuple[int, int]:
-    """How many largest weights are surely above 1 - delta, and how many may be."""
+    """Return how many largest weights are proved to be above 1 - delta, and how many may be."""
     limit = float(1 - delta)  # the nearest float64; its neighbours lie on either side of the exact limit
     surely = found.top.lower() > math.nextafter(limit, 2.0)
     surely_not = found.top.upper() <= math.nextafter(limit, -1.0)

@@ -1,4 +1,4 @@
-"""Which texts a model says: stated, and proved again.
+"""State which texts a model recites, and prove it again.
 
 Page: docs/rigour/certificate.md
 """
@@ -19,7 +19,8 @@ ID = TEXT
 
 
 def state_text(task: Task, statements: Sequence[Statement]) -> Statement | None:
-    """Return the statement of which texts a model says, by the strongest statement that holds all of their windows.
+    """Return the statement of the texts a model recites, by the strongest statement that all of their windows are
+    memorized.
 
     By induction: if the last tokens are those before a place of a text, they are a context of the task, and the largest
     logit is at the token of that place. Where a window goes on in two ways, no model is right about both.
@@ -39,7 +40,7 @@ def state_text(task: Task, statements: Sequence[Statement]) -> Statement | None:
 
 
 def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
-    """Make the texts again, and rest on what was proved again of their windows."""
+    """Rebuild the texts, and rely on the repeated proof for their windows."""
 
     def checked(verdict: Verdict, reason: str) -> StatementCheck:
         return StatementCheck(statement.label, verdict, reason, {})

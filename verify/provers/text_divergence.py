@@ -1,4 +1,4 @@
-r"""How far the predictions are from the counts of a text, on average over all of it: proved, and proved again.
+"""Bound the mean divergence of the predictions from the counts of a text, and prove it again.
 
 Page: docs/rigour/certificate.md
 """

@@ -1,4 +1,4 @@
-r"""Upper bounds of the rank of attention features that hold for all weights, judged from the contexts alone.
+"""Bound the rank of attention features from above for all weights, using only the contexts.
 
 Pages: docs/claims/closed_forms.md, docs/claims/capacity.md, docs/claims/heads_of_any_width.md
 """
@@ -118,7 +118,7 @@ def rank_upper_bound_for_all_weights(
 
 
 def indicator_relation(contexts: Int64Array, *, n_heads: int = 1) -> list[int] | None:
-    r"""Integers $k_t$, not all 0, with $\sum_t k_t M_H(t) = 0$ for contexts with one last token.
+    r"""Return integers $k_t$, not all 0, with $\sum_t k_t M_H(t) = 0$ for contexts with one last token.
 
     $M_H(t)$ are the products of at most $H$ indicators of the pairs $(s, t_s)$, $s < S$. Let $w_t > 0$ be the product
     of the denominators of the attention of $H$ heads. Then $\sum_t k_t w_t = 0$ and $\sum_t k_t w_t z_t = 0$ for their
@@ -175,8 +175,7 @@ def indicator_vectors(rows: Sequence[Sequence[int]], *, n_heads: int = 1) -> lis
 
 
 def indicator_products(context: Sequence[int], n_heads: int) -> Iterator[tuple[tuple[int, int], ...]]:
-    r"""Yield the products of at most $H$ indicators of pairs that are 1 at a context: the pairs $(s, t_s)$, $s < S$, of
-    each.
+    """Yield the products of at most $H$ indicators of pairs that equal 1 at a context: its pairs $(s, t_s)$, $s < S$.
 
     Example:
         >>> list(indicator_products([3, 1, 0], 1))

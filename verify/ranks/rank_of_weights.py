@@ -181,7 +181,7 @@ def _in_balls(model: Model, task: Listing, *, with_skip: bool) -> arb_mat:
 
 
 def _exact_rows(model: Model, task: Listing) -> tuple[fmpz_mat, fmpz_mat, fmpz_mat]:
-    """Return the different rows that the heads read, those at last positions, and differences of a row and its last
+    """Return the distinct rows that the heads read, those at last positions, and the differences of a row and its last
     one.
 
     All in one unit, which changes no rank.
@@ -220,7 +220,7 @@ def _matrix(entries: Sequence[int], width: int) -> fmpz_mat:
 
 
 def _side_by_side(maps: Iterable[fmpz_mat], rows: int) -> fmpz_mat:
-    """Return the maps in one matrix; different units of the maps scale columns, which changes no rank."""
+    """Concatenate the maps into one matrix; their different units scale columns, which does not change a rank."""
     tables = [each.tolist() for each in maps]
     return fmpz_mat([[entry for table in tables for entry in table[i]] for i in range(rows)])
 

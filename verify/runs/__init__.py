@@ -1,1 +1,1 @@
-"""What every run in a number type computes: the number types, sums without rounding, the runs of a model."""
+"""Every run in a number type: number types, sums without rounding, and the runs of a model."""

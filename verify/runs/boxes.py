@@ -93,7 +93,7 @@ class _Walk:
         return self._wider((lowest, highest), self._error(largest(tokens) + largest(positions), unit, 2), unit)
 
     def linear(self, box: _Box, matrix: Floats, shift: Floats | None) -> tuple[_Box, Floats]:
-        """Return the box of the images, and what rounding adds to them."""
+        """Return the box of the images, and the added rounding errors."""
         total = box.size @ np.abs(matrix)
         unit = _unit(box.unit, matrix)
         lowest, highest = _image((box.low, box.high), matrix)
@@ -105,7 +105,9 @@ class _Walk:
         return self._wider((lowest, highest), error, unit), error
 
     def neurons(self, box: _Box, block: FeedForward) -> _Box:
-        """Return the box behind neurons; those of one direction, and the skip connection along it, are one function."""
+        """Return the box after a feed-forward block; neurons of one direction and its skip connection count as one
+        function.
+        """
         before, error = self.linear(box, block.W_in, block.b_in)
         hidden, size = np.maximum(before.low, 0.0), np.maximum(before.high, 0.0)
         shift = np.zeros(block.d_mlp) if block.b_in is None else block.b_in
@@ -140,7 +142,7 @@ class _Walk:
         return self._wider(ends, error, unit)
 
     def attention(self, box: _Box, block: Attention, length: int) -> tuple[_Box, Floats]:
-        """Return the box behind an attention, and upper bounds of what its heads mix, `[n_heads, d_head]`."""
+        """Return the box after an attention, and upper bounds of the head averages, `[n_heads, d_head]`."""
         start = np.zeros(block.d_out) if block.b_O is None else block.b_O
         ends, total, sizes = (start, start), np.abs(start), np.zeros((block.n_heads, block.d_head))
         flushed = np.zeros(block.d_out)
@@ -165,8 +167,8 @@ class _Walk:
         return self._wider(ends, error, unit), sizes
 
     def _error(self, total: Floats, unit: Floats, count: int) -> Floats:
-        """Return what rounding adds to sums whose terms are multiples of a unit: nothing where the format holds them
-        all (Theorem R12 (i)).
+        """Bound the rounding of sums whose terms are multiples of a unit: 0 if the format represents them all (Theorem
+        R12 (i)).
 
         Elsewhere as `InRuns._rounded`, with (1 - u)^-n - 1 in the place of gamma_n, so that no n is too large.
         """
@@ -177,15 +179,15 @@ class _Walk:
         return np.where(exact, 0.0, rounded) * SLACK
 
     def _share(self, count: int) -> float:
-        """Bound how far n factors (1 + d)^{+-1} with |d| <= u are from 1: (1 - u)^-n - 1, whatever n u is."""
+        """Bound how far n factors (1 + d)^{+-1} with |d| <= u are from 1: (1 - u)^-n - 1, for every n u."""
         return float(np.expm1(count * self.unit / (1.0 - self.unit)))
 
     def _note(self, sizes: Floats) -> None:
-        """Keep the largest size; what is not a number may be any."""
+        """Record the largest size; NaN counts as infinite."""
         self.largest = max(self.largest, float(np.max(np.where(np.isnan(sizes), np.inf, sizes), initial=0.0)))
 
     def _flushed(self, size: Floats, matrix: Floats) -> Floats:
-        """Return what a product loses by weights that are so small that they may be taken for 0."""
+        """Return the loss of a product by weights small enough to be flushed to 0."""
         return 2.0 * self.least * (size @ ((matrix != 0.0) & (np.abs(matrix) < self.least)))
 
     def _wider(self, ends: tuple[Floats, Floats], error: Floats, unit: Floats) -> _Box:

@@ -1,4 +1,4 @@
-"""Find equal rows, so that what is equal is worked on once.
+"""Find equal rows, so that each is processed once.
 
 Page: docs/rigour/runs.md ("Shared work")
 """
@@ -12,7 +12,9 @@ _NEAR = 2.0**-10  # what is further off is taken for unknown where equal rows ar
 
 
 def distinct(*keys: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return a place of each distinct tuple of keys, and which of them is where; all keys have one shape."""
+    """Return an index of each distinct tuple of keys, and the number of the tuple at each place; all keys have one
+    shape.
+    """
     code = keys[0].ravel()
     for key in keys[1:]:
         digits, span = key.ravel(), int(key.max(initial=0)) + 1
@@ -34,7 +36,7 @@ def distinct(*keys: Int64Array) -> tuple[Int64Array, Int64Array]:
 
 
 def distinct_rows(table: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return a place of each distinct row of a table, and which of them each row is."""
+    """Return an index of each distinct row of a table, and the number of each row among them."""
     if table.strides[0] == 0 or (table == table[:1]).all():
         return np.zeros(1, dtype=np.int64), np.zeros(len(table), dtype=np.int64)
     weights = np.random.default_rng(0).integers(-(2**62), 2**62, table.shape[1]) | 1
@@ -45,7 +47,7 @@ def distinct_rows(table: Int64Array) -> tuple[Int64Array, Int64Array]:
 
 
 def merged(rows: Rows, cells: Int64Array) -> tuple[Rows, Int64Array]:
-    """Return the rows with those of equal values worked on once."""
+    """Return the rows after processing those with equal values once."""
     if not rows.value.shape[1]:
         return rows[:1], np.broadcast_to(np.zeros(1, dtype=np.int64), cells.shape)
     # -0.0 is 0.0 in all that is read of a row; one that is far off is not to spoil others.

@@ -1,4 +1,4 @@
-"""Where the largest output of every run in a floating-point format is, in any order of summation.
+"""Prove where the largest output of every run in a floating-point format is, for any order of summation.
 
 Page: docs/rigour/runs.md (Lemma R15)
 """
@@ -26,7 +26,7 @@ _MOST_ENTRIES = 2**27  # of all of them, for what takes some seconds
 
 @dataclass(frozen=True)
 class ProvedArgmax:
-    """What is proved of all runs in one format.
+    """The proved results for all runs in one format.
 
     Args:
         place: Where the largest output of every run is, `[T]`; -1 where some run may have it elsewhere.
@@ -45,7 +45,7 @@ def every_run(
     exp_ulps: float = EXP_ULPS,
     progress: Progress = silent,
 ) -> ProvedArgmax:
-    r"""Prove where every run in a format has its largest output: one place, whatever the order of summation.
+    """Prove that every run in a format has its largest output at one place, for any order of summation.
 
     A run evaluates the formulas of `verify.torch.module.Replica` in the format, under H1 to H4 of the page.
     The walk of `verify/forward/walk.py` follows an ellipsoid about each row, to first order, with all that is beyond.
@@ -90,7 +90,7 @@ def every_run(
 
 
 def _largest(model: Model, contexts: Int64Array, arithmetic: InRowEllipsoids) -> tuple[Int64Array, Float64Array]:
-    """Return where the largest output of each context is in every run, and its least lead, `[T]`; -1 where open."""
+    """Return the place of the largest output in every run, and its least margin, `[T]`; -1 where open."""
     with np.errstate(all="ignore"):
         stream = passed(arithmetic, model, stream_of(arithmetic, model, contexts))
         (value, _, apart), cells = read_out(arithmetic, model, stream)
@@ -120,14 +120,14 @@ def answered_in_every_run(
     number_format: FloatFormat,
     exp_ulps: float = EXP_ULPS,
 ) -> BoolArray:
-    """Which contexts every run is proved to answer with their label by `every_run`, where that takes seconds, `[T]`."""
+    """Return which contexts `every_run` proves right within seconds, `[T]`."""
     if len(contexts) * generator_entries(model, contexts.shape[1]) > _MOST_ENTRIES:
         return np.zeros(len(contexts), dtype=bool)
     return every_run(model, contexts, number_format=number_format, exp_ulps=exp_ulps).place == labels
 
 
 def generator_entries(model: Model, length: int) -> int:
-    """Entries of the largest generators of one context of so many tokens; time and memory are in proportion."""
+    """Return the entries of the largest generators of one context of this length; time and memory are proportional."""
     widths = [model.d_model]
     for block in model.blocks:
         if isinstance(block, FeedForward):

@@ -1,4 +1,4 @@
-r"""Judge what every run of a model holds, in any order of summation, with or without fused multiply-add.
+"""Judge which contexts every run of a model memorizes, in any order of summation, with or without fused multiply-add.
 
 Page: docs/rigour/runs.md
 """
@@ -23,7 +23,7 @@ from verify.runs.integer_rows import integer_logits, known_logits
 
 @dataclass(frozen=True, eq=False)
 class ExactRuns:
-    """What is proved of every run in a number format.
+    """The proved results for every run in a number format.
 
     Args:
         memorized: The contexts whose label every run holds, `[T]`.
@@ -83,7 +83,7 @@ def exact_runs(
 
 
 def memorized_without_rounding(model: Model, task: Listing, number_format: FloatFormat, tolerance: float) -> BoolArray:
-    """Decide which contexts every run that keeps hypothesis H5 holds, labels or distributions, `[T]`.
+    """Decide which contexts every run that satisfies hypothesis H5 memorizes, labels or distributions, `[T]`.
 
     Args:
         model: The weights.
@@ -97,7 +97,7 @@ def memorized_without_rounding(model: Model, task: Listing, number_format: Float
 def judged_without_rounding(
     model: Model, task: Listing, rows: Int64Array, number_format: FloatFormat, tolerance: float
 ) -> tuple[BoolArray, BoolArray]:
-    """Decide which of some contexts every run that keeps hypothesis H5 holds, and which none does, both `[rows]`."""
+    """Decide which contexts every run that satisfies hypothesis H5 memorizes, and which none does, both `[rows]`."""
     (memorized, lost), arithmetic = np.zeros((2, len(rows)), dtype=bool), InRuns(number_format)
     for part in known_logits(model, contexts_of(model, task.inputs)[rows], arithmetic):
         for places, like, logits in part.judged(task.kinds[rows]):
@@ -109,7 +109,7 @@ def judged_without_rounding(
 
 
 def surely_memorized(reachable: Enclosure, task: Listing, rows: slice | Int64Array, tolerance: float) -> BoolArray:
-    """Decide whether all outputs in an enclosure hold their context, `[rows]`.
+    """Tell whether all outputs in an enclosure memorize their context, `[rows]`.
 
     A context is memorized as `constructions.tasks.criterion.Criterion` says.
     """

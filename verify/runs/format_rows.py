@@ -1,4 +1,4 @@
-r"""The arithmetic of rows for an evaluation that is not seen: in a floating-point format, somewhere else.
+"""Bound row arithmetic of an evaluation on another machine in a floating-point format.
 
 The values are those of float64. The radii of `verify/forward/rows/row_balls.py` then hold what every evaluation in the
 format computes, in any order of summation, before one is done.

@@ -49,7 +49,5 @@ ROOT_ULPS = 1.0
 
 
 def every_run_is(dtype: str, exp_ulps: float = EXP_ULPS) -> str:
-    """Return what a machine does whose runs in this type are meant by every run, in the words of all screens
-    and pages.
-    """
+    """Describe the machines covered by "every run" in this type, in the words of all screens and pages."""
     return run_is(dtype, exp_ulps)

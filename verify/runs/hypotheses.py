@@ -1,4 +1,4 @@
-"""What the proofs about runs rest on, by the names of the page; no numbers.
+"""Name the hypotheses of the proofs about runs as on the page; no numbers.
 
 Page: docs/rigour/runs.md
 """

@@ -33,7 +33,7 @@ _NEAR = 2.0**-10  # up to which all rows may share the largest distance of any o
 
 
 class InReals:
-    r"""Follow what real arithmetic computes: the integers of every run, and a bound of the distance for each entry.
+    """Follow real arithmetic: the integers of every run, and a bound of the distance for each entry.
 
     Sums are evaluated in float64, without an error where all terms are multiples of a unit of which $2^{53}$ hold them.
 
@@ -48,11 +48,11 @@ class InReals:
         self.stopped = ""
 
     def stop(self, why: str) -> None:
-        """Remember the first reason for which nothing is known of a row."""
+        """Record the first reason why nothing is known about a row."""
         self.stopped = self.stopped or why
 
     def exact(self, x: Floats, y: Floats) -> Rows:
-        """Return the sums of two given numbers, entry by entry."""
+        """Return the entrywise sums of two given arrays."""
         terms = Terms.of(x, np.eye(x.shape[1]), None, y)
         return Rows(np.asfortranarray(x + y), self._rounded(terms)[None])
 
@@ -79,7 +79,7 @@ class InReals:
         return Rows(average(x, reads), (furthest(x, reads) + dust + rounded) * SLACK)
 
     def score_error(self, query: Rows, key: Rows, score_root: int) -> tuple[float, bool]:
-        """Bound how far a score of these queries and keys may be off, and say whether all are exact."""
+        """Bound the errors of the scores of these queries and keys, and tell whether all are exact."""
         terms = ScoreTerms.of(query, key)
         exact = terms.need <= LARGEST_EXACT
         error = terms.doubt
@@ -95,7 +95,7 @@ class InReals:
         return (gap - 2.0 * error >= GAP) & ((count == 1) | ((error <= 0.125) & (count & (count - 1) == 0)))
 
     def weight_of_others(self, gap: float, error: float, count: Int64Array, length: int) -> float:
-        """Bound how far an average moves, in units of the largest value, where queries have so many top rows."""
+        """Bound how far an average moves, in units of the largest value, for queries with this many top rows."""
         gap = (gap - 2.0 * error) * (1.0 - 2.0**-40)
         tail = 0.0 if (count == length).all() else float(exp(np.array(-min(gap, 700.0))).upper())
         moved = 2.0 * length * tail  # Lemma R14 (i)
@@ -104,8 +104,8 @@ class InReals:
         return moved * SLACK
 
     def neurons(self, x: Rows, layer: Layer, where: str) -> Rows:
-        """Return the rows after a layer of rectified neurons: distances pass those that surely fire, with their
-        signs.
+        """Return the rows after a layer of rectified neurons; errors pass, with signs, through neurons that surely
+        fire.
         """
         hidden = self.linear(x, layer.W_in, layer.b_in)
         before, away = hidden.value.copy(order="F"), hidden.off
@@ -130,7 +130,7 @@ class InReals:
         return Rows(result.value, (off + self._passed(x.off, fires, layer, rounded)) * SLACK + FLOOR)
 
     def _passed(self, x_off: Floats, fires: BoolArray, layer: Layer, rounded: Floats) -> Floats:
-        """Bound how far the neurons that fire, with the skip connection, move what they write, row by row."""
+        """Bound how far the firing neurons, with the skip connection, move the output, row by row."""
         size = np.abs(layer.W_out)
         off = (rounded * fires) @ size if rounded.any() else np.zeros((1, size.shape[1]))
         for i in np.flatnonzero(x_off.any(axis=0)).tolist():
@@ -138,7 +138,8 @@ class InReals:
         return off
 
     def _passed_by_any(self, x_off: Floats, fires: BoolArray, layer: Layer) -> Floats:
-        """Return the same of the rows in which each column moves most, without what the neurons round, `[1, m]`.
+        """Bound the result of `_passed` over the rows in which each column moves most, without the neurons' rounding,
+        `[1, m]`.
 
         What a column moves depends on which of the neurons fire that read it: one row of each pattern is looked at.
         """
@@ -153,7 +154,7 @@ class InReals:
         return off
 
     def _slope(self, i: int, fires: BoolArray, layer: Layer, own: Int64Array) -> Floats:
-        """Bound how much column i moves what is written where some of its own neurons fire."""
+        """Bound how much column i moves the output if some of its own neurons fire."""
         slope = np.zeros((1, layer.W_out.shape[1]))
         if layer.skip is not None:
             slope[0, layer.skip == i] = 1.0

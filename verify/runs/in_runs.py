@@ -1,4 +1,4 @@
-r"""Follow what every run in a number format computes, where no rounding touches a sum.
+"""Follow every run in a number format as long as no sum is rounded.
 
 Each number is kept as a float64 and a bound of how far a run may be from it: 0 where Theorem R12 says that all runs
 have this very number.
@@ -36,7 +36,7 @@ from verify.runs.terms import (
 
 
 class InRuns:
-    r"""Follow what every run in a format computes, in any order of summation, with or without fused multiply-add.
+    """Follow every run in a format, in any order of summation, with or without fused multiply-add.
 
     Args:
         number_format: The format; its significand has p bits.
@@ -63,7 +63,7 @@ class InRuns:
         self.stopped = self.stopped or why
 
     def exact(self, x: Floats, y: Floats) -> Rows:
-        """Return the sums of two given numbers, entry by entry."""
+        """Return the entrywise sums of two given arrays."""
         value = np.asfortranarray(x + y)
         unit = np.minimum(units(x), units(y))
         size = largest(x) + largest(y)
@@ -122,7 +122,7 @@ class InRuns:
         return result
 
     def _linear(self, sums: "_Sums", fires: bool, where: str) -> Rows:
-        """Return sums, each column by what it has in common, or else row by row."""
+        """Return sums, by the common properties of each column or else row by row."""
         value, terms = sums.value, sums.terms
         drift, count = self._drift(sums), sums.count
         fits = self._fits(sums.matrix) & (terms.unit >= self.smallest)
@@ -153,7 +153,7 @@ class InRuns:
         return Rows(value, self._off(value, exact, drift, total, count) * SLACK)
 
     def _drift(self, sums: "_Sums") -> Floats:
-        """Return how far the terms of each sum are off together: D of Theorem R12, and weights that are taken for 0."""
+        """Return the total error of the terms of each sum: D of Theorem R12, and weights that are treated as 0."""
         size = np.abs(sums.matrix)
         drift = sums.x.off @ size
         if sums.skip is not None:
@@ -164,7 +164,7 @@ class InRuns:
         return drift + 2.0 * self.smallest * (sums.x.size() @ tiny) if tiny.any() else drift
 
     def _units_by_row(self, sums: "_Sums", j: int, sizes: Floats, drift: Floats, fires: bool) -> Floats:
-        """Return how many units the sums of column j need, by row; that of a surely silent neuron needs one."""
+        """Return how many units the sums of column j need, by row; a surely silent neuron needs one."""
         value = sums.value[:, j]
         need = _need(sizes, value, finite(sums.terms.unit)[j])
         left = np.flatnonzero(need > self.most)
@@ -178,7 +178,7 @@ class InRuns:
         return need
 
     def _is_silent(self, sums: "_Sums", j: int, rows: Int64Array, sizes: Floats, drift: Floats) -> BoolArray:
-        """Decide for each of some rows whether ReLU gives 0 in every run, by (iii) of Theorem R12.
+        """Tell for each of some rows whether ReLU gives 0 in every run, by (iii) of Theorem R12.
 
         y is computed here in float64: its rounding is within the second half of 4 gamma.
         """
@@ -189,7 +189,7 @@ class InRuns:
         return sums.value[rows, j] + (rounded + 2.0 * away + underflown) <= 0.0
 
     def _off(self, value: Floats, exact: BoolArray, drift: Floats, total: Floats, count: Int64Array) -> Floats:
-        """Bound how far a run is from sums: by dust beside a 0 where they are exact, elsewhere by what is rounded."""
+        """Bound the error of sums: by dust next to a 0 where they are exact, elsewhere by their rounding."""
         is_zero = (value == 0.0).any(axis=0) if len(exact) == 1 else value == 0.0
         dust = np.where(is_zero, self._dust(drift, count), 0.0)
         return np.where(exact, dust, drift + self._rounded(total + drift, count))
@@ -251,7 +251,7 @@ class InRuns:
         return Rows(value.T, np.zeros((1, width)))
 
     def score_error(self, query: Rows, key: Rows, score_root: int) -> tuple[float, bool]:
-        """Bound how far a score of these queries and keys may be off, and say whether all are exact.
+        """Bound the errors of the scores of these queries and keys, and tell whether all are exact.
 
         They are divided before or after, or both factors by the fourth root. Scores that are 0 stay 0.
         """
@@ -278,16 +278,16 @@ class InRuns:
         return lead & ((count == 1) | (exact & is_power_of_two))
 
     def weight_of_others(self, gap: float, error: float, count: Int64Array, length: int) -> float:
-        """Bound what all rows below the top ones weigh together, where queries have so many top ones."""
+        """Bound the total weight of all rows below the top ones, for queries with this many top rows."""
         del gap, error
         return 0.0 if (count == length).all() else 4.0 * length * self._tau()
 
     def _tau(self) -> float:
-        """Return tau of H5 (c): a row whose score is 120 or more below the top one weighs at most twice as much."""
+        """Return tau of H5 (c): a row whose score is at least 120 below the top weighs at most twice as much."""
         return max(2.0**-173, 2.0 * self.unit * self.smallest)  # e^-120 < 2^-173, and the least subnormal number
 
     def _fits(self, matrix: Floats) -> BoolArray:
-        """Decide for each column whether all its entries are numbers of the format, `[m]`."""
+        """Tell for each column whether the format represents all of its entries, `[m]`."""
         size, lows = np.abs(matrix), low(matrix)
         most = self.most / 8.0 if self.unit <= UNIT else self.most  # of float64 itself with room for what is added here
         inside = size <= most * lows
@@ -295,11 +295,11 @@ class InRuns:
         return ((matrix == 0.0) | inside).all(axis=0)
 
     def _in_range(self, unit: Floats, total: Floats) -> BoolArray:
-        """Decide whether no partial sum overflows, or is so small that it may be flushed."""
+        """Tell whether no partial sum overflows, or is small enough to be flushed."""
         return (unit >= self.smallest) & (total <= self.largest)
 
     def _absorbs(self, unit: Floats, drift: Floats, count: Int64Array) -> BoolArray:
-        """Decide whether sums of so many multiples of a unit absorb what their terms are off by, in finer formats too.
+        """Tell whether sums of multiples of a unit absorb the errors of their terms, in finer formats too.
 
         (i) of Theorem R12: 16 (n + 1) lambda u <= 2^e v, (n + 2) u < 1/4 and D < 2^(e - 3) v, with v = `finest`.
         """
@@ -309,7 +309,7 @@ class InRuns:
         return (drift == 0.0) | (enough & (drift < finest / 8.0 * unit))
 
     def _dust(self, drift: Floats, count: Int64Array) -> Floats:
-        """Return what is computed at most where the exact value is 0 and the terms are off by `drift` together.
+        """Bound the computed value where the exact one is 0 and the terms are off by `drift` in total.
 
         (i) of Theorem R12: (1 + gamma_(n+2)) D + 2 (n + 1) u lambda.
         """
@@ -318,7 +318,7 @@ class InRuns:
         return np.where(drift > 0.0, rounded + underflown, 0.0) * SLACK
 
     def _rounded(self, sizes: Floats, count: Int64Array) -> Floats:
-        """Bound how far two evaluations of sums are apart, one in the format and one in float64.
+        """Bound the distance of two evaluations of sums, one in the format and one in float64.
 
         As Lemma T1 with u + 2^-53: a term is converted, multiplied, and passes at most n + 1 sums. What underflows is
         2 lambda at each of these 2 (n + 1) operations (H1), with a factor below 2 behind it, in either evaluation.
@@ -331,13 +331,13 @@ class InRuns:
 
 
 def _is_fourth_power_of_two(x: int) -> bool:
-    """Whether the fourth root of a positive integer is a power of two."""
+    """Tell whether the fourth root of a positive integer is a power of two."""
     return x & (x - 1) == 0 and x.bit_length() % 4 == 1
 
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """The rows times a matrix, plus a shift and the skip rows: a sum for each entry of the result.
+    """The rows times a matrix, plus a shift and the skip rows: one sum per entry of the result.
 
     Args:
         x: `[P, n]`.
@@ -368,7 +368,9 @@ class _Sums:
 
     @cached_property
     def count(self) -> Int64Array:
-        """At most so many terms of a run are not 0, `[m]`: also products of what is off beside 0 are rounded."""
+        """Upper bound of the nonzero terms of a run, `[m]`, including products of errors next to 0, which are rounded
+        too.
+        """
         count = self.terms.count + np.count_nonzero(self.matrix[_is_dust(self.x)], axis=0)
         return count if self.skip is None else count + _is_dust(self.skip)
 
@@ -382,7 +384,7 @@ class _Sums:
         return sizes
 
     def needs(self, j: int, rows: Int64Array) -> Floats:
-        """Return how many units the sums of some rows need in column j, in units of each row by itself, `[rows]`."""
+        """Return how many units the sums of some rows need in column j, in units of each row, `[rows]`."""
         chosen = np.flatnonzero(self.matrix[:, j])
         x, weight, value = self.x.value[np.ix_(rows, chosen)], self.matrix[chosen, j], self.value[rows, j]
         added = [np.full((len(rows), 1), 0.0 if self.shift is None else self.shift[j])]
@@ -404,7 +406,7 @@ def _is_dust(x: Rows) -> BoolArray:
 
 
 def _need(sizes: Floats, value: Floats, unit: Floats) -> Floats:
-    """Return how many units the positive terms have, or the negative ones, given the sums of sizes and of terms.
+    """Return how many units the positive or the negative terms add up to, given the sums of sizes and of terms.
 
     Where so many units are exact in float64 it is half of both together; no partial sum is larger.
     """

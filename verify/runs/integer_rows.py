@@ -1,4 +1,4 @@
-r"""The logits of models that work on integers: what every run has, without rounding, and what real arithmetic has.
+"""Compute the logits of models with integer activations: exactly as in every run, and enclosed as in real arithmetic.
 
 The models are those of tokens whose neurons are rectified and whose heads read one row, or a power of two of rows with
 equal scores. Rows that are equal are worked on once, and only those that are read: what a head reads is found first,
@@ -46,7 +46,7 @@ _WIDE = 64  # neurons from which on rows of equal values are looked for
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """The logits of some contexts, of which many may be the same.
+    """The logits of some contexts, many of which may be equal.
 
     Args:
         contexts: Their numbers, increasing, `[n]`.
@@ -59,7 +59,7 @@ class Shared:
     logits: Enclosure
 
     def judged(self, kinds: Int64Array) -> Iterator[tuple[Int64Array, Int64Array, Enclosure]]:
-        """Yield one context of each kind with each logits, to be judged for all that are like it.
+        """Yield one context per kind and distinct logits, to be judged for all contexts like it.
 
         Args:
             kinds: Numbers that are equal where the same is asked of a context, of all contexts of the task.
@@ -106,7 +106,7 @@ def integer_logits(model: Model, contexts: Int64Array, arithmetic: InRuns | InRe
 
 
 def known_logits(model: Model, contexts: Int64Array, arithmetic: InRuns | InReals) -> Iterator[Shared]:
-    """Enclose logits, but none at all where those of a few contexts from everywhere are all unknown."""
+    """Enclose logits; stop early if those of a few spread-out contexts are all unknown."""
     if refusal(model) or not len(contexts):
         return
     some = np.unique(np.linspace(0, len(contexts) - 1, min(len(contexts), _SAMPLE)).astype(np.int64))
@@ -116,7 +116,7 @@ def known_logits(model: Model, contexts: Int64Array, arithmetic: InRuns | InReal
 
 
 def refusal(model: Model) -> str:
-    """Say why nothing is known of the logits of a model without rounding; empty if something may be.
+    """Explain why the logits of a model are unknown without rounding; empty if they may be known.
 
     What a model or a block has beside what is known here is refused, so that no new option is passed over.
     """
@@ -137,7 +137,7 @@ def refusal(model: Model) -> str:
 
 
 def _beyond(record: Model | Attention | FeedForward, known: frozenset[str]) -> str:
-    """Return the first field of a record that is not known and not as it is by default, or nothing."""
+    """Return the first unsupported field of a record that differs from its default, or None."""
     for field in fields(record):
         value = getattr(record, field.name)
         # Equal, not the same object: that of a model which another process sent is a copy.
@@ -177,11 +177,11 @@ def _chunks(model: Model, contexts: Int64Array, arithmetic: InRuns | InReals) ->
 
 
 class _NothingKnownError(Exception):
-    """What a head reads, on which the logits depend, is known of no context."""
+    """A head input that the logits depend on is unknown for every context."""
 
 
 def _nothing_known(model: Model, start: int, count: int) -> Shared:
-    """Return some contexts whose logits may be anything."""
+    """Return some contexts with unbounded logits."""
     everything = np.arange(start, start + count)
     unknown = Enclosure(np.zeros((1, model.d_vocab_out)), np.full((1, model.d_vocab_out), np.inf))
     return Shared(everything, np.zeros_like(everything), unknown)
@@ -206,7 +206,7 @@ class _Reads:
 
 @dataclass(frozen=True)
 class _Step:
-    """The part of a block that has to be computed.
+    """The part of a block that must be computed.
 
     Args:
         place: Of the block.
@@ -226,13 +226,13 @@ class _Step:
 
     @property
     def written_of_read(self) -> Int64Array:
-        """Return where the columns that are written stand among those that are read, which a skip connection adds."""
+        """Positions of the written columns among the read ones, which a skip connection adds."""
         return np.searchsorted(self.read, self.written)
 
 
 @dataclass(frozen=True, eq=False)
 class _Source:
-    """Distinct rows, and which of them are where.
+    """Distinct rows, and the row number at each place.
 
     Args:
         rows: Of some columns.
@@ -247,13 +247,13 @@ class _Source:
     positions: Places
 
     def column(self, positions: Int64Array) -> Int64Array:
-        """Return where positions are in `cells`; 0 for those that are not read."""
+        """Return the index of positions in `cells`; 0 for those that are not read."""
         column = np.zeros(max(int(positions.max(initial=0)), *self.positions) + 1, dtype=np.int64)
         column[list(self.positions)] = np.arange(len(self.positions))
         return column[positions]
 
     def at(self, positions: Int64Array) -> Int64Array:
-        """Return the cells at some positions; those of contexts that are all alike are not copied."""
+        """Return the cells at some positions; if all contexts are alike they are not copied."""
         columns = self.column(positions)
         if self.cells.strides[0] == 0:
             return np.broadcast_to(self.cells[0][columns], (len(self.cells), len(columns)))
@@ -281,7 +281,7 @@ class _Chunk:
         self._known: dict[tuple[int, tuple[int, ...], Places], _Reads] = {}
 
     def last_rows(self) -> tuple[Rows, Int64Array]:
-        """Return the columns of the distinct last rows that logits read, and which of them each context has, `[T]`."""
+        """Return the columns of the distinct last rows that logits read, and the row number of each context, `[T]`."""
         rows, cells = self._stream(len(self.model.blocks), self._read_out, (self.length - 1,))
         rows, cells = merged(rows, cells)
         return rows, cells[:, 0]
@@ -295,8 +295,8 @@ class _Chunk:
         return np.flatnonzero((self.model.W_U != 0.0).any(axis=1) | self._is_whole(len(self.model.blocks)))
 
     def _stream(self, place: int, columns: Int64Array, positions: Places) -> tuple[Rows, Int64Array]:
-        """Return the distinct rows before a block, of some columns and at some positions, and which of them are
-        where.
+        """Return the distinct rows before a block, restricted to some columns and positions, and the row number at each
+        place.
         """
         steps: list[_Step] = []
         sources: list[_Source] = []
@@ -345,7 +345,7 @@ class _Chunk:
         return max((b.d_model for b in self.model.blocks if isinstance(b, Attention | FeedForward)), default=0)
 
     def _step(self, place: int, columns: Int64Array, positions: Places) -> _Step:
-        """Return what a block has to compute for some columns at some positions."""
+        """Return the part of a block to compute for some columns at some positions."""
         block = self.model.blocks[place]
         if isinstance(block, FeedForward):
             whole, reads = self._is_whole(place), None
@@ -382,7 +382,9 @@ class _Chunk:
         return tuple(np.unique(np.concatenate(needed)).tolist())
 
     def _embedded(self, columns: Int64Array, positions: Places) -> tuple[Rows, Int64Array]:
-        """Return the distinct rows of tokens and positions, of some columns, and which of them are where."""
+        """Return the distinct rows of tokens and positions, restricted to some columns, and the row number at each
+        place.
+        """
         model, exact = self.model, self.arithmetic.exact
         at = np.array(positions, dtype=np.int64)
         places, tokens = model.W_pos[at][:, columns], model.W_E[:, columns]
@@ -420,7 +422,8 @@ class _Chunk:
         return joined(parts), cells
 
     def _attention(self, step: _Step, block: Attention, sources: list["_Source"]) -> tuple[Rows, Int64Array]:
-        """Return the rows after an attention; each head reads a source of its own, or all and the skip read one.
+        """Return the rows after an attention; each head has its own source, or all heads and the skip connection share
+        one.
 
         Contexts in which all heads read equal rows, and the skip connection too, share what is written.
         """
@@ -456,7 +459,7 @@ class _Chunk:
         return result, after
 
     def _written(self, step: _Step, block: Attention, mixed: Rows, skip: Rows | None) -> Rows:
-        """Return what the heads write of what they have read, side by side, as one sum with the skip rows."""
+        """Return the joint output of the heads for their averages, as one sum with the skip rows."""
         assert isinstance(step.chosen, dict)
         W_O = [np.zeros((0, len(step.written)))]
         W_O += [block.W_O[head][np.ix_(entries, step.written)] for head, entries in step.chosen.items()]
@@ -464,7 +467,9 @@ class _Chunk:
         return self.arithmetic.linear(mixed, np.concatenate(W_O), shift, skip=skip, where=f"block {step.place}")
 
     def _reads(self, place: int, block: Attention, heads: list[int], positions: Places) -> _Reads:
-        """Return what some heads read from some positions: one row, or a power of two of rows with equal scores."""
+        """Return the averages of some heads at some positions: of one row, or of a power of two of rows with equal
+        scores.
+        """
         if not heads:
             none = np.zeros(len(self.contexts), dtype=np.int64)
             return _Reads(none, [], [], np.zeros((1, len(positions)), dtype=bool))
@@ -512,7 +517,7 @@ def _last_attention(model: Model) -> int:
 def _looked(
     query: Floats, key: Floats, cells: Int64Array, asks: Int64Array, allowed: BoolArray, root: float
 ) -> tuple[Int64Array, Int64Array, Floats]:
-    """Return where the top scores are `[n, I, k]`, how many there are, and by how much they lead `[n, I]`."""
+    """Return the positions of the top scores `[n, I, k]`, their number, and their lead `[n, I]`."""
     found, counts, gaps = [], [], []
     step = max(1, _ENTRIES // max(1, len(asks) * cells.shape[1] * max(1, query.shape[1])))
     for start in range(0, len(cells), step):
@@ -538,7 +543,9 @@ def _looked(
 
 
 def _groups(rows: Rows, layer: Layer) -> list[Group]:
-    """Return the neurons in groups no two of which read the same column, with the distinct rows of what each reads."""
+    """Partition the neurons into groups without a common input column, with the distinct rows of each group's
+    inputs.
+    """
     reads = layer.W_in != 0.0
     group = np.arange(reads.shape[1])  # the first neuron of the group of each
     for column in reads:

@@ -1,4 +1,4 @@
-"""Proofs that every run of a model in a number format holds a context, under the hypotheses that are allowed.
+"""Prove that every run of a model in a number format memorizes a context, under the allowed hypotheses.
 
 Page: docs/rigour/runs.md
 """
@@ -20,7 +20,7 @@ from verify.runs.hypotheses import ALL, HYPOTHESES, OF_BOUNDS, OF_EXACT_SUMS
 
 @dataclass(frozen=True, eq=False)
 class HeldInRuns:
-    """The contexts that are proved to be memorized, or lost, by every run.
+    """The contexts that every run is proved to memorize, or to get wrong.
 
     Args:
         memorized: The contexts that every run holds, `[T]`; of prompts the facts.
@@ -45,7 +45,7 @@ def memorized_in_every_run(
     quick: bool = True,
     progress: Progress = silent,
 ) -> HeldInRuns:
-    r"""Prove which contexts every run holds: by sums that are not rounded, by bounds of roundings, or to first order.
+    r"""Prove which contexts every run memorizes: by sums without rounding, by rounding bounds, or to first order.
 
     Each proof is tried on what those before it left open: Theorem R12, which rests on H5; then Lemma R10, and for
     labels Lemma R15, which rest on H3 and H4.

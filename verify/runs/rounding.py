@@ -1,4 +1,4 @@
-"""How far a forward pass in a floating-point format can be from the exact outputs, known before it is run.
+"""Bound in advance how far a forward pass in a floating-point format is from the exact outputs.
 
 Page: docs/rigour/runs.md
 """
@@ -87,7 +87,7 @@ def rounding_bound(
 def run_chunks(
     model: Model, inputs: Int64Array | Vectors, *, number_format: FloatFormat, exp_ulps: float = EXP_ULPS
 ) -> Iterator[tuple[int, Float64Array, Float64Array]]:
-    r"""Yield what float64 computes, a few contexts at a time, and how far the outputs of a run in a format are from it.
+    r"""Yield float64 outputs, a few contexts at a time, and how far the outputs of a run in a format are from them.
 
     Args:
         model: The exact weights.
@@ -103,7 +103,7 @@ def run_chunks(
 
 
 def has_bound(number_format: FloatFormat, exp_ulps: float) -> bool:
-    """Whether anything is known of runs in this format; too fine a format or no accuracy is an `InputError`."""
+    """Tell whether runs in this format have a bound; an unsupported format or accuracy raises `InputError`."""
     unit = number_format.unit_roundoff
     if not (exp_ulps > 0 and math.isfinite(exp_ulps)):
         raise InputError("exp_ulps", f"= {exp_ulps}", "a positive number of units in the last place")

@@ -20,7 +20,7 @@ LARGEST_EXACT = 2.0**53 - 1.0  # units up to which a sum that was computed as so
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of numbers, and how far others may be from them; the numbers of a column lie together in the memory.
+    """Rows of numbers, and bounds of their errors; the numbers of a column are contiguous in memory.
 
     Args:
         value: `[P, d]`.
@@ -42,7 +42,7 @@ class Rows:
         return Rows(self.value.T[chosen].T, self.off[:, chosen])
 
     def size(self) -> Floats:
-        """Return upper bounds of the absolute values of each column, `[d]`."""
+        """Return upper bounds of the absolute values in each column, `[d]`."""
         return (largest(self.value) + self.off.max(axis=0, initial=0.0)) * SLACK
 
 
@@ -67,7 +67,7 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Neurons that read columns of their own.
+    """Neurons that do not share input columns.
 
     Args:
         rows: The distinct rows of these columns, `[P, n]`.
@@ -81,7 +81,7 @@ class Group:
 
 
 def joined(parts: list[Rows]) -> Rows:
-    """Return the rows of all parts, one part after the other."""
+    """Concatenate the rows of all parts."""
     if len(parts) == 1:
         return parts[0]
     offs = [part.off for part in parts]
@@ -93,7 +93,7 @@ def joined(parts: list[Rows]) -> Rows:
 
 
 def low(x: Floats) -> Floats:
-    """Return the largest power of two of which each entry is a multiple; infinity for 0."""
+    """Return the largest power of two of which every entry is a multiple; infinity for 0."""
     mantissa, exponent = np.frexp(x)
     whole = np.ldexp(np.abs(mantissa), 53).astype(np.int64)
     return np.where(whole > 0, np.ldexp((whole & -whole).astype(np.float64), exponent - 53), np.inf)
@@ -129,7 +129,7 @@ class Terms:
 
     @classmethod
     def of(cls, x: Floats, matrix: Floats, shift: Floats | None, skip: Floats | None) -> "Terms":
-        """Return those of rows times a matrix, plus a shift and the skip rows."""
+        """Return the terms of rows times a matrix, plus a shift and the skip rows."""
         own, top, lows = units(x), largest(x), low(matrix)
         unit = (own[:, None] * lows).min(axis=0, initial=np.inf)
         total = top @ np.abs(matrix)
@@ -145,7 +145,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class ScoreTerms:
-    """The terms of the scores of some queries and keys, all together.
+    """The terms of the scores of some queries and keys, taken together.
 
     Args:
         doubt: How far a score is off at most because its factors are.
@@ -163,7 +163,7 @@ class ScoreTerms:
 
     @classmethod
     def of(cls, query: Rows, key: Rows) -> "ScoreTerms":
-        """Return those of queries and keys, `[P, d_qk]` each."""
+        """Return the terms of queries and keys, `[P, d_qk]` each."""
         asks, asked = query.size(), key.size()
         total = float(asks @ asked) * SLACK
         factors = float((asks + asked).sum()) * SLACK
@@ -194,12 +194,12 @@ def furthest(x: Rows, reads: Int64Array) -> Floats:
 
 
 def largest(x: Floats) -> Floats:
-    """Return the largest absolute value of each column, `[d]`."""
+    """Return the largest absolute value in each column, `[d]`."""
     return np.abs(x).max(axis=0, initial=0.0)
 
 
 def in_units(x: Floats, unit: Floats) -> Floats:
-    """Return how many units each entry is; 0 for 0, whose unit is infinite."""
+    """Return each entry in units; 0 for 0, whose unit is infinite."""
     return np.where(x != 0.0, np.abs(x) / np.where(x != 0.0, unit, 1.0), 0.0)
 
 

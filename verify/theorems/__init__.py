@@ -1,1 +1,1 @@
-"""The audit of the theory: claims, the evidence for them, and the bounds that judge it."""
+"""Audit the theory: claims, the evidence for them, and the bounds that judge it."""

@@ -1,4 +1,5 @@
-"""Goes through the register of claims and confirms each recorded verdict by certificates of this run, or does not.
+"""Audit the register of claims: confirm each recorded verdict by the certificates of this run, or report that it is
+not.
 
 Page: docs/audit.md
 """
@@ -64,7 +65,7 @@ REFUTING: frozenset[Role] = frozenset({"counterexample", "without", "constant", 
 
 
 def is_verdict(judgement: Judgement) -> bool:
-    """Whether a judgement decides what is printed, or says only that nobody has, here or at all.
+    """Tell whether a judgement decides the printed claim, rather than leaving it open.
 
     Example:
         >>> is_verdict("false"), is_verdict("not-judged"), is_verdict("open"), is_verdict("measured")
@@ -75,7 +76,7 @@ def is_verdict(judgement: Judgement) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """The result of this run about one claim.
+    """The result of this run for one claim.
 
     Args:
         claim: The claim, with the recorded judgement.
@@ -89,12 +90,12 @@ class Audit:
 
     @property
     def confirmed(self) -> bool:
-        """Whether all evidence was PROVED, and nothing is missing that the judgement and the statements need."""
+        """Whether all evidence is PROVED, and the judgement and the statements need nothing more."""
         return not self.missing and all(piece.verdict is Verdict.PROVED for piece in self.evidence)
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Why the evidence, were all of it PROVED, would not confirm the judgement: one sentence for each reason."""
+        """Reasons why fully PROVED evidence would still not confirm the judgement, one sentence each."""
         word, roles = self.claim.judgement, {piece.role for piece in self.evidence}
         compared = {formula for piece in self.evidence for one in piece.compared for formula in one.formulas}
         reasons = [f"'{word}' needs evidence of the kind '{role}'" for role in sorted(NEEDED[word] - roles)]
@@ -148,7 +149,7 @@ class Audit:
 
 
 def audit_outcome(summaries: Sequence[Mapping[str, Any]], asked: Sequence[Claim]) -> Outcome:
-    """Return what came of an audit: yes only if there are verdicts, each is confirmed, and all evidence was proved.
+    """Return the outcome of an audit: yes only if there are verdicts, each is confirmed, and all evidence is proved.
 
     A claim that nobody judges has no verdict that could be confirmed; it is counted by its own word.
 
@@ -189,7 +190,7 @@ def audit_outcome(summaries: Sequence[Mapping[str, Any]], asked: Sequence[Claim]
 
 
 def _beside(summaries: Sequence[Mapping[str, Any]]) -> str:
-    """How many claims are not judged, by their words, and what became of the evidence about what stands beside them."""
+    """Describe how many claims are not judged, by their words, and the evidence about related statements."""
     lost = sum(not summary["proved_again"] for summary in summaries)
     earlier = sum(summary["earlier"] for summary in summaries)
     if lost:
@@ -201,7 +202,7 @@ def _beside(summaries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _by_word(summaries: Sequence[Mapping[str, Any]]) -> str:
-    """How many there are of each word that is said of a claim."""
+    """Count the claims by the word of their judgement."""
     words = Counter(summary["verdict"].replace("-", " ") for summary in summaries)
     return ", ".join(f"{count} {word}" for word, count in words.most_common())
 
@@ -209,7 +210,7 @@ def _by_word(summaries: Sequence[Mapping[str, Any]]) -> str:
 def audit_claims(
     ids: Iterable[str] | None = None, *, full: bool = False, progress: Progress | None = None
 ) -> Iterator[Audit]:
-    """Certify the verdict on each claim again, from nothing but its constructions and counterexamples.
+    """Certify the verdict on each claim again, using only its constructions and counterexamples.
 
     Args:
         ids: Which claims; by default all of the register.
@@ -253,7 +254,7 @@ def audit_summaries(
     workers: Workers | None = None,
     journal: Journal | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Audit as `audit_claims` does, and give each audit as plain JSON data, which can come from another process.
+    """Audit like `audit_claims`, and return each audit as plain JSON data, which may come from another process.
 
     Args:
         ids: Which claims; by default all of the register.
@@ -288,7 +289,7 @@ def _summary(id: str, *, full: bool, progress: Progress | None) -> dict[str, Any
 
 
 def _named(id: str, *, full: bool) -> list[Any]:
-    """Return what an audit depends on beside the program: the claim, the sizes, the files of the package that brings
+    """Return everything besides the program that an audit depends on: claim, sizes, files of the package that defines
     it.
     """
     if id in REGISTER:
@@ -303,8 +304,8 @@ def _is_computed(summary: Mapping[str, Any]) -> bool:
 
 
 def _not_computed(error: Exception, *, after: int) -> Evidence:
-    """Return what stands for the evidence that was still to come when it raised: undecided, with the error and its
-    place.
+    """Return a placeholder for the evidence that was not computed because of an error: undecided, with the error and
+    its place.
     """
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "nowhere"

@@ -1,4 +1,4 @@
-"""A claim of the literature as data: what is printed, what is true of it, and what is built for it.
+"""Represent a claim of the literature as data: the printed text, what is true of it, and its constructions.
 
 Page: docs/audit.md
 """
@@ -63,7 +63,7 @@ _FORMULA = re.compile(r"\[\[([a-z][a-z0-9_]*): ([^\[\]]+)\]\]")
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A condition under which a claim is proved, as code.
+    """A condition of a proved claim, as code.
 
     Args:
         statement: The condition, in symbols or words, e.g. ``"S >= 2"``.
@@ -165,7 +165,7 @@ class Claim:
         return self.id.replace(".", "_").replace("-", "_")
 
     def listed(self) -> dict[str, Any]:
-        """Return what a list of claims says of this one, as plain JSON data: the fields of `byheart claims --json`."""
+        """Return the entry of this claim in a list, as plain JSON data: the fields of `byheart claims --json`."""
         return {
             "id": self.id,
             "title": self.title,
@@ -184,7 +184,7 @@ class Claim:
         }
 
     def require(self, **values: object) -> None:
-        """Refuse values for which a hypothesis of the claim does not hold.
+        """Refuse values that violate a hypothesis of the claim.
 
         Args:
             values: What the hypotheses look at, by name.

@@ -1,1 +1,1 @@
-"""The weights in torch: the module, the device, the rounding bound, the run."""
+"""Run the weights in torch: the module, the device, the rounding bound, the run."""

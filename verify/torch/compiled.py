@@ -18,7 +18,7 @@ _RECOMPILATIONS = 64  # shapes for which one function is compiled again, before 
 
 @contextmanager
 def compiled(replica: Replica, *, backend: str = "inductor") -> Iterator[nn.Module]:
-    """Compile a replica within the block; what was compiled is forgotten afterwards.
+    """Compile a replica within the block, and discard the compiled code afterwards.
 
     Its operations are fused, reordered and rounded less often, which the rounding bound allows: every one is still of
     the type or finer. Where a part cannot be compiled torch runs it as it is; where it would silently go back to
@@ -50,7 +50,7 @@ def compiled(replica: Replica, *, backend: str = "inductor") -> Iterator[nn.Modu
 
 @contextmanager
 def _errors_only() -> Iterator[None]:
-    """Let the compiler report errors only: where a part runs uncompiled it writes many lines, each time."""
+    """Limit the compiler's output to errors, because uncompiled parts produce many log lines."""
     loggers = [logging.getLogger(f"torch._{part}") for part in ("dynamo", "inductor", "functorch")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

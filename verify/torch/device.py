@@ -1,4 +1,4 @@
-"""The device a replica runs on, and the probes that refuse one whose arithmetic does not obey the rounding bound.
+"""Select the device of a replica, and refuse one whose arithmetic fails the probes of the rounding bound.
 
 Pages: docs/run.md, docs/rigour/runs.md
 """
@@ -23,7 +23,7 @@ _TF32_OVERRIDE = "NVIDIA_TF32_OVERRIDE"  # read by cuBLAS; stronger than every s
 
 
 class DeviceError(ByheartError):
-    """A device that is not there, or whose arithmetic is not the one that the rounding bound is about."""
+    """A device that does not exist, or whose arithmetic violates the rounding bound."""
 
 
 def select_device(name: str) -> torch.device:
@@ -66,7 +66,7 @@ def _why_no_cuda() -> str:
 
 @contextmanager
 def on_threads(count: int | None) -> Iterator[None]:
-    """Let torch work with so many threads of the CPU within the block; with none given as it is set.
+    """Limit torch to a number of CPU threads within the block; None keeps the current number.
 
     Raises:
         InputError: A number below 1.
@@ -133,7 +133,7 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
 
 
 def tf32_refusal(device: torch.device) -> str:
-    """Switch TF32 on, and return why float32 products are then refused; empty where the setting changes none of them.
+    """Switch TF32 on, and return why float32 products are then refused; empty if the setting has no effect.
 
     A replica and its probes switch TF32 off for themselves, so that no setting of a library reaches them
     (`verify.torch.module.full_precision`). Here it is on: GPUs from Ampere on have it, CPUs and older ones do not.
@@ -155,7 +155,7 @@ def tf32_refusal(device: torch.device) -> str:
 
 
 def _require_products(device: torch.device, number_format: FloatFormat) -> None:
-    """Refuse products of the probe matrices that are further from the exact ones than sums of products may be."""
+    """Refuse products of the probe matrices that are further from the exact ones than the rounding bound allows."""
     from verify.torch.module import bag_sums
 
     left, right = probe_matrices(number_format)
@@ -174,7 +174,7 @@ def _require_products(device: torch.device, number_format: FloatFormat) -> None:
 
 @functools.cache
 def require_exact_sums(device: torch.device, number_format: FloatFormat) -> None:
-    r"""Refuse a device that visibly breaks hypothesis H5: what is representable is returned exactly.
+    """Refuse a device that violates hypothesis H5 on a probe: representable results are exact.
 
     Products of matrices of integers, whose terms together fill the significand and no more, are compared with the exact
     ones, with rows and columns in units of their own and with a shift and a skip row in the same kernel: of one row, as
@@ -233,7 +233,9 @@ def require_exact_sums(device: torch.device, number_format: FloatFormat) -> None
 def _filling(
     generator: np.random.Generator, rows: int, number_format: FloatFormat
 ) -> tuple[Float64Array, Float64Array, Float64Array, Float64Array]:
-    """Integers whose products with one more unit fill the significand, and powers of two for rows and columns."""
+    """Return integers whose products fill the significand together with one more unit, and powers of two for rows and
+    columns.
+    """
     digits, span = -int(np.log2(number_format.unit_roundoff)), min(9, int(np.log2(number_format.largest)) // 6)
     terms = min(_INNER, 2 ** (digits // 2))
     left = generator.integers(-1, 2, (rows, terms)).astype(np.float64)
@@ -268,7 +270,8 @@ def probe_matrices(number_format: FloatFormat) -> tuple[Float64Array, Float64Arr
 def product_is_within_bound(
     left: Float64Array, right: Float64Array, product: Float64Array, number_format: FloatFormat
 ) -> bool:
-    """Whether a computed product of integer matrices is within gamma_n |left| |right| of the exact one, exactly.
+    """Tell whether a computed product of integer matrices is within gamma_n |left| |right| of the exact one; decided
+    exactly.
 
     For every entry, n is the number of its products that are not zero.
     """
@@ -288,7 +291,7 @@ def product_is_within_bound(
 def values_are_within_bound(
     name: str, points: Float64Array, values: Float64Array, number_format: FloatFormat, *, ulps: float
 ) -> bool:
-    """Whether computed values are proved to be off by at most `ulps` units (twice u each).
+    """Tell whether computed values are proved to be off by at most `ulps` units (twice u each).
 
     The unit is relative to the value of an ``"exponential"`` and a ``"root"``, and to 1 for an ``"error function"``.
     """

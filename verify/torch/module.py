@@ -1,4 +1,4 @@
-"""Any model as a torch module, written out in the operations that the rounding bounds speak about.
+"""Express any model as a torch module, in the operations that the rounding bounds cover.
 
 Page: docs/run.md
 """
@@ -158,7 +158,7 @@ class Replica(nn.Module):
             return y if self._cap is None else _capped(y, self._cap)
 
     def _tensors(self) -> dict[str, Tensor]:
-        """Return the tensors in the type that is computed in."""
+        """Return the tensors in the compute type."""
         if self._dtype is None:
             return dict(self.named_parameters())
         return {name: tensor.to(self._dtype) for name, tensor in self.named_buffers()}
@@ -173,7 +173,7 @@ class Replica(nn.Module):
         return cos, sin, *turned_entries(block)
 
     def _read(self, inputs: Tensor, queries: Tensor | None, tensors: Tensors) -> tuple[Tensor, Tensor]:
-        """Return the rows that occur, `[P, d]`, and which of them each context has, `[B, S]`."""
+        """Return the distinct rows, `[P, d]`, and the row numbers of each context, `[B, S]`."""
         length = inputs.shape[1]
         if self._reads_tokens:
             places = torch.arange(length, device=inputs.device)
@@ -219,7 +219,7 @@ class Replica(nn.Module):
 
 
 def _under(prefix: str, tensors: Tensors) -> Tensors:
-    """Return the tensors of one block by their own names."""
+    """Return the tensors of one block by their short names."""
     return {name.rpartition(".")[2]: tensor for name, tensor in tensors.items() if name.rpartition(".")[0] == prefix}
 
 
@@ -244,7 +244,7 @@ def _projected(x: Tensor, maps: Tensor, shifts: Tensor | None) -> Tensor:
 
 
 def _of_each(x: Tensor, where: Tensor) -> Tensor:
-    """Return the rows `[H, P, n]` of each context, `[H, B, S, n]`; nothing is copied where they lie in that order."""
+    """Gather the rows `[H, P, n]` of each context, `[H, B, S, n]`; a view if they are already in this order."""
     first = int(where[0, 0]) if where.numel() else 0
     in_order = torch.arange(first, first + where.numel(), device=where.device).view(where.shape)
     if torch.equal(where, in_order):
@@ -283,8 +283,8 @@ def bag_sums(weights: Tensor, where: Tensor, rows: Tensor) -> Tensor:
 def _attention_from_last(
     rows: Tensor, read: Tensor, where: Tensor, queries: Tensor | None, option: dict[str, Any], own: Tensors
 ) -> tuple[Tensor, Tensor]:
-    """Return the stream after an attention that the last position alone asks, or the task; each row is
-    projected once.
+    """Return the stream after an attention with queries only at the last position or in the task; each row is projected
+    once.
     """
     (count, length), device = where.shape, where.device
     in_order = torch.arange(count, device=device)
@@ -324,7 +324,7 @@ def _attention_from_last(
 
 
 def _mixed(query: Tensor, keys: Tensor, values: Tensor, asked: Tensor, where: Tensor, root: int) -> Tensor:
-    """Return what heads read of each context, `[B, H n]`.
+    """Return the head averages of each context, `[B, H n]`.
 
     Args:
         query: `[H, Q, e]`.
@@ -379,8 +379,7 @@ def _attention_of_hosts(
     *,
     last: bool,
 ) -> tuple[Tensor, Tensor]:
-    """Return the stream after an attention with what other hosts do beside; `before` are the rows that its output is
-    added to.
+    """Return the stream after an attention with extensions of other hosts; its output is added to the rows `before`.
 
     Args:
         before: `[B, d]` where only the last position asks, otherwise `[B S, d]`.
@@ -428,7 +427,7 @@ def _attention_of_hosts(
 
 
 def _normalized_heads(x: Tensor, option: dict[str, Any], own: Tensors, *, together: bool) -> Tensor:
-    """Rows of heads `[H, B, S, n]`, normalized each by itself, or all side by side."""
+    """Normalize rows of heads `[H, B, S, n]`, each separately or all together."""
     heads, _, _, width = x.shape
     if together:
         rows = _normalized(x.permute(1, 2, 0, 3).flatten(2), option, own)

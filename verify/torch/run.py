@@ -91,7 +91,7 @@ class RunResult:
     proved: BoolArray | None = field(compare=False, repr=False)
 
     def summary(self) -> dict[str, object]:
-        """Return the fields for JSON, without those of other tasks: figures that are not finite become `None`."""
+        """Return the fields for JSON that apply to this task; figures that are not finite become `None`."""
         return {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in vars(self).items()
@@ -111,7 +111,7 @@ def run(
     replica: nn.Module | None = None,
     batch: int | None = None,
 ) -> RunResult:
-    r"""Run a replica on the memorized contexts, or on the examples of a task that brings vectors; judge every output.
+    r"""Run a replica on the memorized contexts, or on the examples of a task with vectors, and judge every output.
 
     An output is *within bound* if it is no further from the midpoint of its certified enclosure than the radius of the
     enclosure plus the a-priori rounding bound of the type. A replica that computes something else than the certified
@@ -168,7 +168,7 @@ def run_all(
     logits: Chunks | None = None,
     exp_ulps: float = EXP_ULPS,
 ) -> dict[str, RunResult]:
-    """Return what `run` returns in several types, by type; the outputs are enclosed once for all of them.
+    """Return the results of `run` by type; the outputs are enclosed once for all types.
 
     Args, errors: those of `run`.
 
@@ -184,7 +184,7 @@ def run_all(
 
 
 class _Judge:
-    """The figures of one type, gathered over the chunks of contexts."""
+    """The figures of one type, accumulated over the chunks of contexts."""
 
     def __init__(
         self,
@@ -348,9 +348,7 @@ def _run(
 
 
 def _of_whole_answers(task: AnyTask, found: Sequence[RunResult]) -> RunResult:
-    """Return the results of the contexts of each length, put together: a fact is right if all tokens of its
-    answer are.
-    """
+    """Merge the results of all lengths: a fact is right if all tokens of its answer are."""
     right, proved = np.ones((2, task.n_contexts), dtype=bool)
     for part, each in zip(task.parts, found, strict=True):
         right[part.facts] &= each.right[part.places]
@@ -378,7 +376,7 @@ def _of_whole_answers(task: AnyTask, found: Sequence[RunResult]) -> RunResult:
 
 
 def _covering(chunks: Chunks, count: int, width: int) -> Iterator[tuple[int, Enclosure]]:
-    """Yield the chunks, which must follow one another and cover all contexts."""
+    """Yield the chunks; raise unless they cover all contexts in order."""
     expected = 0
     for start, enclosure in chunks:
         if start != expected or enclosure.shape[1:] != (width,):
@@ -395,7 +393,7 @@ def _covering(chunks: Chunks, count: int, width: int) -> Iterator[tuple[int, Enc
 
 
 def _batch_rows(model: Model, length: int, device: torch.device) -> int:
-    """As many contexts as fit the batch's share of memory, counting keys and values twice for copies of them.
+    """Return how many contexts fit the batch's share of memory; keys and values count twice because they are copied.
 
     What the last position alone asks is worked on head by head, if need be.
     """

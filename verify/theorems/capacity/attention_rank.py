@@ -1,4 +1,4 @@
-r"""The rank of what heads read from given contexts: of these weights, and of all weights of their sizes.
+"""Bound the rank of the features of given contexts, for these weights and for all weights of their sizes.
 
 Page: docs/claims/full_rank_attention.md
 """
@@ -35,7 +35,7 @@ class AttentionRank:
 
     @property
     def exact(self) -> bool:
-        """Whether these weights are proved to have the largest rank of all."""
+        """Whether these weights are proved to have the largest rank of all weights."""
         return self.lower == self.upper
 
 

@@ -17,7 +17,7 @@ _CYCLE = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 
 
 def forbids_one_head_by_orders(contexts: Int64Array, labels: Int64Array) -> Verdict:
-    r"""Judge whether three cyclic orders of the tokens prove that one head of any width does not hold all labels.
+    r"""Judge whether three cyclic orders of the tokens prove that no head of any width memorizes all labels.
 
     Two contexts with the labels 1 and 0 that differ at one position s only, in the tokens a and b, say
     $\varphi_s(a) > \varphi_s(b)$ for the sum of functions of positions that one head makes of its logits. The orders
@@ -53,7 +53,8 @@ def forbids_one_head_by_orders(contexts: Int64Array, labels: Int64Array) -> Verd
 
 
 def majority_heads(size: int) -> int:
-    r"""How many heads of any widths the majority of m exclusive ors needs, by the rank of a matrix with its signs.
+    r"""Return how many heads of any widths the majority of m exclusive ors needs, by the rank of a matrix with its
+    signs.
 
     Forster: the rank is at least $2^m$ divided by the norm of the matrix of signs, $2 \binom{m-1}{(m-1)/2}$. For labels
     that H heads hold it is $2 (2^H - 1)$ at most.

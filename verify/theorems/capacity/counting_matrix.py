@@ -1,4 +1,4 @@
-r"""The matrix that the proof of Lemma 2 multiplies the embeddings of a context with, and what its rank leaves possible.
+"""Bound the rank of the matrix that the proof of Lemma 2 multiplies with the embeddings of a context.
 
 Page: docs/claims/lemma_2_steps.md
 """
@@ -11,7 +11,7 @@ from constructions.errors import InputError
 
 
 def counting_matrix(*, n_ctx: int, d_model: int, largest: int) -> fmpz_mat:
-    r"""How many sequences begin with each index, `[d, S]`: the row of n is divided by what its entries have in common.
+    r"""Return how many sequences begin with each index, `[d, S]`; row n is divided by the common factor of its entries.
 
     Let $M = \sum_{k \ne m} n^k$. There are $(M - 1)! n^i / \prod_k (n^k)!$ sequences that begin with $i \ne m$ and hold
     $n^k - [i = k]$ times every other index k, and $M! / \prod_k (n^k)!$ that begin with m. They are in the
@@ -50,7 +50,8 @@ def counting_matrix(*, n_ctx: int, d_model: int, largest: int) -> fmpz_mat:
 
 
 def counted_sequences(n: int, *, n_ctx: int, largest: int, first: int) -> int:
-    r"""Return the entry of the source: how many sequences begin with i and hold $n^k - [k = i]$ times each $k \ne m$.
+    r"""Return the entry of the source: how many sequences begin with i and contain each $k \ne m$ exactly $n^k - [k =
+    i]$ times.
 
     Args:
         n: The base, at least 1.
@@ -70,7 +71,7 @@ def counted_sequences(n: int, *, n_ctx: int, largest: int, first: int) -> int:
 
 
 def counting_rank(*, n_ctx: int, d_model: int, largest: int) -> int:
-    r"""Return what the rank of $\mathcal{N} X(t)$ is at most, whatever the embeddings are: the rank of $\mathcal{N}$.
+    r"""Return the rank of $\mathcal{N}$, an upper bound of the rank of $\mathcal{N} X(t)$ for all embeddings.
 
     Example:
         >>> counting_rank(n_ctx=2, d_model=3, largest=1)

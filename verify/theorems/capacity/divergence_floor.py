@@ -1,4 +1,4 @@
-r"""Lower bounds of the divergence that hold for all weights of a shape: what no attention head can be taught.
+"""Bound the divergence from below for all weights of a shape: the limit of any training.
 
 Heads tie the logits of contexts together, whatever their weights: those of some contexts have a convex combination in
 common with those of others, or three of them lie on a line. Duality turns such a tie into a lower bound of the
@@ -177,7 +177,7 @@ def collinear_divergence_floor(
 
 @dataclass(frozen=True)
 class _Cell:
-    """An interval of theta for one choice of the point in the middle, with multipliers and the bound in floats."""
+    """An interval of theta for one choice of the middle point, with multipliers and the bound in floats."""
 
     bound: float
     middle: int
@@ -235,7 +235,7 @@ class _Given:
         return total
 
     def pair_floor(self, i: int, j: int, direction: Distribution) -> arb:
-        """Return the bound for logits whose component along the direction is no larger at i than at j."""
+        """Return the bound for logits whose component along the direction is at most as large at i as at j."""
         import scipy.optimize
 
         v = np.array([_as_float(entry) for entry in direction])
@@ -277,7 +277,9 @@ class _Given:
         return _Cell(float(bound), middle, start, stop, tuple((step * nu).tolist()))
 
     def cell_floor(self, cell: _Cell) -> arb:
-        """Return the bound on an interval of theta: the smaller one of its ends, since it is concave between them."""
+        """Return the bound on an interval of theta: the smaller value at its ends, because it is concave between
+        them.
+        """
         nu = [_from_float(x) for x in cell.multipliers[:-1]]
         nu.append(-sum(nu, fmpq(0)))
         ends = [
@@ -287,8 +289,8 @@ class _Given:
         return ends[0].min(ends[1])
 
     def _best_multipliers(self, coefficients: Float64Array, middle: int) -> Float64Array:
-        """Return the dual optimum for one theta, from the primal: the logits of the two ends that lose least, by
-        Newton.
+        """Return the dual optimum for one theta from the primal one: the best logits of the two ends, by Newton's
+        method.
         """
         ends = [t for t in range(3) if t != middle]
         shares = coefficients[ends]
@@ -314,7 +316,7 @@ class _Given:
 
 
 def _floor(bounds: list[arb], relation: tuple[int, ...]) -> DivergenceFloor:
-    """Return the least of the bounds, rounded down; nothing where one of them is not surely positive."""
+    """Return the least of the bounds, rounded down; None unless all are proved to be positive."""
     lower = min((-float_above(-bound) for bound in bounds), default=0.0) if all(b > 0 for b in bounds) else 0.0
     if lower > 0:
         return DivergenceFloor(lower, Verdict.PROVED, relation, len(bounds))
@@ -340,7 +342,7 @@ def _relation(contexts: Int64Array, n_heads: int) -> tuple[int, ...] | None:
 
 
 def _checked_relation(contexts: Int64Array, relation: Sequence[int], n_heads: int) -> tuple[int, ...]:
-    """Return the coefficients, if they are a relation between contexts with one last token; an error otherwise."""
+    """Return the coefficients if they are a relation between contexts with one last token; otherwise raise."""
     if len(relation) != len(contexts) or not all(isinstance(k, int) for k in relation) or not any(relation):
         raise InputError("relation", f"is {list(relation)}", f"{len(contexts)} integers, not all 0")
     taking_part = [context for k, context in zip(relation, contexts.tolist(), strict=True) if k]

@@ -21,7 +21,7 @@ _MOST_BITS = 2**20  # of an attention weight that is written out
 
 @dataclass(frozen=True)
 class ExactRank:
-    """A proved lower bound of the rank of a rational matrix: what it is over a prime field.
+    """A proved lower bound of the rank of a rational matrix: its rank over a prime field.
 
     Args:
         lower: The rank over GF(prime); the rational matrix has this rank or more.
@@ -217,9 +217,7 @@ def exact_mixed_rank(
 def _examples(
     contexts: Int64Array, queries: Int64Array, W_Q: Int64Array, W_K: Int64Array
 ) -> Iterator[tuple[list[list[int]], fmpz_mat]]:
-    """Yield the scores of every head in units of log 2, less the smallest, and the keys: one example after the
-    other.
-    """
+    """Yield the scores of every head in units of log 2, minus the smallest, and the keys, example by example."""
     named = {"contexts": contexts, "queries": queries, "W_Q": W_Q, "W_K": W_K}
     for (name, array), dimensions in zip(named.items(), (3, 2, 3, 3), strict=True):
         if not isinstance(array, np.ndarray) or is_masked(array) or array.dtype.kind not in "iu":
@@ -245,7 +243,9 @@ def _examples(
 
 
 class _Given:
-    """The inputs of a front end over one denominator, and the exponents of its attention on the contexts (Lemma X1)."""
+    """The inputs of rational attention over one denominator, and the exponents of its weights on the contexts (Lemma
+    X1).
+    """
 
     def __init__(self, front_end: ExactFrontEnd, contexts: Int64Array) -> None:
         self.contexts = tokens_of(front_end, contexts)
@@ -283,7 +283,7 @@ class _Given:
         return result
 
     def fill(self, weights: nmod_mat, powers: list[list[int]]) -> None:
-        """Write the given numbers at the pairs (s, t_s) of each context, into a matrix [T, S N] of zeros."""
+        """Write the given numbers at the pairs (s, t_s) of each context into a matrix [T, S N] of zeros."""
         for t, (columns, row) in enumerate(zip(self.columns, powers, strict=True)):
             for column, power in zip(columns, row, strict=True):
                 weights[t, column] = power

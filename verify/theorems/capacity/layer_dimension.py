@@ -1,4 +1,4 @@
-r"""How many dimensions the logits of one attention layer have, from both sides: a formula, and a rank modulo a prime.
+"""Bound the dimension of the logits of one attention layer from both sides: a formula, and a rank modulo a prime.
 
 Page: docs/claims/layer_dimension.md
 """
@@ -169,7 +169,8 @@ def _jacobian(
 
 
 def _exponentials(N: int, S: int, d: int, rng: np.random.Generator) -> tuple[Int64Array, Int64Array]:
-    """Residues for the exponentials of the scores of a head, `[N, N]` and `[N, S]`: scores enter through them alone.
+    """Draw residues for the exponentials of the scores of a head, `[N, N]` and `[N, S]`, the only form in which scores
+    matter.
 
     For d = 1 the scores $(e_c + p_S)(e_n + p_s)$, times a number, have $e_c e_n = e_n e_c$, and $e_n p_S$ twice.
     """

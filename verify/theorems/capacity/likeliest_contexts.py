@@ -1,4 +1,4 @@
-r"""How many of the likeliest contexts carry a share of the probability, counted from integers.
+"""Count how many of the likeliest contexts carry a share of the probability, in integers.
 
 Page: docs/claims/theorem_1_tail.md
 """

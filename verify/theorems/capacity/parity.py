@@ -1,4 +1,4 @@
-r"""Parity of n bits by H heads of any widths: the least number of errors, and the least divergence that is proved.
+"""Bound the errors and the divergence of H heads of any widths on the parity of n bits.
 
 Page: docs/claims/heads_of_any_width.md
 """

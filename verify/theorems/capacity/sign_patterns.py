@@ -1,4 +1,4 @@
-"""How many heads every labelling needs, by counting the labellings that a number of heads can have at all.
+"""Bound how many heads every labelling needs, by counting the labellings that a number of heads can have.
 
 Page: docs/claims/labels_beyond_heads.md
 """
@@ -11,7 +11,7 @@ _BITS = 128
 
 
 def heads_for_every_labelling(d_vocab: int, n_ctx: int) -> int:
-    r"""Return a number of heads without which, whatever their width, some two-token labels cannot be memorized.
+    r"""Return a number of heads of any widths that some two-token labelling needs.
 
     On the $m = N^{S-1}$ contexts with one last token the difference of two logits of H heads has the signs of m
     polynomials of degree H in $n = H (2 \tau - 1)$ variables, $\tau = (S-1)(N-1) + 1$; where an order decides between

@@ -1,4 +1,4 @@
-r"""Labellings that no network with so many heads memorizes, judged in integers from the contexts alone.
+"""Judge in integers, from the contexts, which labellings no network with a given number of heads memorizes.
 
 Page: docs/claims/heads_of_any_width.md
 """

@@ -1,4 +1,4 @@
-r"""The largest rank that any weights reach on one context of two tokens: an exact formula in the queries.
+"""Compute the largest rank that any weights reach on one context of two tokens: an exact formula in the queries.
 
 Page: docs/claims/two_tokens.md
 """
@@ -29,7 +29,7 @@ class TwoTokenRank:
     relations: tuple[tuple[int, ...], ...]
 
     def largest(self, n_heads: int) -> int:
-        """Return the largest rank of $Z$ over all weights of so many heads: min(H + 1, rank G)."""
+        """Return the largest rank of $Z$ over all weights of a number of heads: min(H + 1, rank G)."""
         return min(n_heads + 1, self.limit) if n_heads else 0
 
 
@@ -78,7 +78,7 @@ def two_token_rank(context: NDArray, queries: NDArray) -> TwoTokenRank:
 
 
 def two_token_ceiling(context: NDArray, queries: NDArray, *, n_heads: int) -> int:
-    """Return what the rank of $Z$ is at most on one context of two tokens, for all weights of so many heads.
+    """Return an upper bound of the rank of $Z$ on one context of two tokens, for all weights of a number of heads.
 
     Args:
         context: As for `two_token_rank`.
@@ -100,9 +100,7 @@ def two_token_ceiling(context: NDArray, queries: NDArray, *, n_heads: int) -> in
 
 
 def _class(query: Sequence[fmpq]) -> tuple[tuple[fmpq, ...], int]:
-    """Return the one of a vector and its negative whose first nonzero entry is positive, and the sign that
-    leads there.
-    """
+    """Return the vector or its negative, whichever has a positive first nonzero entry, and the sign."""
     leading = next((entry for entry in query if entry != 0), fmpq(0))
     sign = 0 if leading == 0 else 1 if leading > 0 else -1
     return tuple(sign * entry for entry in query), sign

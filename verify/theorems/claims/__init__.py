@@ -1,4 +1,4 @@
-"""The claims of the literature, one file each, and their order in the register; and claims that other packages bring.
+"""The claims of the literature, one file each, in the order of the register; and claims from other packages.
 
 The file of a claim holds its record ``CLAIM``, its ``build`` where weights are promised, and ``evidence(*, full)``,
 which yields the pieces of evidence for the verdict; `full` asks for larger and more instances. The parameters of builds
@@ -117,7 +117,7 @@ GROUP = "byheart.claims"
 
 
 def register() -> tuple[str, ...]:
-    """Return the ids of all claims: those of the literature, then those that installed packages bring, by name.
+    """Return the ids of all claims: those of the literature, then those of installed packages by name.
 
     Raises:
         InputError: A package brings a claim under an id that is taken; names it.
@@ -153,7 +153,7 @@ def no_claim(word: str) -> InputError:
 
 
 def _may_bring() -> bool:
-    """Whether an installed package may name the group; loading and asking `importlib.metadata` takes longer."""
+    """Tell whether an installed package may define claims, without the slower import of `importlib.metadata`."""
     if any(hasattr(finder, "find_distributions") and finder is not PathFinder for finder in sys.meta_path):
         return True
     for place in map(Path, sys.path):
@@ -166,7 +166,7 @@ def _may_bring() -> bool:
 
 
 def _brought() -> "dict[str, EntryPoint]":
-    """Return the claims that installed packages bring, by id."""
+    """Return the claims of installed packages by id."""
     found: dict[str, EntryPoint] = {}
     if not _may_bring():
         return found
@@ -203,7 +203,7 @@ def claim(id: str) -> Claim:
 
 
 def claims(ids: Iterable[str] | None = None) -> tuple[Claim, ...]:
-    """Return the claims with these ids, in the order of the register, each once; by default all.
+    """Return the claims with these ids, each once, in the order of the register; by default all.
 
     Raises:
         InputError: There is no claim with one of the ids.
@@ -216,7 +216,7 @@ def claims(ids: Iterable[str] | None = None) -> tuple[Claim, ...]:
 
 
 def listing(ids: Iterable[str] | None = None) -> list[dict[str, Any]]:
-    """Return what `byheart claims` has to say of each, as plain JSON data, without loading what the claims here build.
+    """Return the entries of `byheart claims` as plain JSON data, without loading the constructions.
 
     Args:
         ids: Ids of claims.
@@ -243,7 +243,7 @@ def _in_order(ids: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _read(id: str) -> Claim:
-    """Return the record alone, out of the source of its file: whatever it names beside texts is not looked up."""
+    """Return the record from the source of its file, without importing the names it refers to."""
     source = Path(__file__).with_name(module_of(id).rpartition(".")[2] + ".py").read_text(encoding="utf-8")
     start = source.index("\nCLAIM = ") + len("\nCLAIM = ")
     names = defaultdict(object, Claim=Claim, Hypothesis=Hypothesis)

@@ -75,7 +75,7 @@ def labels_of(points: np.ndarray) -> np.ndarray:
 
 
 def neurons_give(network: FeedForward, points: np.ndarray, labels: np.ndarray) -> int:
-    """How many outputs of ReLU neurons are the labels, exactly; none where they read other points.
+    """Return how many outputs of ReLU neurons equal the labels exactly; None if they read other points.
 
     Args:
         network: One layer without a skip connection, of one output.

@@ -86,7 +86,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _tail(power: Fraction) -> Evidence:
-    """The sum of x^-a over x > P, as a value of Hurwitz' zeta function, beside the integrals from P and from P + 1."""
+    """Enclose the sum of x^-a over x > P by Hurwitz' zeta function, and by the integrals from P and from P + 1."""
     compared, places = [], (1, 4, 64, 1024)
     with ctx.workprec(_BITS):
         for stored in places:
@@ -110,7 +110,7 @@ def _tail(power: Fraction) -> Evidence:
 
 
 def missed_mass(made: Associations) -> Fraction:
-    """Return the share of the inputs, of weight 1 / x^2, whose label has not the largest logit alone."""
+    """Return the share of the inputs, of weight 1 / x^2, whose label does not have the unique largest logit."""
     logits = exact_product(made.inputs, exact_product(made.memory.T, made.outputs.T))
     at = np.arange(len(logits)), made.labels
     right = logits[at].copy()
@@ -122,7 +122,7 @@ def missed_mass(made: Associations) -> Fraction:
 
 
 def least_error(d_model: int, *, outputs: int, seed: int) -> Fraction:
-    """Return the least mass that is missed, over P = 4, 8, .., of the sum of the first P outer products."""
+    """Return the least missed mass over P = 4, 8, ... of the sum of the first P outer products."""
     found = []
     for stored in (4, 8, 16, 32, 64, 128):
         made = truncated_memory(d_model=d_model, count=_INPUTS, outputs=outputs, stored=stored, seed=seed)

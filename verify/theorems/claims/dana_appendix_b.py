@@ -83,7 +83,7 @@ def _ceiling(*, d_vocab: int, d_model: int, d_head: int, n_heads: int) -> Eviden
 
 
 def _of_the_paper(contexts: Int64Array, rank: Applied, **given: int) -> tuple[Comparison, ...]:
-    """Return the sizes of figure 4, and what Corollary 2 makes of them."""
+    """Return the sizes of figure 4 and the accuracy that Corollary 2 gives for them."""
     memorized = min(Fraction(1), Fraction(given["H"] * given["d_h"] + given["d"], len(contexts)))
     d_vocab = int(contexts.max()) + 1
     sizes = {"N": d_vocab, "S": contexts.shape[1], **given}
@@ -121,7 +121,5 @@ def _reached(*, d_vocab: int, d_model: int, d_head: int, n_heads: int) -> Eviden
 
 
 def _missed(d_vocab: int, facts: int, memorized: int) -> Fraction:
-    """Return the contexts beyond the rank, of which a guess misses all labels but one in N, as a share of all
-    contexts.
-    """
+    """Return the share of contexts beyond the rank of which a guess misses all but one label in N."""
     return Fraction(facts - memorized, facts) * Fraction(d_vocab - 1, d_vocab)

@@ -124,7 +124,7 @@ def _xor() -> Evidence:
 
 
 def _labellings(n_ctx: int) -> Evidence:
-    """Every labelling of the contexts with one last token that a relation forbids."""
+    """Return every labelling of the contexts with one last token that a relation forbids."""
     contexts = np.array([[*rest, 0] for rest in product(range(2), repeat=n_ctx - 1)])
     # The same labels with the two tokens exchanged have the same relation.
     labellings = [np.array([0, *rest]) for rest in product(range(2), repeat=len(contexts) - 1)]
@@ -334,7 +334,7 @@ def _one_head_every_labelling(d_vocab: int) -> Evidence:
 
 
 def _thin(d_vocab: int) -> tuple[Comparison, ...]:
-    """Return the sizes of the head that holds all bigrams, which `_margin` has asked for."""
+    """Return the sizes of the head that memorizes all bigrams, in the form that `_margin` expects."""
     task = enumerated_task(d_vocab, 2)
     model = one_head_memory(task)
     return (
@@ -369,7 +369,7 @@ def _one_head_margin(d_vocab: int, labels: np.ndarray) -> float:
 
 
 def _margin(network: Model, task: Task, *, sizes: tuple[int, int, int]) -> float:
-    """By how much every label is proved to be in front; minus infinity without proof, or for other d, d_h and H."""
+    """Return the least proved margin of a label; minus infinity without proof, or for other d, d_h and H."""
     if (network.d_model, network.d_head, network.n_heads) != sizes:
         return -math.inf
     found = certify_memorization(network, task)

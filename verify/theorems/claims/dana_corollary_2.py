@@ -218,7 +218,7 @@ def _mean(name: str, contexts: Int64Array, d_vocab: int, d_model: int, d_head: i
 def _predictions(
     contexts: Int64Array, labels: Int64Array, solved: Int64Array, *, d_vocab: int, sizes: tuple[int, int, int]
 ) -> list[int] | None:
-    """Return what weights predict that see the labels of `solved` only."""
+    """Return the predictions of weights built from only the labels of `solved`."""
     task = partial_task(contexts, labels, solved, d_vocab=d_vocab)
     d_model, d_head, n_heads = sizes
     network = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads).model
@@ -228,7 +228,7 @@ def _predictions(
 def _certain_predictions(
     network: Model, contexts: Int64Array, *, d_vocab: int, sizes: tuple[int, int, int]
 ) -> list[int] | None:
-    """Return the token with the largest logit on each context, the first of equals.
+    """Return the token with the largest logit on each context; ties go to the first.
 
     `None` if one is not certain, or if the weights are not those of the given d, d_h and H over d_vocab.
     """

@@ -204,7 +204,7 @@ def logits_of(weights: Rows, embeddings: Rows) -> Rows:
 
 
 def _divergence_from(limits: list[tuple[Fraction, ...]], distributions: Rows, prior: list[int]) -> arb:
-    """KL(pi || phi) for distributions with the same supports; a logarithm of a probability is a logit."""
+    """Return KL(pi || phi) for distributions with equal supports; a logarithm of a probability serves as a logit."""
     mean = arb(0)
     for weight, distribution, limit in zip(prior, distributions, limits, strict=True):
         support = [(p, q) for p, q in zip(distribution, limit, strict=True) if p > 0]

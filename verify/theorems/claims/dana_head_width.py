@@ -43,7 +43,7 @@ CLAIM = Claim(
 
 
 def folded(network: Model) -> Model:
-    """Return the same network with heads as wide as the stream: each holds its two products, and identities.
+    """Return the same network with heads as wide as the stream; each holds its two products and identities.
 
     Args:
         network: A rational network of one attention, with heads of any widths.
@@ -96,12 +96,12 @@ def _network(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: in
 
 
 def _stored(network: Model) -> int:
-    """Return the numbers of a head: what W_Q, W_K, W_V and W_O hold."""
+    """Return the number of entries of a head in W_Q, W_K, W_V and W_O."""
     return network.attention.parameters // network.n_heads
 
 
 def _ranks(network: Model) -> list[int]:
-    """Return the ranks of the products W_Q W_K and W_V W_O of all heads, each once."""
+    """Return the ranks of the products W_Q W_K and W_V W_O of all heads, without repetition."""
     products = [*(network.W_Q @ network.W_K.transpose(0, 2, 1)), *(network.W_V @ network.W_O)]
     return sorted({as_rationals(product).rank() for product in products})
 

@@ -83,7 +83,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def logit_radius(distributions: Float64Array, level: float) -> float:
-    r"""How large the centred logits of an encoder are at most, if its mean divergence is at most `level`; nats.
+    r"""Return an upper bound of the centred logits of an encoder whose mean divergence is at most `level`, in nats.
 
     For equal priors $1/T$ every context has a divergence of at most $T U$, so
     $-\log q_j \le (T U + H(\pi_t)) / \pi_{t,j}$, and centred logits differ by no more than the logarithms do.

@@ -49,7 +49,7 @@ from verify.verdict import Verdict, decided
 
 @dataclass(frozen=True, eq=False)
 class Counterexample:
-    """Contexts on which no weights reach the printed rank, for heads alone with d_h = d.
+    """Contexts on which no weights reach the printed rank, for heads without skip connection and d_h = d.
 
     Args:
         name: What kind of contexts they are.
@@ -65,7 +65,7 @@ class Counterexample:
 
 
 def loops(d_vocab: int) -> Int64Array:
-    """Return the constant bigrams, whose differences are all one vector: `[d_vocab, 2]`.
+    """Return the constant bigrams, whose differences are all equal: `[d_vocab, 2]`.
 
     Example:
         >>> loops(2).tolist()
@@ -75,7 +75,7 @@ def loops(d_vocab: int) -> Int64Array:
 
 
 def counterexamples() -> tuple[Counterexample, ...]:
-    """One for each way in which Lemma 2 fails, and larger ones."""
+    """Return one counterexample for each way in which Lemma 2 fails, and larger ones."""
     return (
         Counterexample("XOR", exclusive_or_contexts(), 4, 1),
         Counterexample("XOR, padded and wide", exclusive_or_contexts(6), 16, 1),
@@ -123,7 +123,7 @@ def false_step(*, n_ctx: int = 6, d_model: int = 4, seed: int = 0) -> tuple[Int6
 def shared_directions(
     *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, largest: int, seed: int
 ) -> ExactFrontEnd:
-    r"""Integer weights of the kind that Theorem G1 says is enough: $W^h = \lambda_h u^\top v$ in units of $\ln 2$.
+    r"""Return integer weights that Theorem G1 proves sufficient: $W^h = \lambda_h u^\top v$ in units of $\ln 2$.
 
     The directions $u, v$ have entries -1, 0, 1 and are not 0, the $\lambda_h$ are 1, 2, 3, ..., so that the powers of 2
     in the attention stay small while the embeddings are as large as they have to be. (Not both 1 and -1: for two tokens
@@ -462,9 +462,7 @@ def _built(parameters: dict[str, int]) -> Evidence:
 
 
 def _reached(contexts: Int64Array, sizes: dict[str, Any], *, with_skip: bool, target: int) -> int:
-    """Return the largest rank that is certified for explicit integer weights, of draws up to one that reaches the
-    target.
-    """
+    """Return the largest rank certified for drawn integer weights, stopping at the first that reaches the target."""
     best = 0
     for seed in range(12):
         front_end = shared_directions(
@@ -507,7 +505,7 @@ def _generic(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
 
 
 def _meets(contexts: Int64Array, sizes: dict[str, Any]) -> bool:
-    """Whether explicit weights reach the bound of these contexts."""
+    """Tell whether explicit weights reach the bound of these contexts."""
     bound = rank_upper_bound_for_all_weights(contexts, **sizes, with_skip=True).rank
     return _reached(contexts, sizes, with_skip=True, target=bound) == bound
 

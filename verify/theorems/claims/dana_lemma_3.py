@@ -38,7 +38,7 @@ from verify.verdict import Verdict, decided, proved
 
 
 def _full_rank(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, **_: object) -> bool:
-    """Whether almost all weights give the features of all contexts full rank, without the skip connection."""
+    """Tell whether almost all weights give the features of all contexts full rank, without the skip connection."""
     contexts = all_contexts(d_vocab, n_ctx)
     rank = generic_rank(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=False)
     return rank == len(contexts)
@@ -111,9 +111,7 @@ class _Case(NamedTuple):
         return f"{every}{len(self.contexts)} contexts ({sizes})"
 
     def ceiling(self, *, with_skip: bool = True) -> Applied:
-        """Return what the rank is at most, by the theorem; where to look is proposed by a witness that needs no
-        proof.
-        """
+        """Return an upper bound of the rank, by the theorem; an untrusted witness proposes where to look."""
         found = capacity(self.contexts, d_model=self.d_model, d_head=self.d_head, n_heads=self.n_heads)
         bound = found.upper_witness
         proposed = bound.rows.tolist() if bound.with_skip and len(bound.rows) else None
@@ -223,7 +221,7 @@ def _roots(case: _Case, order: int, largest: Applied) -> Evidence:
 
 
 def _order(front_end: PrimeRoots, case: _Case) -> tuple[Comparison, ...]:
-    """Return the order of roots that is stated for these contexts: above their number, or 2 for bigrams."""
+    """Return the order of roots required for these contexts: above their number, or 2 for bigrams."""
     facts, n_ctx = case.contexts.shape
     found = met(CLAIM, "plane", d=front_end.W_E.shape[1])
     if front_end.order > facts:
@@ -277,7 +275,7 @@ def _distinct_primes(front_end: PrimeRoots) -> bool:
 
 
 def kroneckers_integers(front_end: ExactFrontEnd, contexts: int) -> bool:
-    """Whether (1) and (2) of the page hold, for so many contexts."""
+    """Tell whether (1) and (2) of the page hold, for this many contexts."""
     d_vocab, n_ctx, n_heads = front_end.d_vocab, front_end.n_ctx, front_end.n_heads
     matrices = (front_end.W_E, front_end.W_pos, *front_end.W_V)
     if front_end.d_model < 2 or any(entry.q != 1 for matrix in matrices for entry in matrix.entries()):
@@ -328,7 +326,7 @@ def _integers(kind: str, case: _Case, largest: Applied, *, with_skip: bool = Tru
 
 
 def _is_of_kind(kind: str, front_end: ExactFrontEnd) -> bool:
-    """Whether the weights are integers, and the products W_Q W_K^T have the ranks that the kind says."""
+    """Tell whether the weights are integers and the products W_Q W_K^T have the ranks of the kind."""
     parts = (front_end.W_E, front_end.W_pos, *front_end.W_Q, *front_end.W_K, *front_end.W_V)
     if any(entry.q != 1 for part in parts for entry in part.entries()):
         return False

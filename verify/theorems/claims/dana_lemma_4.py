@@ -120,7 +120,7 @@ def _log_of_least(sequence: ApproximatingSequence, delta: Fraction) -> arb:
 
 
 def approximates(sequence: ApproximatingSequence, delta: Fraction) -> Verdict:
-    """Judge (16) for one member of a sequence in one dimension, with the constants that it claims.
+    """Judge (16) for one member of a sequence in one dimension, with its claimed constants.
 
     Args:
         sequence: The encoders.

@@ -101,7 +101,7 @@ def _two_sided(sizes: tuple[int, ...]) -> Evidence:
 
 
 def _as_stated(n: int, decay: Fraction) -> tuple[Comparison, ...]:
-    """Return the step of a circle and the two bounds, as they are stated."""
+    """Return the step of a circle and the two bounds as stated."""
     rate, factor = circle_rate(n, _factor(n, decay)), _factor(n, decay)
     with ctx.workprec(256):
         step = 2 * (arb.pi() / n).sin() ** 2
@@ -263,7 +263,7 @@ def _all_sizes(name: str) -> Evidence:
 
 
 def _about(count: int, name: str, bits: int) -> tuple[Comparison, ...]:
-    """State that a number of tokens is within a twentieth of what is stated."""
+    """State that a number of tokens is within 5 % of the stated one."""
     limit = stated(CLAIM, name, p=bits)
     return Comparison(Fraction(21 * count, 20), ">", limit), Comparison(Fraction(19 * count, 20), "<", limit)
 

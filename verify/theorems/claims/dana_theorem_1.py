@@ -43,7 +43,7 @@ from verify.verdict import Verdict, decided, proved
 def _enough(
     *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int, facts: int, seed: int, **_: object
 ) -> bool:
-    """Whether almost all weights give the contexts rank T; Theorem S5 says so for all contexts at once."""
+    """Tell whether almost all weights give the contexts rank T; Theorem S5 covers all contexts at once."""
     contexts = drawn_contexts(d_vocab, n_ctx, facts, seed)
     count = n_heads or paper_heads(len(contexts), d_model, d_head)
     if len(contexts) > d_model + count * d_head:
@@ -251,7 +251,7 @@ def _sharp(name: str, floor: Applied, compared: tuple[Comparison, ...]) -> Evide
 
 
 def _counted(contexts: int, d_model: int, d_head: int, n_heads: int) -> tuple[Comparison, ...]:
-    """State that the paper promises so many contexts to so many heads, and to none fewer."""
+    """State that the paper promises this many contexts to this many heads, and to no smaller number."""
     compared = (Comparison(contexts, "<=", stated(CLAIM, "printed", H=n_heads, d_h=d_head, d=d_model)),)
     if n_heads:
         fewer = stated(CLAIM, "printed", H=n_heads - 1, d_h=d_head, d=d_model)
@@ -369,7 +369,7 @@ def _certified(network: Model, task: Task, *, d_model: int, d_head: int) -> tupl
 
 
 def _has_sizes(network: Model, *, d_model: int, d_head: int) -> bool:
-    """Whether the network is as wide as asked; its heads are counted by the formula of the claim."""
+    """Tell whether the network has the requested widths; its heads are counted by the formula of the claim."""
     return (network.d_model, network.d_head) == (d_model, d_head)
 
 
@@ -378,7 +378,7 @@ def _sizes(network: Model) -> str:
 
 
 def _count(n_contexts: int, d_model: int, d_head: int, n_heads: int) -> str:
-    """Return the paper's count of what the heads and the skip connection hold, beside the number of contexts."""
+    """Return the paper's count for the heads and the skip connection, and the number of contexts."""
     total = n_heads * d_head + d_model
     below = "" if total == n_contexts else f" <= {total}"
     return f"T = {n_contexts}{below} = {n_heads} * {d_head} + {d_model} = H d_h + d"

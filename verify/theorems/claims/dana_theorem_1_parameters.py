@@ -186,7 +186,7 @@ def _same_rank(pairs: int) -> Evidence:
 
 
 def _differ_in_attention_only(generic: ExactFrontEnd, shared: ExactFrontEnd) -> bool:
-    """Whether all else is equal, and the attention of the second one is of the shared rank one."""
+    """Tell whether the networks differ only in attention, and the second one has shared attention of rank one."""
     forms = [query * key.transpose() for query, key in zip(shared.W_Q, shared.W_K, strict=True)]
     return (
         (generic.W_E, generic.W_pos, generic.W_V) == (shared.W_E, shared.W_pos, shared.W_V)
@@ -213,7 +213,7 @@ def _letters(task: Task, network: Model) -> dict[str, int]:
 
 
 def _counted(task: Task, network: Model) -> dict[str, int]:
-    """Return the same sizes under the names of the functions that count parameters."""
+    """Return the sizes under the argument names of the functions that count parameters."""
     names = ("d_vocab", "n_ctx", "d_model", "d_head", "n_heads")
     return dict(zip(names, _letters(task, network).values(), strict=True))
 

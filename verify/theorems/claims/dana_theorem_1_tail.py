@@ -43,7 +43,7 @@ from verify.verdict import decided, proved
 
 
 def _independent(*, seed: int, **_: object) -> bool:
-    """Whether the features of the kept contexts are independent, in floating point."""
+    """Tell whether the features of the kept contexts are independent, in floating point."""
     front_end = seeded_front_end(seed)
     kept = np.array([[0, 1], [1, 0], [1, 1]])
     return int(np.linalg.matrix_rank(np.hstack([last(front_end, kept), features(front_end, kept)]))) == len(kept)
@@ -167,7 +167,7 @@ def _without_the_rank() -> Evidence:
 
 
 def _given(instance: PartialMemory) -> dict[str, Any]:
-    """Return what the judge looks at."""
+    """Return the input of the judge."""
     return {
         "network": instance.model,
         "contexts": instance.contexts,
@@ -179,7 +179,7 @@ def _given(instance: PartialMemory) -> dict[str, Any]:
 
 
 def judged(instance: PartialMemory, *, witnesses: int | None = None, precision: int | None = None) -> LeftOutBound:
-    """Return what `verify.theorems.memories.left_out_bound` says of an instance.
+    """Return the judgement of `verify.theorems.memories.left_out_bound` on an instance.
 
     Args:
         instance: The transformer beside the encoder.
@@ -254,7 +254,7 @@ def printed_is_exceeded(instance: PartialMemory, bound: LeftOutBound) -> Evidenc
 
 
 def never_exceeded(kind: str, bounds: Iterable[LeftOutBound], claim: Claim = CLAIM) -> Evidence:
-    """Certify that the corrected bound, by rows, holds on every one of some instances.
+    """Certify that the corrected bound, by rows, holds on every given instance.
 
     Args:
         kind: What they are.
@@ -281,7 +281,7 @@ def never_exceeded(kind: str, bounds: Iterable[LeftOutBound], claim: Claim = CLA
 
 
 def corrected(claim: Claim, name: str, bound: LeftOutBound) -> Stated:
-    """Return what a claim states for the cost of the contexts that are left out, at the numbers of an instance.
+    """Return the claim's formula for the cost of the dropped contexts, at the numbers of an instance.
 
     Args:
         claim: The claim.
@@ -325,7 +325,7 @@ def reached(claim: Claim, name: str) -> Evidence:
 
 
 def _parts(claim: Claim, bound: LeftOutBound, ratio: int) -> tuple[Comparison, ...]:
-    """Return what the corrected bound is made of, for z = (0, 0, k) and no other context left out."""
+    """Return the factors of the corrected bound, for z = (0, 0, k) and one dropped context."""
     lengths, constant = {"z": ratio, "v": bound.row, "P": bound.probability, "n": bound.norm}, bound.by_rows
     parts = {"long": bound.row, "square": constant, "factor": constant / (bound.probability * bound.row * bound.norm)}
     return tuple(
@@ -336,7 +336,8 @@ def _parts(claim: Claim, bound: LeftOutBound, ratio: int) -> tuple[Comparison, .
 
 
 def holds_encoder(instance: PartialMemory, encoder: fmpq_mat) -> bool:
-    """Whether a rational transformer has the logits of an encoder on the kept contexts, and the stream on the others.
+    """Tell whether a rational transformer has an encoder's logits on the kept contexts, and its own stream on the
+    others.
 
     Args:
         instance: The transformer, and what is said to be the encoder beside it.
@@ -352,7 +353,7 @@ def holds_encoder(instance: PartialMemory, encoder: fmpq_mat) -> bool:
 
 
 def sharp_bounds(count: int) -> list[LeftOutBound]:
-    """Enclose what the encoder aimed at the left-out context costs, for random front ends of two heads."""
+    """Enclose the cost of the encoder aimed at the dropped context, for random attention of two heads."""
     generator = np.random.default_rng(13)
     bounds = []
     while len(bounds) < count:
@@ -364,12 +365,12 @@ def sharp_bounds(count: int) -> list[LeftOutBound]:
 
 
 def at_least(x: Enclosure) -> str:
-    """Return a decimal number that is proved to be no more than what is enclosed."""
+    """Return a decimal lower bound of an enclosed number."""
     return str(Decimal(float(x.lower())).quantize(_DIGITS, ROUND_FLOOR)) if np.isfinite(x.lower()) else "-infinity"
 
 
 def at_most(x: Enclosure) -> str:
-    """Return a decimal number that is proved to be no less than what is enclosed."""
+    """Return a decimal upper bound of an enclosed number."""
     return str(Decimal(float(x.upper())).quantize(_DIGITS, ROUND_CEILING)) if np.isfinite(x.upper()) else "infinity"
 
 
@@ -421,5 +422,5 @@ def _on_text(*, vocabulary: int, context: int, facts: int) -> Evidence:
 
 
 def _ratio(bound: LeftOutBound) -> float:
-    """How much of the corrected bound is reached, at least; for the reader."""
+    """Return a lower bound of the share of the corrected bound that is reached; for display."""
     return float(bound.total_change.lower() / bound.by_rows.upper())

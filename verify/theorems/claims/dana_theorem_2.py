@@ -127,11 +127,11 @@ class Judged:
         return cls(instance, lookup_distributions(instance.distributions, instance.tokens, instance.prior), leads)
 
     def encodes_by_vectors(self) -> bool:
-        r"""Whether $e_t = w_{g(t)}$ exactly, as in Theorem 2."""
+        """Whether $e_t = w_{g(t)}$ exactly, as in Theorem 2."""
         return np.array_equal(self.instance.encoders, self.instance.vectors[self.instance.tokens])
 
     def strengths(self, *, common: bool = False) -> np.ndarray:
-        """Return the strengths of Theorem LE1, one for each context or one for all, in floating point."""
+        """Return the strengths of Theorem LE1 in floating point, one per context or a common one."""
         leads, others = self.leads.midpoint, self.distributions.others
         least, most = np.where(others, leads, np.inf).min(axis=1), np.where(others, leads, -np.inf).max(axis=1)
         missing = missing_mass(self.instance.distributions, self.instance.tokens)
@@ -325,7 +325,7 @@ def rows_exist(claim: Claim, sizes: Iterable[tuple[int, int]]) -> Evidence:
 
 
 def _coherence(rows: np.ndarray) -> Enclosure:
-    """Return the largest |<w_i, w_j>| / d of different rows of signs, each of which has the product d with itself."""
+    """Return the largest |<w_i, w_j>| / d of different sign vectors, each of which has the product d with itself."""
     signs = rows.astype(np.int64)
     products = signs @ signs.T
     d_model = signs.shape[1]
@@ -404,7 +404,7 @@ def at_scale(d_model: int, missing: Iterable[Fraction], *, contexts: int) -> Ite
 
 
 def spreads_evenly(judged: Judged, share: Fraction) -> bool:
-    r"""Whether each distribution leaves the other tokens a share, up to $2^{-30}$ of it, and the same to each."""
+    """Tell whether each distribution gives the other tokens equal shares, up to a relative $2^{-30}$."""
     missing, distributions = judged.distributions.missing, judged.instance.distributions
     near = (missing.lower() > float(share) * (1 - 2.0**-30)) & (missing.upper() < float(share) * (1 + 2.0**-30))
     others = judged.distributions.others
@@ -443,7 +443,7 @@ def side_by_side(judged: Judged, constant: Enclosure) -> tuple[Verdict, dict[str
 
 
 def limit(sizes: Iterable[tuple[int, int]]) -> Evidence:
-    """Certify the margins of the best families, and hold them against what no vectors can undercut."""
+    """Certify the margins of the best families, and compare them with a limit for all vectors."""
     rows, verdicts = [], []
     for count, d_model in sizes:
         family = best(count, d_model)
@@ -499,7 +499,7 @@ def memorized(built: Construction[Task]) -> Evidence:
 
 
 def share_reached(distributions: LookupDistributions, cost: Enclosure, bound: Enclosure) -> float:
-    """How much of a bound of the divergence is reached at most, in floating point; for the reader."""
+    """Return the largest share of a divergence bound that is reached, in floating point; for display."""
     entropy = distributions.entropy.midpoint
     room = bound.midpoint - entropy
     usable = np.isfinite(room) & (room > 1e-6 * entropy)

@@ -86,7 +86,7 @@ def with_constant(instance: LowEntropyInstance) -> tuple[Judged, Enclosure]:
 
 
 def is_identity(instance: LowEntropyInstance) -> bool:
-    r"""Whether $W = I$ and $e_t = w_{g(t)}$, exactly: then $C = 0$, and any larger C is one too."""
+    """Tell whether $W = I$ and $e_t = w_{g(t)}$, exactly; then $C = 0$, and any larger C is valid too."""
     vectors = instance.vectors
     same = instance.scale == 1.0 and np.array_equal(vectors, np.eye(len(vectors), dtype=np.int8))
     return same and np.array_equal(instance.encoders, vectors[instance.tokens])

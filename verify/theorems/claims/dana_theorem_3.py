@@ -198,7 +198,7 @@ def best_rate(prices: list[Fraction]) -> Evidence:
 
 
 def _trade_off_reached(price: Fraction) -> arb:
-    """Return what encoders reach of the same sum, at the best of some ranges."""
+    """Return the sum that encoders reach at the best of some ranges."""
     best = arb("inf")
     for step in range(-4, 5):
         largest = Fraction(max(2, round((2 * 0.029 / float(price)) ** (1 / 3) * 1.2**step)))
@@ -275,7 +275,7 @@ def theorem_e_on_the_distributions_of_lemma_4(occurrences: list[int]) -> Evidenc
 
 
 def judged(instance: PartialMemory, distributions: list[tuple[Fraction, ...]] | None = None) -> RangeBound:
-    """Return what `verify.theorems.encoders.range_bound` says of a rational instance."""
+    """Return the judgement of `verify.theorems.encoders.range_bound` on a rational instance."""
     network, stream = instance.model, instance.stream
     if not network.is_rational or isinstance(stream, np.ndarray):
         raise TypeError("instance is rounded, expected a rational one")

@@ -162,9 +162,7 @@ def _mask(n_ctx: int, masks: tuple[int, ...]) -> Evidence:
 
 
 def _weighing(model: Model, mask: int) -> Model:
-    """Return the same head with a value that is 1 at the masked tokens and 0 elsewhere: its output is what they
-    weigh.
-    """
+    """Return the head with value 1 at the masked tokens and 0 elsewhere: its output is their total weight."""
     head = model.attention
     values = exact([[0]] * (head.d_model - 2) + [[fmpq(-1, mask)], [0]])
     return replace(model, blocks=(replace(head, W_V=values[None]),))

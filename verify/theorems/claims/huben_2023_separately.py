@@ -81,5 +81,5 @@ def _linear(count: int, d_model: int) -> Evidence:
 
 
 def _behind_null(count: int) -> np.ndarray:
-    """Return the null token, and each vector."""
+    """Return contexts of the null token followed by each vector."""
     return np.stack([np.zeros(count, dtype=np.int64), np.arange(1, count + 1)], axis=1)

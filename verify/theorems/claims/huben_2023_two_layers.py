@@ -63,13 +63,13 @@ def _is_attention(model: Model) -> bool:
 
 
 def _heads(model: Model) -> int:
-    """Of the last layer."""
+    """Return the number of heads of the last layer."""
     block = model.blocks[-1]
     return block.n_heads if isinstance(block, Attention) else 0
 
 
 def _entries_of_a_head(model: Model) -> int:
-    """Of the last layer."""
+    """Return the number of entries of a head of the last layer."""
     return sum(int(tensor.size) for _, tensor in tensor_fields(model.blocks[-1])) // max(1, _heads(model))
 
 

@@ -63,7 +63,7 @@ def _pi() -> arb:
 
 
 def least_distance(values: list[fmpq]) -> fmpq:
-    """Of two of the numbers; 0 if two are equal or there is one."""
+    """Return the least distance of two of the numbers; 0 if two are equal or there is only one."""
     ordered = sorted(values)
     return min((b - a for a, b in pairwise(ordered)), default=fmpq(0))
 
@@ -97,9 +97,7 @@ def _distinct(d_vocab: int, n_ctx: int) -> Evidence:
 
 
 def _separation(d_vocab: int, n_ctx: int) -> arb:
-    """Return the separation for the numbers 1 .. V in one dimension: e = r = 1 and R = V, in another order of
-    operations.
-    """
+    """Return the separation for the numbers 1 .. V in one dimension, e = r = 1 and R = V, with reordered operations."""
     with ctx.workprec(256):
         logarithm = arb(n_ctx).log()
         size = arb(d_vocab + 1) ** 4 * (2 * logarithm + 3) * arb.pi() * d_vocab**2
@@ -107,7 +105,7 @@ def _separation(d_vocab: int, n_ctx: int) -> arb:
 
 
 def _void() -> Evidence:
-    """The logarithm of the separation: its last factor alone, the others being below 1."""
+    """Return an upper bound of the logarithm of the separation: its last factor, because the others are below 1."""
     sizes = {"V": 50, "n": 8, "d": 2, "e": Fraction(1, 10), "r": Fraction(1, 10), "R": 1, "pi": _pi()}
     digits = evaluated("(V + 1)^4 (2 log n + 3) pi d R^2 / (4 e r log 10)", **sizes)
     others = evaluated("2 (log n)^2 e^2 r / (R^2 (V + 1)^4 (2 log n + 3) pi d)", **sizes)

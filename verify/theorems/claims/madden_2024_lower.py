@@ -78,7 +78,9 @@ def drawn_log_odds(*, d_vocab: int, facts: int) -> list[list[fmpq]]:
 
 
 def _chosen_numbers(model: Model) -> int | None:
-    """Return what depends on the task: values of tokens, scores, places, jumps and offsets; none for another shape."""
+    """Return the numbers that depend on the task: token values, scores, knots, jumps and offsets; None for another
+    shape.
+    """
     head, neurons = (*model.blocks, None, None)[:2]
     if not isinstance(head, Attention) or not isinstance(neurons, FeedForward):
         return None
@@ -137,9 +139,7 @@ def _rounded() -> Evidence:
 
 
 def analytic_neurons(count: int) -> arb_mat:
-    """Return the values of so many neurons u / (1 + exp(-u)), u = a z - b with drawn a and b, at z = 0, ..,
-    count - 1.
-    """
+    """Return the values of neurons u / (1 + exp(-u)), u = a z - b with drawn a and b, at z = 0, ..., count - 1."""
     drawn = np.random.default_rng(count).integers(1, 64, (2, count)).tolist()
     rows: list[Any] = []
     for z in range(count):

@@ -195,7 +195,7 @@ def _affine_hulls(*, trials: int) -> Evidence:
 
 
 def _mean_in_a_hull(context: Float64Array, queries: Float64Array) -> bool:
-    """Whether minus the mean of the context is an affine combination of some n queries, decided exactly.
+    """Decide exactly whether minus the mean of the context is an affine combination of some n queries.
 
     With a coordinate 1 appended to the queries and -m, that is linear dependence.
     """

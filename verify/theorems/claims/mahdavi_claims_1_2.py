@@ -65,7 +65,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 def _fits(
     rng: np.random.Generator, count: int, *, n_ctx: int, d_model: int, fitted: int, earlier: int, kruskal: bool
 ) -> Evidence:
-    """Heads of width r that realize every logits on the block, and are within epsilon of one token elsewhere."""
+    """Certify heads of width r that realize any logits on the block and are within epsilon of one token elsewhere."""
     good, strengths, widths = 0, [], set()
     for _ in range(count):
         contexts, queries = _examples(
@@ -99,7 +99,7 @@ def _fits(
 
 
 def _realizes_all_logits(head: ExactHead, contexts: Int64Array, queries: Int64Array) -> bool:
-    """Whether E^(j) U e_i is L_j for i = j, for every table of logits L; and the freezing part 0."""
+    """Tell whether E^(j) U e_i is L_j for i = j and every table of logits L, and the freezing part is 0."""
     block = len(queries) - head.W_Q.ncols()
     asked = as_rationals(queries[block:]) * head.W_Q
     fits = asked == as_rationals(np.eye(asked.nrows())) and all(
@@ -112,7 +112,7 @@ def _realizes_all_logits(head: ExactHead, contexts: Int64Array, queries: Int64Ar
 
 
 def _freezes(head: ExactHead, contexts: Int64Array, queries: Int64Array, strength: int) -> bool:
-    r"""Whether every other example is within epsilon of one token, for all logits of the block in [0, 1].
+    """Tell whether every other example is within epsilon of one token, for all logits of the block in [0, 1].
 
     The base scores of an earlier example are linear in the logits, so their range is bounded for logits in [0, 1] by
     the sum of the absolute values of its coefficients.
@@ -129,7 +129,7 @@ def _freezes(head: ExactHead, contexts: Int64Array, queries: Int64Array, strengt
 
 
 def _strength(head: ExactHead, contexts: Int64Array, queries: Int64Array) -> int:
-    """Return an integer kappa that is large enough; checked afterwards."""
+    """Return a large enough integer kappa, which is checked afterwards."""
     needed = 0.0
     for t in range(len(queries) - head.W_Q.ncols()):
         gap, spread = _gap_and_spread(head, contexts[t], queries[t])

@@ -228,7 +228,9 @@ def _weyl_with_equality() -> Evidence:
 
 
 def _examples(rng: np.random.Generator) -> tuple[Int64Array, Int64Array, int]:
-    """Integer contexts of rank n, queries with no earlier one in the span of the last, and how many are last."""
+    """Return integer contexts of rank n, queries without an earlier one in the span of the last ones, and the number of
+    these.
+    """
     while True:
         n_ctx = int(rng.integers(1, 5))
         d_model = int(rng.integers(n_ctx, 7))
@@ -261,6 +263,6 @@ def _shift(size: int, sign: int) -> fmpq_mat:
 
 
 def _rank(matrix: Int64Array) -> float:
-    """Return the exact rank; NaN, which is neither above nor below anything, if it was not decided."""
+    """Return the exact rank; NaN, which compares as false with everything, if it is undecided."""
     bracket = rank_bracket(matrix)
     return bracket.lower if bracket.lower == bracket.upper else math.nan

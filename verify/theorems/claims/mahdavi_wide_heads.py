@@ -59,7 +59,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _widened(layer: IntegerLayer, d_head: int) -> IntegerLayer:
-    """Return queries and keys of more dimensions, which are 0 there."""
+    """Return queries and keys padded with zeros to more dimensions."""
     missing = ((0, 0), (0, 0), (0, d_head - layer.W_Q.shape[2]))
     return replace(layer, W_Q=np.pad(layer.W_Q, missing), W_K=np.pad(layer.W_K, missing))
 

@@ -54,7 +54,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _are_disjoint(table: np.ndarray) -> bool:
-    """Whether no answer belongs to two relations."""
+    """Tell whether no answer belongs to two relations."""
     columns = [set(column) for column in table.T.tolist()]
     return sum(map(len, columns)) == len(set().union(*columns))
 
@@ -81,7 +81,9 @@ def _recalled(table: np.ndarray, answers: int) -> Evidence:
 
 
 def least_lead(table: np.ndarray, answers: int) -> int | None:
-    """By how much the answer leads all others in the sum of indicators, at least, counted; none if there is one."""
+    """Return the least margin of the answer over all others in the sum of indicators; None if there is only one
+    answer.
+    """
     of_subject = [set(row) for row in table.tolist()]
     of_relation = [set(column) for column in table.T.tolist()]
     leads = []

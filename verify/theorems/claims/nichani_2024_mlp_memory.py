@@ -50,7 +50,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def is_layer(made: Associations, g: np.ndarray, *, neurons: int, degree: int, activation: Activation) -> bool:
-    """Whether the values are those of the neurons, and the matrix the sum of the outer products of the degree."""
+    """Tell whether the values are those of the neurons, and the matrix the sum of the outer products of the degree."""
     count, width = made.outputs.shape
     wanted = (g, g**2 - width, g**3 - (3 * width - 2) * g)[degree - 1]
     values = np.maximum(g, 0) if activation == "relu" else wanted

@@ -33,7 +33,7 @@ from verify.verdict import Verdict, decided, proved
 
 
 def _all_stored(*, d_model: int, count: int, seed: int, **_: object) -> bool:
-    """Whether the draw stores all of its associations, in integers."""
+    """Tell whether the draw stores all of its associations, in integers."""
     made = random_associations(d_model, count, seed=seed)
     logits = made.inputs @ made.memory.T @ made.outputs.T
     at = np.arange(count), made.labels
@@ -100,12 +100,12 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def judged(made: Associations) -> StoredAssociations:
-    """Return what a matrix stores, counted in integers."""
+    """Count in integers how many associations a matrix stores."""
     return stored_associations(made.outputs, made.inputs, made.labels, made.memory)
 
 
 def is_as_stated(made: Associations, d_model: int, count: int, *, outputs: int | None = None) -> bool:
-    r"""Whether the instance is the one that a statement describes: signs, and the sum of their outer products."""
+    """Tell whether the instance matches a statement: signs, and the sum of their outer products."""
     fits = made.inputs.shape == (count, d_model) and made.outputs.shape == (outputs or count, d_model)
     signs = bool((np.abs(made.inputs) == 1).all() and (np.abs(made.outputs) == 1).all())
     labels = np.sort(made.labels) if outputs is None else made.labels
@@ -115,7 +115,7 @@ def is_as_stated(made: Associations, d_model: int, count: int, *, outputs: int |
 
 
 def certified_capacity(d_model: int, *, outputs: int | None, seed: int = 0) -> tuple[int, int]:
-    r"""Return a number of associations that a draw stores and a larger one that a draw does not, by doubling and
+    """Return a number of associations that a draw stores and a larger one that a draw fails to, by doubling and
     bisection.
 
     Both are counted exactly. Which of the numbers in between are stored is not searched: it changes from draw to draw.
@@ -312,7 +312,7 @@ def _growth(widths: tuple[int, ...], *, outputs: int | None) -> Evidence:
 
 
 def _missed_in_plain_integers(d_model: int, count: int, outputs: int | None) -> int:
-    """How many associations are missed, without the judge and the matrix: sums of products of inner products."""
+    """Count the missed associations without the judge and the matrix: sums of products of inner products."""
     made = random_associations(d_model, count, outputs=outputs)
     among_inputs = (made.inputs.astype(np.int64) @ made.inputs.T.astype(np.int64)).tolist()
     among_outputs = (made.outputs.astype(np.int64) @ made.outputs.T.astype(np.int64)).tolist()

@@ -95,7 +95,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    r"""The truncation of $L P_1$ to rank d in float64, with its divergences and what bounds them.
+    """The truncation of $L P_1$ to rank d in float64, with its divergences and their bounds.
 
     Args:
         distributions: Weights, `[T, N]`.
@@ -116,12 +116,12 @@ class Judged:
         return never_above(self.divergence, least_squares_bound(self.singular_values, self.rank))
 
     def printed_bound_holds(self) -> bool:
-        """Return the same for the printed bound with the largest conditional probability for the norm."""
+        """Return whether the printed bound holds, with the largest conditional probability for the norm."""
         return never_above(self.divergence, self.printed(norm(self.distributions, None, "conditional")))
 
     def mass_bound_holds(self) -> bool | None:
-        r"""Return the same for $\frac12 p \sigma^2 / (1 - \sqrt2 \sigma / 3)$, p the largest mass; `None` out of its
-        range.
+        r"""Return whether $\frac12 p \sigma^2 / (1 - \sqrt2 \sigma / 3)$ is a bound, p the largest mass; `None` out of
+        its range.
         """
         value = tail_value(self.singular_values, self.rank)
         if not float((1.0 - sqrt(2.0) * value / 3.0).lower()) > 0.0:
@@ -129,7 +129,7 @@ class Judged:
         return never_above(self.divergence, _mass_bound(norm(self.distributions, None, "conditional"), value))
 
     def moments_hold(self) -> bool:
-        r"""Whether the divergence is proved to be between its bounds by moments, up to a relative $2^{-16}$.
+        """Return whether the divergence is proved to lie between its moment bounds, up to a relative $2^{-16}$.
 
         A distribution with tiny masses has next to two points, and then the bounds are next to equal.
         """
@@ -146,7 +146,7 @@ class Judged:
 
 
 def judged(distributions: Float64Array, rank: int) -> Judged:
-    r"""Truncate $L P_1$ and enclose what the truncation costs."""
+    """Truncate $L P_1$ and enclose the cost."""
     logits = truncation(distributions, rank)
     return Judged(
         distributions,
@@ -160,7 +160,7 @@ def judged(distributions: Float64Array, rank: int) -> Judged:
 def truncation(
     distributions: Float64Array, rank: int, *, prior: Float64Array | None = None, without_means: bool = True
 ) -> Enclosure:
-    """Return the logits of a truncation, enclosed for its factors as they were rounded; arguments as of the builder.
+    """Return the enclosed logits of a truncation with rounded factors; arguments as for the builder.
 
     No more than `rank` columns of the factors are used, whatever the builder returns.
     """
@@ -169,7 +169,7 @@ def truncation(
 
 
 def never_above(values: Enclosure, bound: Enclosure) -> bool:
-    """Whether each value is proved to be at most the bound."""
+    """Tell whether each value is proved to be at most the bound."""
     return bool((values.upper() <= bound.lower()).all())
 
 
@@ -212,7 +212,7 @@ def _mass_bound(size: Enclosure, value: Enclosure) -> Enclosure:
 
 
 def random_instances(seeds: int) -> Iterator[tuple[Float64Array, int]]:
-    """Distributions and ranks: logarithms of rank d with noise, from nearly uniform to masses of 1e-30 and less."""
+    """Draw distributions and ranks: logarithms of rank d with noise, from nearly uniform to masses below 1e-30."""
     for seed in range(seeds):
         for contexts, d_vocab, rank in _SHAPES:
             for spread, noise in _SPREADS:
@@ -220,12 +220,12 @@ def random_instances(seeds: int) -> Iterator[tuple[Float64Array, int]]:
 
 
 def at_least(x: Enclosure | float) -> str:
-    """Return a decimal number of five digits that is proved to be no more than what is enclosed."""
+    """Return a five-digit decimal lower bound of an enclosed number."""
     return decimal_below(float(_ends(x)[0]), 5)
 
 
 def at_most(x: Enclosure | float) -> str:
-    """Return a decimal number of five digits that is proved to be no less than what is enclosed."""
+    """Return a five-digit decimal upper bound of an enclosed number."""
     return decimal_above(float(_ends(x)[1]), 5)
 
 
@@ -363,7 +363,7 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
 
 
 def _worst(instances: Iterable[Judged], bound: Callable[[Judged], Enclosure]) -> float:
-    """Return the largest quotient of a divergence and its bound, as an upper bound."""
+    """Return an upper bound of the largest quotient of a divergence and its bound."""
     return max(float((instance.divergence / bound(instance)).upper().max()) for instance in instances)
 
 

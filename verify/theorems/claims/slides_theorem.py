@@ -39,7 +39,7 @@ from verify.verdict import Verdict, proved
 
 
 def _full_rank(*, d_vocab: int, n_ctx: int, kept: int, **_: object) -> bool:
-    """Whether almost all weights give the kept contexts rank T."""
+    """Tell whether almost all weights give the kept contexts rank T."""
     contexts = all_contexts(d_vocab, n_ctx)[:kept]
     return generic_rank(contexts, d_model=d_vocab, d_head=d_vocab, n_heads=-(-kept // d_vocab)) == kept
 
@@ -128,7 +128,7 @@ def _modules_never_exceed(kind: str, instances: Iterable[PartialMemory]) -> Evid
 
 
 def _has_modules(network: Model, kept: int) -> bool:
-    """Whether there are ceil(T / d) heads, of width d."""
+    """Tell whether there are ceil(T / d) heads of width d."""
     return network.d_head == network.d_model and network.n_heads == -(-kept // network.d_model)
 
 

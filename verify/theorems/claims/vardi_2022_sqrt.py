@@ -59,7 +59,7 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def drawn(count: int, width: int, kinds: int) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct integer points and random labels; all kinds of labels occur where there are points enough."""
+    """Draw distinct integer points and random labels; every label occurs if there are enough points."""
     rng = np.random.default_rng([count, width, kinds])
     points = rng.permutation(np.unique(rng.integers(-40, 41, (8 * count, width)), axis=0))[:count]
     return points, np.concatenate([np.arange(kinds)[::-1], rng.integers(0, kinds, count)])[:count]

@@ -18,7 +18,7 @@ _MOST_BITS = 2**15  # of working precision; beyond it nothing is decided
 
 @dataclass(frozen=True, eq=False)
 class Rate:
-    r"""A divergence between its bounds, all in nats, and whether the bounds were proved to hold.
+    """A divergence and its bounds in nats, and whether the bounds were proved.
 
     Args:
         count: Number of tokens, N.

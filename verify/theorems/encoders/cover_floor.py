@@ -38,7 +38,8 @@ _Bracket = tuple[Float64Array, Float64Array, Float64Array]
 
 @dataclass(frozen=True, eq=False)
 class EncoderCover:
-    r"""Cones that cover all spaces of k directions, and moves of the distributions that bound the divergence on each.
+    r"""Cones that cover all spaces of k directions, and moves of the distributions that bound the divergence on each
+    cone.
 
     Args:
         cuts: In preorder, from each initial cone downwards: for a cone that is cut at $a v_i + b v_j$ the numbers
@@ -98,7 +99,7 @@ def encoder_cover(
 
 
 def _cover(search: "_Search", relative: float, reached: float, most: int) -> EncoderCover:
-    """Cut the cones with the smallest bounds until all are near the least divergence that is found."""
+    """Cut the cones with the smallest bounds until all are close to the least divergence found."""
     reached = min(reached, search.least_found())
     vertices = _initial_cones(search.distributions.shape[1], search.rank)
     cones = search.with_bounds(search.initial_cones(vertices), (1.0 - relative) * reached)
@@ -199,7 +200,7 @@ def _full(distributions: ArrayLike, prior: ArrayLike | None) -> tuple[Float64Arr
 
 
 def fewest_cones(tokens: int, rank: int) -> int:
-    """How many cones a cover has at least, for the rank d of 1 .. N - 2: those that are cut.
+    """Return the least number of cones of a cover, for rank d in 1 .. N - 2, before any is cut.
 
     Example:
         >>> [fewest_cones(6, rank) for rank in (1, 2, 3, 4)]
@@ -240,7 +241,8 @@ def _staircases(tokens: int) -> Int64Array:
 
 
 def _boxes(tokens: int, rank: int) -> Int64Array:
-    r"""Matrices $[I, X]$ in k of the first N - 1 columns and the others, $|X_{ab}| \le 1$, less their sum in the last.
+    r"""Return matrices $[I, X]$ with $|X_{ab}| \le 1$: I in k of the first N - 1 columns, and minus the row sum in the
+    last column.
 
     Of the k columns with the largest determinant all others are such combinations. The box of the X is the union of
     the simplices that go from one corner to the opposite one along its edges, in any order of the entries.
@@ -329,7 +331,9 @@ class _Search:
         return _Cones(vertices, scales, weights, self.no_moves(cones, size), np.full(cones, -np.inf))
 
     def directions(self, scaled: Float64Array | Int64Array) -> Float64Array:
-        """Return what a row of all moves of a context does at each vertex; with own moves, at each pair of vertices."""
+        """Return the product of all moves of a context at each vertex; with individual moves, at each pair of
+        vertices.
+        """
         if not self.own:
             return scaled.astype(np.float64)
         cones, corners, size, tokens = scaled.shape
@@ -340,16 +344,16 @@ class _Search:
         return found.reshape(cones, len(first), corners * size, tokens)
 
     def each(self, moves: Float64Array) -> Float64Array:
-        """Return the moves by vertices, or as one for all: `[cones, T, 1 or k d + 1, k]`."""
+        """Return the moves per vertex, or a common one: `[cones, T, 1 or k d + 1, k]`."""
         return moves.reshape(*moves.shape[:2], -1, self.distributions.shape[1] - 1 - self.rank)
 
     def with_bounds(self, cones: _Cones, target: float) -> _Cones:
-        """Return the cones with moves, weights and bounds of their own, to begin with those that are given."""
+        """Return the cones with individual moves, weights and bounds, starting from the given ones."""
         batches = np.array_split(np.arange(len(cones.bounds)), -(-len(cones.bounds) // _BATCH))
         return _concatenated([self.bounded(cones.part(rows), target) for rows in batches])
 
     def bounded(self, cones: _Cones, target: float) -> _Cones:
-        """Near the saddle point of moves and weights, as long as the target may be reached."""
+        """Approach the saddle point of moves and weights while the target may still be reached."""
         scaled = self.directions(cones.vertices * cones.scales[:, :, None, None])
         weights, best, moves = cones.weights.copy(), np.full(len(scaled), -np.inf), np.zeros(cones.moves.shape)
         live, near = np.arange(len(scaled)), self.pulled(scaled, cones.moves)
@@ -411,7 +415,7 @@ class _Search:
         )
 
     def halves(self, cones: _Cones) -> tuple[_Cones, Int64Array, Int64Array]:
-        """Return the halves of each cone, one behind the other, the vertices between them, and the cuts that make them.
+        """Return both halves of each cone, first halves first, the vertices between them, and the cuts.
 
         A cut is at the edge that loses the most, by powers of two that make its two ends nearly of one length.
         """
@@ -440,7 +444,7 @@ class _Search:
         return halves, middle, np.column_stack([i, j, factors])
 
     def least_at(self, matrices: Int64Array) -> float:
-        """Return the least divergence on some spaces of directions, each with its best moves."""
+        """Return the least divergence on some spaces of directions, with the best moves on each."""
         directions = matrices / np.sqrt((matrices**2 * self.metric).sum(axis=(1, 2)))[:, None, None]
         moves = self.best_moves(
             directions[:, None], np.ones((len(matrices), 1)), self.no_moves(*matrices.shape[:2]), 4 * _NEWTON
@@ -449,7 +453,7 @@ class _Search:
         return float(gains[gains > 0.0].min(initial=np.inf))
 
     def least_found(self) -> float:
-        """Return the least divergence on a space of directions that is found: descents from the best of many."""
+        """Return the least divergence found on a space of directions, by descents from the best of many starts."""
         import scipy.optimize
 
         tokens = self.distributions.shape[1]
@@ -494,7 +498,7 @@ def _weighed(weights: Float64Array, gains: Float64Array, curvature: Float64Array
 def _in_bracket(
     distributions: Float64Array, directions: Float64Array, factors: Float64Array, moves: Float64Array, steps: int
 ) -> Float64Array:
-    """One direction: Newton's method, kept between the ends and what is known of the slope."""
+    """Solve for one direction by Newton's method, kept within a bracket."""
     ends, moves = -distributions / directions, moves[:, :, 0]
     low: Float64Array = np.where(directions > 0, ends, -np.inf).max(axis=2) * _ROOM
     high: Float64Array = np.where(directions < 0, ends, np.inf).min(axis=2) * _ROOM
@@ -540,7 +544,7 @@ def _step(
     products: Float64Array,
     moves: Float64Array,
 ) -> Float64Array:
-    """Return a step of Newton's method, or what of it stays inside."""
+    """Return a Newton step, shortened to stay inside."""
     moved = distributions + moves @ directions
     slopes = -np.log(moved) @ np.swapaxes(factors, 1, 2)
     curvatures = ((1.0 / moved) @ products).reshape(*slopes.shape, slopes.shape[2])
@@ -551,7 +555,7 @@ def _step(
 
 
 def _regular(curvatures: Float64Array) -> Float64Array:
-    """Return the matrices, a little above singular ones; the unit matrix for those that are none."""
+    """Return the matrices, shifted slightly if singular; the unit matrix for invalid ones."""
     unit = np.eye(curvatures.shape[-1])
     above = curvatures + unit * (1e-12 * np.trace(curvatures, axis1=-2, axis2=-1) + 1e-300)[..., None, None]
     return np.where(np.isfinite(above).all(axis=(-2, -1), keepdims=True), above, unit)

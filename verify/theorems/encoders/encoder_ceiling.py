@@ -1,4 +1,4 @@
-r"""Upper bounds of the least divergence of sequence encoders of a rank: by an encoder that is there, or by truncation.
+"""Bound the least divergence of sequence encoders of a rank from above, by a given encoder or by truncation.
 
 Page: docs/claims/sequence_encoder.md
 """
@@ -98,7 +98,7 @@ def network_divergence(
 
 
 def _bounds(logits: Enclosure, distributions: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Bound each divergence from both sides, from above also by the quadratic bound if a distribution has no zeros."""
+    """Bound each divergence from both sides; the quadratic upper bound is used too if a distribution has no zeros."""
     direct = divergence(logits, distributions)
     lower, upper = np.maximum(direct.lower(), 0.0), direct.upper()
     full = np.flatnonzero(distributions.min(axis=1) > 0.0)
@@ -109,7 +109,7 @@ def _bounds(logits: Enclosure, distributions: Float64Array) -> tuple[Float64Arra
 
 
 def _mean(lower: Float64Array, upper: Float64Array, prior: Float64Array) -> tuple[float, float]:
-    """Bounds of the mean; contexts of weight 0 take no part, whatever is known of them."""
+    """Bound the mean; contexts of weight 0 are ignored."""
     present = prior > 0.0
     mass = total(prior, 0)
     below = total(Enclosure(lower[present]) * prior[present], 0) / mass
@@ -151,7 +151,7 @@ def encoder_divergence(
 
 
 def truncation_ceiling(distributions: ArrayLike, d_model: int, *, prior: ArrayLike | None = None) -> float:
-    r"""Return an upper bound, in nats, of the infimum over all encoders of rank d, from singular values alone.
+    r"""Return an upper bound of the infimum over all encoders of rank d, in nats, from singular values.
 
     $$ \inf_{E, W} \; \sum_t \rho_t \, \mathrm{KL}\bigl(\pi_t \,\|\, \mathrm{softmax}(E_t W^\top)\bigr)
        \le \tfrac14 \sum_{i > d} \sigma_i\bigl(\mathrm{diag}(\sqrt{\rho_t}) \, L J\bigr)^2 , $$

@@ -1,4 +1,4 @@
-r"""Lower bounds of the divergence of all sequence encoders of a rank, whatever their weights.
+"""Bound the divergence of all sequence encoders of a rank from below, for all weights.
 
 The logits of an encoder of rank d lie in a subspace of dimension d. Moving a distribution orthogonally to that
 subspace, and to the constants, does not change its cross-entropy with the encoder's softmax, so the divergence is at
@@ -153,7 +153,7 @@ def encoder_floor(
 
 
 def _block_floor(distributions: Enclosure, prior: Float64Array, d_model: int, block: Block) -> float:
-    """Return the contribution of one block, rounded down; 0 where nothing is known."""
+    """Return the contribution of one block, rounded down; 0 if nothing is known."""
     weights = distributions[block.contexts]
     part = weights[:, block.tokens]
     if min(part.shape) <= d_model:
@@ -180,7 +180,7 @@ def _block_floor(distributions: Enclosure, prior: Float64Array, d_model: int, bl
 
 
 def reach_above(residual: Enclosure, squares: Enclosure) -> Float64Array:
-    r"""Upper bounds of how far a residual may point towards each token, on whatever subspace an encoder has.
+    r"""Return upper bounds of the component of a residual along each token, for every subspace of an encoder.
 
     $$ (P u)_j \le \beta_j = \max\Bigl( 0, \tfrac12 u_j + \tfrac12 \sqrt{1 - \gamma_j^2 / \textstyle\sum_i \gamma_i^2}
        \, \|u\| \Bigr) $$
@@ -345,7 +345,7 @@ class _Search:
         self.d_model = d_model
 
     def blocks(self) -> Iterator[Block]:
-        """All contexts together, or those of each most likely token by themselves, whichever bounds more."""
+        """Return one block of all contexts, or one per most likely token, whichever gives the larger bound."""
         everything = np.arange(len(self.distributions))
         together = list(self.of_contexts(everything))
         labels = self.distributions.argmax(axis=1)
@@ -357,7 +357,7 @@ class _Search:
             yield Block(part.contexts, part.tokens, better, part.steps_and_gains(better, _FINE)[0])
 
     def of_contexts(self, contexts: Int64Array) -> Iterator[tuple[float, _Part, Float64Array]]:
-        """Yield blocks of tokens, the most probable first; each has the size with the best bound."""
+        """Yield blocks of tokens, most probable first, each of the size with the best bound."""
         rest = np.argsort(-(self.prior[contexts] @ self.distributions[contexts]), kind="stable")
         while min(len(contexts), len(rest) - 1) > self.d_model:
             candidates = [self.best_of(contexts, rest[:size]) for size in _sizes(len(rest), self.d_model + 2)]
@@ -377,7 +377,9 @@ class _Search:
         return values[best], part, candidates[best]
 
     def refined(self, part: _Part, roots: Float64Array) -> Float64Array:
-        """Better weights: the exponents of two mean distributions, then, for few tokens, each weight by itself."""
+        """Improve the weights: the exponents of two mean distributions, then, for few tokens, each weight
+        separately.
+        """
         import scipy.optimize
 
         sample = part.sampled(max(_SAMPLE, 2 * self.d_model))

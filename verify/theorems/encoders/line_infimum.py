@@ -1,4 +1,4 @@
-r"""Labels in one dimension: the infimum of the divergence over all encoders, and the divergence of one.
+"""Compute the infimum of the divergence over all one-dimensional encoders of labels, and the divergence of one encoder.
 
 Page: docs/claims/lookup_in_two_dimensions.md
 """
@@ -68,8 +68,7 @@ def arrangement_floor(masses: Sequence[Fraction | int]) -> arb:
 
 
 def least_arrangement_floor(masses: Sequence[Fraction | int]) -> arb:
-    r"""Return a lower bound for all encoders of one dimension, in nats: that of the order of the tokens with the least
-    one.
+    """Return a lower bound for all one-dimensional encoders, in nats: the least one over all token orders.
 
     Args:
         masses: Weight of each token as a label, at most 8 of them; divided by their sum.

@@ -1,4 +1,4 @@
-r"""How fast logits approach a distribution, how far their range has to grow for it, and what a bounded range costs: in
+"""Enclose how fast logits approach a distribution, how far their range must grow, and the cost of a bounded range, in
 balls.
 
 Page: docs/claims/logit_range.md
@@ -336,7 +336,7 @@ def best_trade_off(
 
 
 def ball(value: Number) -> arb:
-    """Return a ball around an exact number, of the working precision; a ball itself as it is.
+    """Return a ball around an exact number, in the working precision; a ball is returned unchanged.
 
     Example:
         >>> float(ball(Fraction(1, 2)))

@@ -27,7 +27,7 @@ from verify.theorems.encoders.low_entropy_bound import (
 
 @dataclass(frozen=True, eq=False)
 class LookupDivergence:
-    r"""The divergences of distributions from what an encoder makes of them, beside the bounds; in nats, `[T]`.
+    r"""The divergences of distributions from those of an encoder, and their bounds, in nats, `[T]`.
 
     Args:
         missing: $\varepsilon_t$, what the distribution leaves to other tokens than $g(t)$.

@@ -1,4 +1,4 @@
-r"""Judges encoders for distributions that are nearly a look-up table: what they cost, and every bound of Theorem 2.
+r"""Judge encoders for distributions close to a look-up table: their cost, and every bound of Theorem 2.
 
 An encoder gives the context t the logits $\lambda_t \langle w_j, e_t \rangle$. With $g = g(t)$ a token of one's choice,
 $\alpha_{t,j} = \langle w_g - w_j, e_t \rangle$ its leads and $p$ the distribution,
@@ -66,7 +66,7 @@ class LookupDistributions:
 def lookup_distributions(
     distributions: ArrayLike, tokens: Int64Array, prior: ArrayLike | None = None
 ) -> LookupDistributions:
-    r"""Enclose what is missing to certainty, and the entropy, with a small relative radius.
+    r"""Enclose the missing mass and the entropy, with a small relative radius.
 
     With $\delta$ the mass of all tokens but the likeliest, i,
 
@@ -211,7 +211,9 @@ def cross_entropy(distributions: LookupDistributions, leads: Enclosure, strength
 
 
 def partition(distributions: LookupDistributions, leads: Enclosure, strengths: Enclosure) -> Enclosure:
-    r"""Enclose $A_t(\lambda_t)$, `[T]`: the logarithm of the softmax's sum, with the token's own power divided out."""
+    r"""Enclose $A_t(\lambda_t)$, `[T]`: the logarithm of the softmax denominator divided by the token's own
+    exponential.
+    """
     powers = exp(-(leads * strengths.reshape(len(leads), 1)))
     return log1p(total(_where(distributions.others, powers, 0.0), 1))
 
@@ -258,7 +260,7 @@ def enclose_printed_strength(distributions: LookupDistributions, leads: Enclosur
 
 
 def printed_cross_entropy(distributions: LookupDistributions, leads: Enclosure, strengths: Enclosure) -> Enclosure:
-    r"""Enclose $C_t = H_t + \lambda_t \sum_j p_j \alpha_{t,j}$, what it is for the solution of equation (6).
+    r"""Enclose $C_t = H_t + \lambda_t \sum_j p_j \alpha_{t,j}$, the value at the solution of equation (6).
 
     Args:
         distributions: The distributions.
@@ -395,7 +397,7 @@ def mean_bound_by_entropy(distributions: LookupDistributions, factor: Enclosure)
 
 
 def within(cost: Enclosure, bound: Enclosure) -> BoolArray:
-    r"""Whether costs are proved to be at most $(1 + 2^{-32})$ times their bounds, up to $2^{-900}$, entry by entry.
+    """Tell for each entry whether the cost is proved to be at most $(1 + 2^{-32})$ times its bound, up to $2^{-900}$.
 
     Example:
         >>> bool(within(Enclosure(1.0), Enclosure(1.0))), bool(within(Enclosure(1.001), Enclosure(1.0)))
@@ -405,7 +407,7 @@ def within(cost: Enclosure, bound: Enclosure) -> BoolArray:
 
 
 def beyond(cost: Enclosure, bound: Enclosure) -> BoolArray:
-    """Whether costs are proved to be above their bounds, entry by entry.
+    """Tell for each entry whether the cost is proved to exceed its bound.
 
     Example:
         >>> bool(beyond(Enclosure(1.001), Enclosure(1.0))), bool(beyond(Enclosure(1.0), Enclosure(1.0, 0.1)))
@@ -415,7 +417,7 @@ def beyond(cost: Enclosure, bound: Enclosure) -> BoolArray:
 
 
 def reaches_limit(kappa: Fraction, d_vocab: int, d_model: int) -> bool:
-    r"""Whether $\kappa$ is at least what N tokens in d dimensions ask for, in rational arithmetic.
+    r"""Tell whether $\kappa$ is at least the limit for N tokens in d dimensions, in rational arithmetic.
 
     $$ \Bigl(\frac{\kappa - 1}{\kappa + 1}\Bigr)^2 \ge \frac{N - d - 1}{(d + 1)(N - 1)} . $$
 
@@ -471,7 +473,7 @@ def _sum_of_masses(masses: Enclosure) -> Enclosure:
 
 
 def _nonnegative(x: Enclosure) -> Enclosure:
-    """Return the same set without negative numbers, which are known not to be meant."""
+    """Return the set without negative numbers, which are known to be impossible."""
     low = x.lower()
     if (low >= 0.0).all():
         return x
@@ -487,7 +489,9 @@ def _chosen(condition: ArrayLike, x: Enclosure, y: Enclosure) -> Enclosure:
 
 
 def _surprise(x: Enclosure) -> Enclosure:
-    r"""Enclose $x \log(1/x)$ for numbers in [0, 1], 0 at 0; up to 1/e it grows, so that an end bounds what holds 0."""
+    r"""Enclose $x \log(1/x)$ for numbers in [0, 1], 0 at 0; increasing up to 1/e, so that an end bounds sets that
+    contain 0.
+    """
     positive = x.lower() > 0.0
     known = _where(positive, x, 1.0)
     high = np.where(positive, 1.0, x.upper())

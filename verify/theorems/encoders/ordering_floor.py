@@ -1,4 +1,4 @@
-r"""A lower bound of the divergence of all sequence encoders of rank 1: one line has one order of the tokens.
+"""Bound the divergence of all sequence encoders of rank 1 from below: a line orders the tokens in one way.
 
 Page: docs/claims/sequence_encoder.md
 """

@@ -1,4 +1,4 @@
-r"""Whether every label on a circle still wins after its vectors have been rounded: decided exactly.
+"""Decide exactly whether every label on a circle still wins after its vectors have been rounded.
 
 Page: docs/claims/rounded_circle.md
 """
@@ -47,7 +47,7 @@ class Winners:
 
 
 def winners(vectors: Float64Array) -> Winners:
-    r"""Decide whether $\langle v_g, v_g \rangle > \langle v_g, v_j \rangle$ for all $g \ne j$, for the numbers as they are.
+    r"""Decide whether $\langle v_g, v_g \rangle > \langle v_g, v_j \rangle$ for all $g \ne j$, for the exact numbers.
 
     Let $\delta = \max_j |v_j - u_j|$ for the circle $u$, and $s = |u_g - u_j| = 2 \sin(\pi k / N)$ for tokens k apart.
     Then $\langle v_g, v_g - v_j \rangle \ge s^2/2 - \delta s - 2 \delta - 2 \delta^2$, which is positive for
@@ -71,7 +71,7 @@ def winners(vectors: Float64Array) -> Winners:
         'PROVED'
         >>> winners(np.array([[1.0, 0.0], [1.0, 1.0], [-1.0, 0.0]])).loser
         (0, 1)
-    """  # noqa: E501
+    """
     blas.require_ieee()
     vectors = _checked(vectors)
     count = len(vectors)
@@ -88,7 +88,7 @@ def winners(vectors: Float64Array) -> Winners:
 
 
 def first_loser(vectors: Float64Array, step: int) -> tuple[int, int] | None:
-    """Return the first token that does not win against the one `step` further or `step` before it, if there is one.
+    """Return the first token that does not win against the one `step` places after or before it, or None.
 
     Args:
         vectors: `[N, 2]`.
@@ -132,7 +132,7 @@ def circle_distance(vectors: Float64Array) -> float:
 
 
 def is_rounded_circle(vectors: Float64Array, bits: int, *, count: int | None = None) -> bool:
-    r"""Whether all numbers are those of the circle, rounded to nearest with a significand of `bits` bits.
+    """Tell whether all numbers are those of the circle, rounded to nearest with a significand of `bits` bits.
 
     Why it is rigorous: a cosine in $[2^{e-1}, 2^e]$ is compared with the number in units of $2^{e-p}$: the number has
     to be an integer and the distance below one half, in balls. Cosines that are rational have to be hit exactly.
@@ -252,7 +252,7 @@ def _is_rounded_pair(vector: Float64Array, j: int, count: int, bits: int) -> boo
 
 
 def _enclosed(count: int, points: int) -> tuple[Enclosure, Enclosure]:
-    """Cosines and sines of 2 pi j / N for j below `points`, from those of multiples of one stride and remainders."""
+    """Enclose cosines and sines of 2 pi j / N for j below `points`, from multiples of one stride and remainders."""
     stride = math.isqrt(max(points - 1, 0)) + 1
     rows = -(-points // stride)
     with ctx.workprec(_BITS):
@@ -269,7 +269,7 @@ def _column(balls: list[tuple[arb, arb]], part: int) -> Enclosure:
 
 
 def _wins(own: Iterable[float], other: Iterable[float]) -> bool:
-    """Whether <own, own - other> > 0, in rationals."""
+    """Tell whether <own, own - other> > 0, in rationals."""
     pairs = [(Fraction(a), Fraction(b)) for a, b in zip(own, other, strict=True)]
     return sum(a * (a - b) for a, b in pairs) > 0
 
@@ -293,7 +293,7 @@ def _cosine(turn: fmpq) -> fmpq | arb:
 
 
 def _separation(distance: arb) -> arb:
-    """How far apart vectors of the circle have to be if each is moved by no more than the distance."""
+    """Return how far apart vectors of the circle must be if each is moved by at most the distance."""
     return distance + (5 * distance * distance + 4 * distance).sqrt()
 
 

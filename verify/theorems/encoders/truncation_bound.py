@@ -1,5 +1,4 @@
-r"""What it costs to replace the logarithms of distributions by logits that are near them: divergence against squared
-distance.
+r"""Bound the cost of replacing the logarithms of distributions by nearby logits: divergence against squared distance.
 
 The logits $F_t$ are off by $z_t = F_t - \log \pi_t$, a constant in each row being free. Enclosed here are the
 divergence with a small relative error, its bounds by range, norm, variance and ends of $z$, and the singular values
@@ -265,7 +264,8 @@ def mean_over(prior: Float64Array, values: Enclosure) -> Enclosure:
 
 
 def least_squares_bound(singular_values: Enclosure, rank: int) -> Enclosure:
-    r"""Enclose $\sigma_{d+1}^2 / 4$, what the truncation of $L P_1$ to rank d costs at most, nats, for every prior.
+    r"""Enclose $\sigma_{d+1}^2 / 4$, an upper bound of the cost of truncating $L P_1$ to rank d, in nats, for every
+    prior.
 
     Args:
         singular_values: Those of $L P_1$, `[min(T, N)]`.
@@ -286,7 +286,8 @@ def least_squares_bound(singular_values: Enclosure, rank: int) -> Enclosure:
 
 
 def tail_sum_bound(singular_values: Enclosure, rank: int) -> Enclosure:
-    r"""Enclose $\frac14 \sum_{i > d} \sigma_i^2$, what the truncation of $\mathrm{diag}(\sqrt\rho) L P_1$ costs, nats.
+    r"""Enclose $\frac14 \sum_{i > d} \sigma_i^2$, a bound of the cost of truncating $\mathrm{diag}(\sqrt\rho) L P_1$,
+    in nats.
 
     Args:
         singular_values: Those of $\mathrm{diag}(\sqrt\rho)\, L P_1$, `[min(T, N)]`.

@@ -28,7 +28,7 @@ def attended_tokens(context: Int64Array, scores: Int64Array, W_V: Int64Array, W_
 def queries_and_ranks(
     contexts: Int64Array, scores: Int64Array, W_V: Int64Array, W_O: Int64Array
 ) -> tuple[fmpz_mat, set[int]]:
-    """Return the first tokens after the layer, times one integer, and which ranks the contexts have there.
+    """Return the first tokens after the layer, times a common integer, and the ranks of the contexts there.
 
     Args:
         contexts: Integer tokens, `[T, n, d]`.
@@ -40,15 +40,15 @@ def queries_and_ranks(
 
 
 def context_ranks(contexts: Int64Array) -> set[int]:
-    """Which ranks the contexts have."""
+    """Return the ranks of the contexts."""
     return {as_rationals(context).rank() for context in contexts}
 
 
 def queries_plus_means(contexts: Int64Array) -> Int64Array:
-    """Return what Assumption 3 is about, times n: the first tokens plus the mean tokens."""
+    """Return the vectors of Assumption 3, times n: the first tokens plus the mean tokens."""
     return contexts.shape[1] * contexts[:, 0] + contexts.sum(axis=1)
 
 
 def queries_are_equal(contexts: Int64Array) -> bool:
-    """Whether all contexts begin with the same token."""
+    """Tell whether all contexts begin with the same token."""
     return bool((contexts[:, 0] == contexts[0, 0]).all())

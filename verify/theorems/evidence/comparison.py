@@ -60,7 +60,9 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """PROVED if the relation holds for all numbers that the two sides may be, REFUTED if for none."""
+        """PROVED if the relation holds for all possible numbers on the two sides, REFUTED if for none, else
+        UNDECIDED.
+        """
         left, right = _value(self.left), _value(self.right)
         if isinstance(left, Verdict) or isinstance(right, Verdict):
             return Verdict.PROVED if left is right else Verdict.UNDECIDED
@@ -98,7 +100,7 @@ class Comparison:
         return tuple(side for side in (self.left, self.right) if isinstance(side, Applied))
 
     def speaks_for(self, quantifier: Quantifier) -> bool:
-        """Whether a theorem about all of them is used in it, and in the direction in which the theorem bounds."""
+        """Tell whether it uses a theorem about all weights, in the direction that the theorem bounds."""
         upper, lower = (self.left, self.right) if self.relation in ("<", "<=") else (self.right, self.left)
         both = self.relation in ("=", "begins with", "agrees with")
         return any(
@@ -141,7 +143,7 @@ def _value(side: Quantity) -> Any:
 
 
 def _interval(value: Any) -> tuple[Fraction | float, Fraction | float] | None:
-    """Return the ends of the interval in which a number is; `None` if nothing is known of it."""
+    """Return the ends of an interval that contains the number; `None` if nothing is known of it."""
     if isinstance(value, Enclosure):
         if value.size != 1:
             raise InputError("a comparison", f"is of an enclosure of shape {value.shape}", "one number")
@@ -166,7 +168,7 @@ def _exact(value: Any) -> Fraction | float:
 
 
 def _dyadic(value: arb) -> Fraction | None:
-    """Return the number itself; `None` for one that takes more than a million bits to write down."""
+    """Return the number; `None` for one that needs more than a million bits."""
     mantissa, exponent = value.mid().man_exp()
     if abs(int(exponent)) > 2**20:
         return None
@@ -174,7 +176,7 @@ def _dyadic(value: arb) -> Fraction | None:
 
 
 def _last_place(side: Quantity) -> Fraction:
-    """One unit in the last decimal place that is written."""
+    """Return one unit in the last written decimal place."""
     text = side.text if isinstance(side, Stated) else ""
     if isinstance(side, Fraction):
         for digits in range(41):

@@ -1,4 +1,4 @@
-"""Hypotheses that are their own code: conditions on sizes, read like the formulas of a statement.
+"""Define hypotheses as conditions on sizes, written like the formulas of a statement.
 
 Page: docs/audit.md
 """
@@ -32,7 +32,7 @@ SYMBOLS = {
 
 
 def conditions(*statements: str) -> tuple[Hypothesis, ...]:
-    """Hypotheses that hold where what they state holds, so that nothing is stated twice.
+    """Return hypotheses that evaluate their own text, so that nothing is stated twice.
 
     Args:
         statements: Relations between sizes, joined by commas, `and` or `or`; words may follow behind a colon.
@@ -62,7 +62,7 @@ def _is_so(relation: str, at: Mapping[str, int]) -> bool:
 
 
 def _parts(text: str) -> list[str]:
-    """Return the relations that are joined; `H, d >= 1` are two of them."""
+    """Split joined relations; `H, d >= 1` are two."""
     parts, tail = [], ""
     for part in reversed(re.split(r",(?![^(]*\)) | and ", text)):
         found = re.search("[<>=!].*", part)

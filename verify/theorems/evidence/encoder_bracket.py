@@ -1,4 +1,4 @@
-"""The bound of all encoders from both sides: an encoder that was found comes so near to it that neither can be wrong.
+"""Bound the best encoder from both sides: a found encoder is so close to the lower bound that the two check each other.
 
 Page: docs/claims/sequence_encoder.md
 """

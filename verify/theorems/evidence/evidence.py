@@ -1,4 +1,4 @@
-"""A piece of evidence about a claim: what was promised, what was certified, of how much, by which means, and whether.
+"""Represent evidence about a claim: the promise, the certified fact, its scope and means, and the verdict.
 
 Page: docs/audit.md
 """
@@ -60,7 +60,7 @@ class Means(enum.Enum):
 
 @dataclass(frozen=True, init=False)
 class Method:
-    """How a piece of evidence was certified: in words, and what the certificate rests on.
+    """The way a piece of evidence was certified, in words, and what the certificate rests on.
 
     Args:
         words: In words, e.g. ``"rank over GF(2^62 - 57)"``.
@@ -144,12 +144,12 @@ class Evidence:
 
     @property
     def theorems(self) -> tuple[Applied, ...]:
-        """The theorems that it rests on, each on its instance."""
+        """Theorems that it rests on, each for its instance."""
         return tuple(applied for one in self.compared for applied in one.theorems)
 
     @property
     def speaks_of(self) -> str:
-        """Of how much the piece speaks and by which theorems, in words that are made from the data."""
+        """Scope of the evidence and the theorems it uses, in words made from the data."""
         names = dict.fromkeys(f"{one.theorem.name} ({one.theorem.page})" for one in self.theorems)
         return f"for {self.quantifier.value}" + (f", by {' and '.join(names)}" if names else "")
 

@@ -1,4 +1,4 @@
-"""Exclusive or under one head: the divergence that no weights undercut, and weights that come as near to it as asked.
+"""Exclusive or under one head: a lower bound of the divergence for all weights, and weights as close to it as required.
 
 Page: docs/claims/theorem_1.md
 """
@@ -37,7 +37,7 @@ def exclusive_or_distributions(p: Fraction, *, n_ctx: int = 3) -> tuple[Any, lis
 
 
 def exclusive_or_floor(p: Fraction, *, n_ctx: int = 3) -> Applied:
-    """Return what the divergence of one head is at least, for all weights."""
+    """Return a lower bound of the divergence of one head, for all weights."""
     contexts, distributions = exclusive_or_distributions(p, n_ctx=n_ctx)
     return ONE_HEAD_DIVERGENCE.at("lower", contexts=contexts, distributions=distributions)
 
@@ -59,7 +59,7 @@ def exclusive_or_is_met(p: Fraction) -> tuple[Comparison, Comparison]:
 def is_met(
     floor: Applied, network: Model, contexts: Any, distributions: list[list[Fraction]]
 ) -> tuple[Comparison, Comparison]:
-    """State that a bound from below is no larger than the mean divergence of a network, and nearly as large.
+    """State that a lower bound is at most the mean divergence of a network, and nearly equal to it.
 
     Args:
         floor: The bound, nats.

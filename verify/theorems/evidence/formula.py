@@ -1,4 +1,4 @@
-r"""The value of a formula as a claim states it, so that a number in a statement is one that the evidence computes.
+"""Evaluate the formulas in a claim's statement, so that every stated number is computed by the evidence.
 
 Page: docs/audit.md
 """
@@ -34,7 +34,7 @@ class PowerError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Stated:
-    """The value of a formula of a claim for given sizes.
+    """The value of a claim's formula for given sizes.
 
     Args:
         claim: The claim.
@@ -101,7 +101,7 @@ def stated(claim: Claim, name: str, /, **at: Number) -> Stated:
 
 
 def evaluated(text: str, /, **at: Number) -> Fraction | arb:
-    r"""Return the value of a formula: exact in rationals, and in balls of 192 bits where a root, exp or log is taken.
+    """Return the value of a formula: exact in rationals, or in balls of 192 bits for a root, exp or log.
 
     Products need no sign (`H d_h`, `2C`) and bind more strongly than `/`; the functions are sqrt, exp, log, cos, min,
     max, ceil and floor, and those of one argument need no parentheses (`log 3`). Numbers up to twelve may be words.
@@ -167,7 +167,7 @@ _RELATIONS: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]
 
 
 def decided(text: str, at: Mapping[str, Number]) -> Fraction | arb | Verdict:
-    """Return the value of a formula, or of formulas with relations between them whether all of these hold."""
+    """Return the value of a formula; for formulas joined by relations, whether all of these hold."""
     values, written = {}, text
     for place, (name, value) in enumerate(at.items()):
         symbol = name if name.isidentifier() else f"at{place}"
@@ -186,7 +186,7 @@ def decided(text: str, at: Mapping[str, Number]) -> Fraction | arb | Verdict:
 
 
 def _symbol_of(name: str) -> str:
-    """Return the name that a symbol begins with, as ``"d_KL(pi, f)"`` does; empty where it is none."""
+    """Return the leading symbol of a name such as ``"d_KL(pi, f)"``; empty if there is none."""
     found = re.match(r"([A-Za-z]\w*)(?:$|\()", name)
     return found.group(1) if found else ""
 

@@ -16,7 +16,7 @@ from verify.verdict import proved
 def largest_rank(
     role: Role, statement: str, promised: str, certified: str, *, layer: IntegerLayer, largest: Stated, as_said: bool
 ) -> Evidence:
-    """Certify that the rank of a layer's mixed inputs is what is stated, and that no weights have a larger one.
+    """Certify that the rank of a layer's mixed inputs is as stated, and that no weights have a larger one.
 
     Args:
         role: What the evidence is for.

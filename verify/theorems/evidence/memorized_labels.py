@@ -1,4 +1,4 @@
-"""A layer that reads vectors holds the labels of its task, and what its heads mix has full rank.
+"""Certify that a layer that reads vectors memorizes the labels of its task, and that its mixed inputs have full rank.
 
 Page: docs/claims/context_rank.md
 """
@@ -20,7 +20,7 @@ _ERROR = 1e-6  # of a label; what roundings leave
 
 
 class HeldLabels(NamedTuple):
-    """What was certified of labels.
+    """The certified labels.
 
     Args:
         memorized: Whether every label is memorized and Z has rank T.

@@ -1,4 +1,4 @@
-"""The scope of a piece of evidence: these weights, or all of them.
+"""Define the scope of a piece of evidence: these weights, or all weights.
 
 Page: docs/audit.md
 """

@@ -1,4 +1,4 @@
-"""A named theorem that lets a computation on one instance speak for all weights, or for all encoders.
+"""Name a theorem that extends a computation on one instance to all weights, or to all encoders.
 
 Page: docs/audit.md
 """
@@ -17,7 +17,7 @@ Gives = Literal["an upper bound", "a lower bound", "a verdict", "a value"]
 
 @dataclass(frozen=True, eq=False)
 class Theorem:
-    """A theorem with its page, and the judge that checks its hypotheses and computes what it says of an instance.
+    """A theorem with its page, and the judge that checks its hypotheses and evaluates it for an instance.
 
     Args:
         name: How it is called, e.g. ``"U1"``.
@@ -58,7 +58,7 @@ class Theorem:
         return f"{self.judge.__module__}.{self.judge.__qualname__}"
 
     def at(self, read: str = "", /, **given: Any) -> "Applied":
-        """Return what the theorem says of an instance, by its judge.
+        """Return the conclusion of the theorem for an instance, by its judge.
 
         Args:
             read: The attribute of the judge's result that is meant; by default the result itself.

@@ -1,4 +1,4 @@
-"""The theorems by which a computation on one instance speaks for all weights of a shape, or for all encoders.
+"""List the theorems that extend a computation on one instance to all weights of a shape, or to all encoders.
 
 Page: docs/audit.md
 """

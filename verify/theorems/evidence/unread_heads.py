@@ -1,4 +1,4 @@
-"""Heads whose outputs nothing reads: what is certified of them is the rank of what they mix.
+"""Certify the rank of the mixed inputs of heads whose outputs are not used.
 
 Page: docs/claims/saturated_heads.md
 """
@@ -21,17 +21,17 @@ def heads_as_layer(heads: SaturatedHeads) -> Model:
 
 
 def unlabelled(contexts: Float64Array, queries: Float64Array) -> VectorTask:
-    """Return the examples with a label of zero each."""
+    """Return the examples with labels of zero."""
     return VectorTask(contexts, queries, np.zeros((len(queries), 1)))
 
 
 def mixed_inputs_are_independent(
     heads: SaturatedHeads, contexts: Float64Array, queries: Float64Array
 ) -> RankCertificate:
-    """Certify that what the heads mix of the examples is linearly independent."""
+    """Certify that the mixed inputs of the examples are linearly independent."""
     return certify_full_row_rank(enclose_mixed_inputs(heads_as_layer(heads), unlabelled(contexts, queries)))
 
 
 def of_size_one(queries: Int64Array) -> Float64Array:
-    """Return queries with entries up to 1: powers of two keep a query what it is, up to its length."""
+    """Return queries with entries up to 1; scaling by powers of two keeps their directions."""
     return queries / 2.0 ** np.ceil(np.log2(abs(queries).max(axis=1, keepdims=True)))

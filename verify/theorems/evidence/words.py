@@ -39,7 +39,7 @@ class Words:
 
     @property
     def item_entries(self) -> int:
-        """The entries that an item of a word needs: eight for each bit, and 21."""
+        """Entries per item of a word: eight per bit, and 21."""
         return 8 * (self.code_bits + self.label_bits) + 21
 
 

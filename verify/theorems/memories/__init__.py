@@ -1,1 +1,1 @@
-"""Judge what the memories of the same names promise."""
+"""Judge the promises of the memories with the same names."""

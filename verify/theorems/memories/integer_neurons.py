@@ -20,7 +20,7 @@ _TOGETHER = 2048  # contexts whose attention is rational at the same time
 
 
 def integer_margins(model: Model, task: Task) -> ObjectArray:
-    r"""By how much the logit of each label is above the largest other one, exactly.
+    """Return the exact margin of each label over the largest other logit.
 
     The stream after the attention is what `verify/forward/in_rationals.py:exact_network_logits` says, and has to
     consist of integers, as has every tensor of the neurons; from there on all is additions and products of integers,
@@ -72,7 +72,7 @@ def _after(attention: Attention, model: Model, task: Task) -> list[ObjectArray]:
 
 
 def _mapped(columns: list[ObjectArray], matrix: Tensor, shift: Tensor | None, count: int) -> list[ObjectArray]:
-    """Return the product of so many rows, given by coordinate, with a matrix, plus a shift."""
+    """Return the product of rows, given by coordinate, with a matrix, plus a shift."""
     results = []
     for j in range(matrix.shape[1]):
         total: ObjectArray = np.full(count, 0 if shift is None else _integer(shift[j], "a shift"), dtype=object)
@@ -90,7 +90,7 @@ def _integer(x: fmpq, where: str) -> int:
 
 
 def _ahead(logits: Iterable[ObjectArray], labels: Int64Array) -> ObjectArray:
-    """Return the logit of the label less the largest of the others."""
+    """Return the logit of the label minus the largest other one."""
     right: ObjectArray = np.zeros(len(labels), dtype=object)
     others: list[ObjectArray] = []
     least = None

@@ -27,7 +27,7 @@ _LOGITS = 2**22  # that are looked at together
 
 @dataclass(frozen=True, eq=False)
 class KnotsProof:
-    """What was proved of each context, in real arithmetic with the float64 weights as they are.
+    """The proved results for each context, in real arithmetic with the exact float64 weights.
 
     Args:
         margin_lower: By how much every largest logit of the target is above every other, at least, `[T]`, nats.
@@ -142,7 +142,7 @@ def _blocks(model: Model) -> tuple[Attention, FeedForward]:
 
 
 def _numbers(model: Model, head: Attention, contexts: Int64Array) -> tuple[list[int], list[int], int]:
-    """Bounds of the number of each context, times 2 to the scale."""
+    """Bound the number of each context, times 2 to the scale."""
     tokens, ranks = np.unique(contexts, return_inverse=True)
     ranks = ranks.reshape(contexts.shape)
     map_of_values = [sum((Fraction(v) * Fraction(o) for v, o in zip(row, head.W_O[0, :, 0].tolist(), strict=True)),
@@ -191,7 +191,7 @@ def _integer(x: arb) -> int:
 
 @dataclass(frozen=True)
 class _Pieces:
-    """One output as a function of the number: its value at every knot, and the slopes before the first and after each.
+    """One output as a piecewise linear function: its value at every knot, and the slopes between them.
 
     All are integers: numbers count in units of 2 to the minus scale, values in units of 1 / `unit`.
     """
@@ -202,7 +202,7 @@ class _Pieces:
     unit: int
 
     def at(self, z: int, passed: int) -> int:
-        """Return the output times the unit, at a number that so many knots are not above."""
+        """Return the output times the unit, at a number that lies above all but `index` of the knots."""
         near = max(passed - 1, 0)
         return self.values[near] + self.slopes[passed] * (z - self.knots[near])
 

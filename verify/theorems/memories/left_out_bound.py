@@ -31,7 +31,7 @@ from verify.linear_algebra.singular_values import enclose_spectral_norm
 
 @dataclass(frozen=True, eq=False)
 class LeftOutBound:
-    r"""The cost of the contexts that are left out, and what bounds it; all scalars are enclosures.
+    r"""The cost of the dropped contexts, and its bounds; all scalars are enclosures.
 
     Args:
         kept: Number of kept contexts, T.
@@ -64,7 +64,7 @@ class LeftOutBound:
 
     @property
     def by_rows(self) -> Enclosure:
-        r"""$\sqrt 2 \Pr(S_2) \max_t \sqrt{1 + |z_t|^2} \lVert E W \rVert_2$, in nats; `row` as it is known."""
+        r"""$\sqrt 2 \Pr(S_2) \max_t \sqrt{1 + |z_t|^2} \lVert E W \rVert_2$, in nats."""
         return sqrt(2.0) * self.probability * self.row * self.norm
 
     def printed(self, epsilon: Fraction) -> Enclosure:
@@ -92,11 +92,11 @@ class LeftOutBound:
         return given * sqrt(1.0 + self.inverse * self.inverse) * self.norm
 
     def corrected_holds(self) -> bool:
-        """Whether the cost is proved to be within the corrected bound by rows, with nothing added."""
+        """Whether the cost is proved to be within the corrected bound by rows."""
         return bool(self.total_change.upper() <= self.by_rows.lower())
 
     def printed_fails(self, epsilon: Fraction) -> bool:
-        """Whether the cost is proved to be beyond the printed bound, which is one only if epsilon exceeds Pr(S_2)."""
+        """Whether the cost is proved to exceed the printed bound, which applies only if epsilon exceeds Pr(S_2)."""
         printed = self.printed(epsilon)
         return bool(epsilon > float(self.probability.upper()) and self.change.lower() > printed.upper())
 
@@ -112,7 +112,7 @@ def left_out_bound(
     witnesses: int | None = None,
     precision: int | None = None,
 ) -> LeftOutBound:
-    r"""Enclose what the contexts that are left out cost, and both sides of the bounds of it.
+    r"""Enclose the cost of the dropped contexts, and both sides of its bounds.
 
     The encoder $f$ has the logits of the network on the kept contexts, and $E_t W_U$ on the others. With
     $\mathrm{lse}(u) = \log \sum_i e^{u_i}$,
@@ -201,7 +201,7 @@ def left_out_bound(
 
 
 class _Floats:
-    """A float64 network on all contexts: features, logits, and the encoder's logits on those that are left out."""
+    """A float64 network on all contexts: features, logits, and the encoder's logits on the dropped ones."""
 
     def __init__(self, network: Model, contexts: Int64Array, stream: object, precision: int | None) -> None:
         if not isinstance(stream, np.ndarray) or stream.ndim != 2 or stream.shape[1] != network.d_model:
@@ -219,8 +219,8 @@ class _Floats:
         self._precision = precision
 
     def combinations(self, kept: int, witnesses: int | None) -> tuple[Enclosure, bool]:
-        """Return the z of the left-out contexts, or of those that seem to have the longest ones; whether that
-        is all.
+        """Return the z of the dropped contexts, or of those with the longest ones by estimate; and whether that is
+        all.
         """
         chosen = np.arange(kept, len(self.outputs))
         if witnesses is not None and witnesses < len(chosen):
@@ -233,7 +233,7 @@ class _Floats:
         return enclose_solution(self.outputs[:kept].T, self.outputs[chosen].T).T, complete
 
     def missed(self, kept: int, z: Enclosure) -> Enclosure:
-        """How far the logits of the left-out contexts are from those that z gives."""
+        """Return how far the logits of the dropped contexts are from those that follow from z."""
         return self.reached[kept:] - matmul(z, self.reached[:kept])
 
 
@@ -251,12 +251,12 @@ class _Rationals:
         self._z = _combinations(self._outputs, kept)
 
     def combinations(self, kept: int, witnesses: int | None) -> tuple[Enclosure, bool]:
-        """All z, however many were asked for."""
+        """Return all z, regardless of the requested number."""
         unknown = _unknown(self._outputs.nrows() - kept, kept)
         return unknown if self._z is None else _rounded_outwards(self._z), True
 
     def missed(self, kept: int, z: Enclosure) -> Enclosure:
-        """How far the logits of the left-out contexts are from those that z gives."""
+        """Return how far the logits of the dropped contexts are from those that follow from z."""
         if self._z is None:
             return self.reached[kept:] - matmul(z, self.reached[:kept])
         first, others = _split(self._reached, kept)
@@ -281,7 +281,7 @@ def _unknown(rows: int, columns: int) -> Enclosure:
 
 
 def _combinations(outputs: fmpq_mat, kept: int) -> fmpq_mat | None:
-    """Return the rows of G_2 G_1^+, exactly; nothing if the rows of G_1 are dependent."""
+    """Return the rows of G_2 G_1^+, exactly; None if the rows of G_1 are dependent."""
     first, others = _split(outputs, kept)
     gram = first * first.transpose()
     if gram.det() == 0:
@@ -305,7 +305,7 @@ def _joined(a: Enclosure, b: Enclosure, *, axis: int) -> Enclosure:
 
 
 def _excess(missed: Float64Array, shares: Enclosure) -> float:
-    """Upper bound of sqrt(2) times the mean length of rows that are no longer than those of `missed`."""
+    """Return an upper bound of sqrt(2) times the mean length of rows at most as long as those of `missed`."""
     if not missed.any():
         return 0.0
     squares = total(Enclosure.exact(missed) * missed, 1).upper()
@@ -313,7 +313,7 @@ def _excess(missed: Float64Array, shares: Enclosure) -> float:
 
 
 def _lse(x: Enclosure) -> Enclosure:
-    """log sum exp of each row: of the midpoints, less their largest one; it moves by the largest radius at most."""
+    """Enclose log sum exp of each row: that of the midpoints, computed stably, moves by at most the largest radius."""
     top = x.midpoint.max(axis=1)
     middle = log(total(exp(Enclosure.exact(x.midpoint) - top[:, None]), 1)) + top
     return middle + Enclosure(np.zeros(len(top)), np.broadcast_to(x.radius, x.shape).max(axis=1))

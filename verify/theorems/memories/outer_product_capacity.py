@@ -1,4 +1,5 @@
-r"""How many associations a matrix answers correctly, in integers; how likely that is; and which labels no matrix holds.
+"""Count the associations that a matrix answers correctly, bound their probability, and find labels that no matrix
+stores.
 
 Page: docs/claims/outer_product_memory.md
 """
@@ -28,7 +29,7 @@ _ROWS = 1024
 
 @dataclass(frozen=True)
 class StoredAssociations:
-    r"""How many inputs a matrix answers with their labels, counted exactly.
+    r"""The exact number of inputs that a matrix maps to their labels.
 
     Args:
         stored: How many i have $u_{g(i)}^\top W e_i > u_j^\top W e_i$ for all $j \ne g(i)$.
@@ -88,7 +89,7 @@ def stored_associations(outputs: Array, inputs: Array, labels: Array, memory: Ar
 
 
 def is_sum_of_outer_products(outputs: Array, inputs: Array, labels: Array, memory: Array) -> bool:
-    r"""Whether $W = \sum_i u_{g(i)} e_i^\top$, decided in integers.
+    r"""Decide in integers whether $W = \sum_i u_{g(i)} e_i^\top$.
 
     Args:
         outputs: $u_j$, integers, `[M, d]`.
@@ -215,7 +216,7 @@ class UnstorableLabels:
 
 
 def unstorable_labels(inputs: Array) -> UnstorableLabels | None:
-    r"""Labels with two output tokens that no matrix W stores for these inputs, whatever the output vectors are.
+    r"""Return labels with two output tokens that no matrix W stores for these inputs, for any output vectors.
 
     If $\sum_i c_i e_i = 0$, then $\sum_i c_i \langle W^\top (u_0 - u_1), e_i \rangle = 0$; but if the token 0 had the
     larger logit where $c_i > 0$ and the token 1 where $c_i < 0$, every term would be positive.

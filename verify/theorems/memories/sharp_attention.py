@@ -16,7 +16,7 @@ _BITS = 128
 
 @dataclass(frozen=True, eq=False)
 class SharpAttention:
-    r"""The attention with the scores $\lambda\, x_S W x_s^\top$, beside its limit for $\lambda \to \infty$.
+    r"""The attention with scores $\lambda\, x_S W x_s^\top$, and its limit for $\lambda \to \infty$.
 
     Exact rationals are exact; balls hold the exact value. Distances are largest absolute values of coordinates.
 
@@ -46,7 +46,7 @@ class SharpAttention:
 
     @property
     def smallest_gap(self) -> fmpq | None:
-        """The smallest gap of a position before the last over all contexts; `None` for contexts of one token."""
+        """Smallest gap of an earlier position over all contexts; `None` for contexts of one token."""
         before = [gap for row in self.gaps.tolist() for gap in row[:-1]]
         return min(before) if before else None
 
@@ -54,7 +54,7 @@ class SharpAttention:
 def enclose_sharp_attention(
     W_E: fmpq_mat, W_pos: fmpq_mat, form: fmpq_mat, contexts: Int64Array, *, sharpness: fmpq | int
 ) -> SharpAttention:
-    r"""Enclose what a head with the scores $\lambda\, x_S W x_s^\top$ reads, and compute its limit exactly.
+    r"""Enclose the average of a head with scores $\lambda\, x_S W x_s^\top$, and compute its limit exactly.
 
     The weights are $a_s = e^{-\lambda g_s} / \sum_r e^{-\lambda g_r}$ with the rational gaps
     $g_s = x_S W (x_S - x_s)^\top$. Positions of the smallest gap m have equal weights, so $A - L$ is the sum of

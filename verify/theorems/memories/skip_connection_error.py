@@ -1,4 +1,4 @@
-r"""How far the logits of a network without skip connection are from those of the network that it replaces.
+r"""Bound how far the logits of a network without skip connection are from those of the network that it replaces.
 
 Let the heads h beside those of the network score $\lambda_h$ at the last position and 0 elsewhere, in every context,
 and read and write with $M_h = W_V^h W_O^h$. With $k_h = e^{\lambda_h}$ the logits of the two networks differ by exactly
@@ -31,7 +31,7 @@ _STEEPEST = 2.0**20
 
 
 def enclose_skip_error(network: Model, model: Model, contexts: Int64Array) -> Enclosure:
-    r"""Enclose the differences of the logits in real arithmetic, those of `model` minus those of `network`.
+    """Enclose the logits of `model` minus those of `network`, in real arithmetic.
 
     Args:
         network: One attention layer with a skip connection.
@@ -95,7 +95,7 @@ def largest_skip_error(network: Model, model: Model) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _CopyingHeads:
-    """What the heads beside those of the network score at the last position, and what they read and write with.
+    """The scores of the copying heads at the last position, and their value and output maps.
 
     Args:
         scores: The two factors of each $\\lambda_h$, in nats.
@@ -109,14 +109,12 @@ class _CopyingHeads:
 
     @property
     def bits(self) -> int:
-        """A precision at which $k / (k + S - 1)$ is told from 1: it takes $\\lambda / \\log 2$ bits."""
+        r"""A precision that separates $k / (k + S - 1)$ from 1, which needs $\lambda / \log 2$ bits."""
         return _BITS + int(2 * max((abs(query * key) for query, key in self.scores), default=0.0))
 
 
 def _copying_heads(network: Model, model: Model) -> _CopyingHeads:
-    """Return the heads behind those of the network; refused unless the rest is the network without its skip
-    connection.
-    """
+    """Return the heads after those of the network; refuse a model that differs from the network in anything else."""
     own, block = dana_tensors(network), model.attention
     if network.is_rational or model.is_rational:
         raise InputError("the network", "has rational weights", "float64 weights; rational logits can be compared")
@@ -154,7 +152,7 @@ def _copying_heads(network: Model, model: Model) -> _CopyingHeads:
 
 
 def _parts(network: Model, heads: _CopyingHeads) -> list[list[list[arb]]]:
-    """Return what each token adds at each position to the difference of each logit, `[S][N][outputs]`."""
+    """Return the contribution of each token at each position to the difference of each logit, `[S][N][outputs]`."""
     width, length = network.d_model, network.n_ctx
     at_last = arb_mat(width, width, [-int(i == j) for i in range(width) for j in range(width)])
     at_others = arb_mat(width, width)
@@ -178,7 +176,7 @@ def _sum_of_rows(rows: list[list[arb]]) -> list[arb]:
 
 
 def _largest(values: list[arb]) -> arb:
-    """Return a ball that holds the largest of some numbers."""
+    """Return a ball that contains the largest of some numbers."""
     largest = values[0]
     for value in values[1:]:
         largest = largest.max(value)

@@ -1,1 +1,1 @@
-"""The conditions of saturated heads on given data, tested or certified."""
+"""Test or certify the conditions of saturated heads on given data."""

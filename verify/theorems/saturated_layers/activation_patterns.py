@@ -1,4 +1,4 @@
-r"""Labels that no ReLU network of a given size puts out: all of its activation patterns, one by one, in integers.
+"""Find labels that no ReLU network of a given size outputs, by enumerating its activation patterns in integers.
 
 Page: docs/claims/relu_barrier.md
 """
@@ -133,7 +133,7 @@ def _ranks(blocks: list[list[list[int]]], labels: list[int], neurons: int) -> It
 
 
 def _affine_on(points: Int64Array, active: frozenset[int]) -> list[list[int]]:
-    """Return the coordinate functions and 1 on the active points, 0 elsewhere, as rows."""
+    """Return the coordinate functions and 1, restricted to the active points and 0 elsewhere, as rows."""
     rows = [*points.T.tolist(), [1] * len(points)]
     return [[value if t in active else 0 for t, value in enumerate(row)] for row in rows]
 

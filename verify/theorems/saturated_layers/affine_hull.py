@@ -1,4 +1,4 @@
-r"""A bound of the rank of what attention mixes, for all weights at once, from the tokens alone.
+"""Bound the rank of the mixed inputs from the tokens, for all weights at once.
 
 Page: docs/claims/context_rank.md
 """
@@ -34,7 +34,7 @@ class TokenHull:
         return self.span == self.dimension
 
     def ceiling(self, n_heads: int, n_examples: int) -> int:
-        r"""Return what the rank of $Z$ is at most, whatever the weights, their widths and the queries are.
+        r"""Return an upper bound of the rank of $Z$, for all weights, widths and queries.
 
         Attention mixes tokens with weights that sum to 1, so a row of $Z$ is in $A^H$; the linear span of $A^H$ has
         dimension $H a$ if $0 \in A$, and $H a + 1$ otherwise. If n = 1, all heads mix the same vector, and the rows
@@ -102,7 +102,7 @@ def _differences(tokens: fmpq_mat) -> fmpq_mat:
 
 
 def mixed_rank_ceiling(contexts: NDArray, *, n_heads: int, n_examples: int) -> int:
-    r"""Return what the rank of $Z$ is at most on these contexts, for all weights of so many heads.
+    """Return an upper bound of the rank of $Z$ on these contexts, for all weights of a number of heads.
 
     Args:
         contexts: Keys, as for `token_hull`.

@@ -1,4 +1,4 @@
-r"""All assumptions of the memorization theorem on given contexts and queries, each with what proves or refutes it.
+"""Test all assumptions of the memorization theorem on given contexts and queries, with a proof or refutation of each.
 
 Page: docs/claims/assumptions.md
 """
@@ -23,7 +23,7 @@ from verify.verdict import Verdict
 
 @dataclass(frozen=True)
 class SubsetTest:
-    """Whether every `size` of some vectors are independent: a certificate, and random subsets where there is none.
+    """A test whether every `size` of some vectors are independent: a certificate, or random subsets if there is none.
 
     Args:
         certificate: What is proved.
@@ -35,7 +35,7 @@ class SubsetTest:
 
     @property
     def verdict(self) -> Verdict:
-        """PROVED by a certificate alone; REFUTED also by a dependent subset that was drawn."""
+        """PROVED only by a certificate; REFUTED also by a dependent random subset."""
         if self.sample is not None and self.sample.verdict is Verdict.REFUTED:
             return Verdict.REFUTED
         return self.certificate.verdict
@@ -58,7 +58,7 @@ class SubsetTest:
 
 @dataclass(frozen=True)
 class Assumptions:
-    r"""What is proved of contexts and queries.
+    r"""The proved properties of contexts and queries.
 
     Args:
         n_examples: T.
@@ -205,7 +205,7 @@ def assess_assumptions(
 
 
 def _plain(relation: Relation | None) -> dict[str, list[Any]] | None:
-    """Coefficients as decimal strings, since they may be longer than what JSON readers hold."""
+    """Return coefficients as decimal strings, because JSON readers may not represent long integers."""
     if relation is None:
         return None
     return {"rows": list(relation.rows), "coefficients": list(map(str, relation.coefficients))}

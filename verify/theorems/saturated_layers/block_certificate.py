@@ -1,4 +1,4 @@
-r"""The condition on the queries that the memorization proof needs, certified, and an order that satisfies it.
+"""Certify the condition on the queries that the memorization proof needs, and find an order that satisfies it.
 
 Page: docs/claims/assumptions.md
 """
@@ -100,7 +100,7 @@ def certify_blocks(
 
 
 def find_blocks(queries: fmpz_mat | ArrayLike, *, n_heads: int, size: int, seed: int = 0) -> BlockCertificate:
-    r"""Certify blocks of the given order, or of an order that is searched for.
+    """Certify blocks of the given order, or search for an order.
 
     If the given order fails, zero and parallel queries are looked for: any two queries are either in one block or the
     one is frozen while the other is fitted, so with them no order exists. Otherwise blocks are chosen from the last one
@@ -194,7 +194,7 @@ def _blocks_from_the_end(
 
 
 def _isolated_block(residues: Int64Array, most: int, prime: int, rng: np.random.Generator) -> list[int]:
-    """Rows whose span holds no other row: as many as a random order of trials gives, and not more than `most`."""
+    """Return rows whose span contains no other row: as many as a random order of trials gives, at most `most`."""
     block: list[int] = []
     outside = np.ones(len(residues), dtype=bool)
     for row in rng.permutation(len(residues)).tolist():

@@ -1,4 +1,4 @@
-r"""Whether the tokens of each context are linearly independent, decided exactly.
+"""Decide exactly whether the tokens of each context are linearly independent.
 
 Page: docs/claims/assumptions.md
 """

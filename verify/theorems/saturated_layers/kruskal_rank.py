@@ -1,4 +1,4 @@
-r"""The Kruskal rank of vectors, where it can be proved: pairs, relations, coherence, and all subsets.
+"""Prove the Kruskal rank of vectors where possible: by pairs, relations, coherence, and all subsets.
 
 The Kruskal rank is the largest k such that every k of the vectors are linearly independent. Computing it is NP-hard, so
 each route below says when it applies, and what none of them decides stays UNDECIDED.
@@ -63,7 +63,7 @@ class KruskalRank:
 
 
 class _UnluckyPrimeError(Exception):
-    """A relation modulo a prime that is none over the rationals, where the search cannot go on without it."""
+    """A relation modulo a prime that does not hold over the rationals, so that the search cannot continue."""
 
 
 def certify_subsets(
@@ -135,7 +135,7 @@ def certify_subsets(
 
 
 def kruskal_rank(vectors: fmpz_mat | ArrayLike) -> KruskalRank:
-    """Bound the Kruskal rank from both sides, one size after the other until a relation is found.
+    """Bound the Kruskal rank from both sides, size by size, until a relation is found.
 
     Args:
         vectors: `[T, d]`, T >= 1.
@@ -171,7 +171,7 @@ def kruskal_rank(vectors: fmpz_mat | ArrayLike) -> KruskalRank:
 
 
 def parallel_pair(vectors: fmpz_mat | ArrayLike, *, seed: int = 0) -> Relation | None:
-    r"""Return a zero vector or two parallel ones, if there are any: exact, in $O(T d)$.
+    """Return a zero vector or two parallel ones, or None: exact, in $O(T d)$.
 
     The vectors are projected to two coordinates modulo a prime. Different ratios there prove that no two are parallel;
     equal ones are looked at exactly.
@@ -287,8 +287,7 @@ def projected(matrix: fmpz_mat, width: int, prime: int, rng: np.random.Generator
 
 
 def eliminate(residues: Int64Array, row: int, prime: int) -> Int64Array:
-    """Return the residues after the elimination of one row that is not zero, without its pivot column: one column
-    fewer.
+    """Return the residues after eliminating one nonzero row, without its pivot column.
 
     Args:
         residues: `[rows, columns]`, modulo a prime below $2^{31}$.
@@ -316,7 +315,7 @@ def _search(matrix: fmpz_mat, size: int, prime: int, rng: np.random.Generator) -
 def _descend(
     matrix: fmpz_mat, prefix: tuple[int, ...], rows: Int64Array, residues: Int64Array, prime: int
 ) -> Relation | None:
-    """Return a relation between the prefix and some of the later rows, given what is left of them without the
+    """Return a relation between the prefix and some of the later rows, given their residues after eliminating the
     prefix.
     """
     missing = residues.shape[1]
@@ -340,7 +339,7 @@ def _descend(
 
 
 def _equal_ratios(rows: Int64Array, residues: Int64Array, prime: int) -> Iterator[tuple[int, int]]:
-    """All pairs of rows whose two residues have the same ratio, which all that are dependent have."""
+    """Return all pairs of rows whose two residues have the same ratio, which includes all dependent pairs."""
     first, second = residues[:, 0], residues[:, 1]
     finite = second != 0
     ratios = np.where(finite, first * _inverses(np.where(finite, second, 1), prime) % prime, prime)
@@ -362,7 +361,7 @@ def _equal_ratios(rows: Int64Array, residues: Int64Array, prime: int) -> Iterato
 
 
 def _inverses(residues: Int64Array, prime: int) -> Int64Array:
-    """Return the inverses of nonzero residues, by one inverse and a tree of products."""
+    """Return the inverses of nonzero residues, using one inverse and a tree of products."""
     if len(residues) == 0:
         return residues
     if len(residues) == 1:
@@ -377,7 +376,7 @@ def _inverses(residues: Int64Array, prime: int) -> Int64Array:
 
 
 def _normalized(matrix: fmpz_mat) -> Enclosure:
-    """Each row over a power of two that brings its largest entry below 1, within 2^-52 of every entry."""
+    """Divide each row by a power of two that brings its largest entry below 1, within 2^-52 in every entry."""
     table = []
     for row in matrix.tolist():
         entries = [int(entry) for entry in row]

@@ -7,7 +7,7 @@ from constructions.errors import InputError
 
 
 def output_rank_ceiling(*, n_heads: int, d_value: int, d_inner: int) -> int:
-    r"""Return what the rank of the outputs $Z \, W_V W_O W_D$ is at most, for all weights of these widths.
+    r"""Return an upper bound of the rank of the outputs $Z \, W_V W_O W_D$, for all weights of these widths.
 
     The outputs are a product through H heads of width $d_v$, and then through $d_o$ dimensions.
 

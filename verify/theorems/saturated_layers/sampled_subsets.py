@@ -22,7 +22,7 @@ _MOST_WORK = 2.0e9  # multiplications
 
 @dataclass(frozen=True)
 class SubsetSample:
-    r"""Random subsets of vectors, each judged exactly.
+    r"""Random subsets of vectors, each decided exactly.
 
     Args:
         size: Vectors in a subset.
@@ -110,7 +110,7 @@ def sample_subsets(
 
 
 def share_bounds(seen: int, draws: int, confidence: float) -> tuple[float, float]:
-    r"""One-sided Clopper-Pearson bounds of a share, each of the given confidence.
+    r"""Return one-sided Clopper-Pearson bounds of a share, each at the given confidence.
 
     Args:
         seen: How often it was seen.

@@ -1,4 +1,4 @@
-r"""Judges saturated heads: attention next to one token, what is left of it elsewhere, and what that costs in rank.
+"""Judge saturated heads: their distance from one token, the remaining weight, and the effect on the rank.
 
 Pages: docs/claims/saturated_heads.md, docs/claims/steep_heads.md
 """
@@ -116,7 +116,7 @@ def one_hot_bound(steep: Enclosure, base: Enclosure) -> OneHotDistance:
 
 
 def one_hot_distance(theta: Enclosure, winners: Int64Array) -> Enclosure:
-    r"""Enclose $\lVert \theta_t - 1_i \rVert_1 = 2 (1 - \theta_{t,i})$ itself, `[T]`, as the weights of the others.
+    r"""Enclose $\lVert \theta_t - 1_i \rVert_1 = 2 (1 - \theta_{t,i})$, `[T]`, as the weights of the other tokens.
 
     Why it is rigorous: the weights of one example add up to 1, so the distance is twice the sum of the others'; a sum
     of enclosures.
@@ -159,7 +159,7 @@ def largest_norm(contexts: ArrayLike) -> float:
 
 
 def separation(rows: Enclosure, combination: Float64Array, frozen: Enclosure) -> float:
-    r"""Lower bound of $\sigma_{\min}(D - C B)$: how far new rows stand out from what earlier ones can explain.
+    r"""Return a lower bound of $\sigma_{\min}(D - C B)$: how far new rows are from the span of the earlier ones.
 
     Why it is rigorous: the singular values of every matrix of the set $D - C B$ are enclosed; C is exact, whatever it
     was meant to be.
@@ -180,7 +180,7 @@ def separation(rows: Enclosure, combination: Float64Array, frozen: Enclosure) ->
 
 
 def smallest(matrix: Enclosure) -> float:
-    """Lower bound of the smallest singular value of every matrix of a set; 0 if its rows may be dependent.
+    """Return a lower bound of the smallest singular value of every matrix of a set; 0 if its rows may be dependent.
 
     Args:
         matrix: `[b, d]`.

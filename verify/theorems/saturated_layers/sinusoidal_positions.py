@@ -1,4 +1,4 @@
-r"""The sinusoidal positions in real arithmetic, and how long tokens may be that leave them independent.
+"""Enclose the sinusoidal positions, and bound the length of tokens that keep them independent.
 
 Page: docs/claims/assumptions.md
 """
@@ -51,7 +51,7 @@ def enclosed_positions(count: int, d_model: int) -> Enclosure:
 
 
 def room_for_tokens(*, count: int, d_model: int) -> float:
-    r"""How long the embeddings of the tokens may be so that each context of n of them plus positions has rank n.
+    r"""Return how long token embeddings may be so that each context of n of them plus positions has rank n.
 
     By Weyl's inequality $\sigma_{\min}(E + P) \ge \sigma_{\min}(P) - \Vert E \Vert$, and n rows shorter than r have the
     norm $\Vert E \Vert < \sqrt n r$. So $r = \sigma_{\min}(P) / \sqrt n$ will do.

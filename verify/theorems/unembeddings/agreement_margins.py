@@ -1,4 +1,4 @@
-"""Margins of words, written as indicators: in how many places two words agree at most, by counting.
+"""Certify margins of words written as indicators, by counting the places where two words agree.
 
 Page: docs/claims/unembeddings.md
 """
@@ -18,7 +18,7 @@ _TABLE = 2**24  # entries of a table of words
 
 
 def agreement_margins(vectors: IntegerArray) -> Margins | None:
-    r"""Return the leads of rows of zeros and ones with one 1 in each of n disjoint ranges of coordinates.
+    """Return the margins of 0-1 rows with a single 1 in each of n disjoint ranges of coordinates.
 
     The inner product of two rows is the number of ranges in which their ones are at the same place. It is below k + 1
     for every two rows if and only if for every k + 1 ranges no two rows have all their ones there at the same places.
@@ -61,7 +61,7 @@ def agreement_margins(vectors: IntegerArray) -> Margins | None:
 
 
 def _words(vectors: IntegerArray) -> Int64Array | None:
-    """Return the place of the ones of each row within their range, `[N, n]`."""
+    """Return the index of the 1 of each row within each range, `[N, n]`."""
     places = np.count_nonzero(vectors[0])
     found = []
     for start in range(0, len(vectors), _ROWS):
@@ -92,7 +92,7 @@ def _largest_agreement(words: Int64Array) -> int | None:
 
 
 def _all_different(words: Int64Array, letters: list[int], chosen: tuple[int, ...]) -> bool | None:
-    """Whether no two words have the same letters at the chosen places; `None` if int64 cannot number them."""
+    """Tell whether no two words agree at all chosen places; `None` if int64 cannot number them."""
     different = prod(letters[place] for place in chosen)
     if different < len(words):
         return False

@@ -14,7 +14,7 @@ _ROWS_PER_CLASS = 8  # from which on the transforms take less time than the inne
 
 
 def certify_margins(vectors: IntegerArray, encoders: IntegerArray | None = None) -> Margins:
-    r"""Certified bounds of all leads $\langle w_g - w_j, e_g \rangle$, read off the given integers alone.
+    r"""Return certified bounds of all margins $\langle w_g - w_j, e_g \rangle$, using only the given integers.
 
     Three certificates, each with its own test of whether it applies: Walsh transforms for rows of signs and axis
     vectors, counting for words, and all inner products for everything else (and for everything small).

@@ -1,4 +1,4 @@
-"""Margins of rows of signs, certified by Walsh transforms: one for every two classes of rows.
+"""Certify margins of sign vectors by Walsh transforms, one per pair of classes.
 
 Page: docs/claims/unembeddings.md
 """
@@ -142,7 +142,7 @@ def _shape(vectors: IntegerArray) -> _Shape | None:
 
 @dataclass(frozen=True, eq=False)
 class _Classes:
-    """The reduced functions, one a column, and the class of each row."""
+    """The reduced functions, one per column, and the class of each row."""
 
     functions: BoolArray
     of_row: Int64Array

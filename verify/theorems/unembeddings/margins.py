@@ -49,7 +49,7 @@ class Margins:
         return Fraction(self.largest, self.least) if self.least > 0 else None
 
     def verdict(self, kappa: Fraction) -> Verdict:
-        r"""Whether all leads are positive, and none is more than `kappa` times another.
+        """PROVED if all margins are positive and none exceeds `kappa` times another.
 
         Example:
             >>> found = gram_margins(np.array([[1, 1], [1, -1], [1, 0]]))
@@ -124,7 +124,7 @@ def gram_margins(vectors: IntegerArray, encoders: IntegerArray | None = None) ->
 
 @dataclass(frozen=True)
 class _Extremes:
-    """Of the leads and of the products seen so far; all are integers in float64."""
+    """The extreme margins and products so far; all are integers in float64."""
 
     least: float = np.inf
     largest: float = -np.inf
@@ -132,7 +132,7 @@ class _Extremes:
     largest_product: float = -np.inf
 
     def with_rows(self, own: Float64Array, lowest: Float64Array, highest: Float64Array) -> "_Extremes":
-        """With tokens of which the own product and the least and the largest product with another are given."""
+        """Include tokens with given products with themselves, and least and largest products with another token."""
         return _Extremes(
             min(self.least, float((own - highest).min())),
             max(self.largest, float((own - lowest).max())),
@@ -142,7 +142,7 @@ class _Extremes:
 
 
 def require_exact(vectors: IntegerArray, encoders: IntegerArray) -> None:
-    """Refuse what is not two integer matrices `[N, d]`, N >= 2, with all sums of products below 2^52."""
+    """Refuse anything but two integer matrices `[N, d]`, N >= 2, with all sums of products below 2^52."""
     for name, array in (("vectors", vectors), ("encoders", encoders)):
         if array.ndim != 2 or len(array) < 2 or array.shape[1] < 1 or not np.issubdtype(array.dtype, np.integer):
             raise InputError(
