@@ -11,7 +11,7 @@ from constructions.progress import Progress, silent
 
 
 def shown(progress: Progress | bool | None) -> AbstractContextManager[Progress]:
-    """Return what is called with the stages of a work.
+    """Run a function with the stages of a piece of work, shown as bars.
 
     Args:
         progress: A function; or whether to show bars: by default in a notebook, and nowhere else.
@@ -25,7 +25,7 @@ def shown(progress: Progress | bool | None) -> AbstractContextManager[Progress]:
 
 @contextmanager
 def bars() -> Iterator[Progress]:
-    """Yield a bar per stage on standard error, with its share and the time that is left.
+    """Yield a reporter that shows one bar per stage on standard error, with its share and remaining time.
 
     Where nobody watches, in a pipe or a file, the bars are written once, when all is done; before an error nothing is.
     """
@@ -43,7 +43,7 @@ def bars() -> Iterator[Progress]:
     from rich.text import Text
 
     class Left(ProgressColumn):
-        """How much of a stage is done, and how long the rest takes at its pace."""
+        """The finished share of a stage, and the time left at its pace."""
 
         def render(self, task: Task) -> Text:
             left = task.time_remaining

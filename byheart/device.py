@@ -10,7 +10,7 @@ from constructions.plug_ins import required_plug_in
 
 
 def require_device(device: str) -> None:
-    """Refuse a device that is not there before anything is computed; torch is not asked for ``"cpu"``.
+    """Refuse a missing device before any computation; ``"cpu"`` does not need torch.
 
     Raises:
         InputError: No such kind of device, or torch is not installed.

@@ -1,4 +1,4 @@
-"""Which parts of a model hold a fact: those without which it is proved to be lost.
+"""Find which parts of a model a fact depends on: those without which it is proved to be lost.
 
 Page: docs/commands.md
 """
@@ -23,7 +23,7 @@ from verify.provers.fate import Fate, criterion_of_fact, fate, fate_of
 
 @dataclass(frozen=True)
 class Ablation:
-    """What becomes of a fact when one part of the model is set to 0.
+    """The fate of a fact when one part of the model is set to 0.
 
     Args:
         part: The part, as `constructions.model.ablation.Part` names it.
@@ -40,7 +40,7 @@ class Ablation:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Which parts of a model hold a fact.
+    """The parts of a model on which a fact depends.
 
     Args:
         context: The tokens of the context.
@@ -63,12 +63,12 @@ class Explanation:
 
     @property
     def undecided(self) -> list[str]:
-        """The parts of which nothing is proved."""
+        """Parts for which nothing is proved."""
         return [each.part for each in self.ablations if each.fate == "undecided"]
 
     @property
     def outcome(self) -> Outcome:
-        """What came of it: of a fact that is memorized the question is open as long as one part is."""
+        """The outcome: for a memorized fact, open while one part is undecided."""
         return outcome_of_fact("undecided" if self.fate == "memorized" and self.undecided else self.fate)
 
     def headline(self) -> str:
@@ -85,7 +85,7 @@ class Explanation:
         return f"{self.outcome.word}: {context} -> {visible(self.token)}{memorized}; {found}{left}"
 
     def result(self) -> Result:
-        """Return what a command shows: the parts without which the fact is lost first."""
+        """Return the data that a command prints, first the parts that the fact depends on."""
         order = {"lost": 0, "undecided": 1, "memorized": 2}
         ablations = sorted(self.ablations, key=lambda ablation: order[ablation.fate])
         fields = (
@@ -114,7 +114,7 @@ def explain(
     entries: bool = False,
     progress: Progress = silent,
 ) -> Explanation:
-    """Which parts of a model hold a fact: each is set to 0 in turn, and the model that is left is judged on that fact.
+    """Find the parts that a fact depends on: set each to 0 in turn, and judge the remaining model on that fact.
 
     The judgement is the certificate's own (`verify/provers/answer_bounds.py:judge_answers`), of the very weights in
     real arithmetic: a fact is lost without a part only if that is proved, and memorized only if that is. What a fact
@@ -159,9 +159,7 @@ def explain(
 def _fact(
     task: AnyTask, context: str | Sequence[str], criterion: Criterion
 ) -> tuple[AnyTask, tuple[str, ...], str, str | None, Criterion]:
-    """Return the task of the fact alone, its context and answer in words, the context as typed, and when it is
-    memorized.
-    """
+    """Return the task of the single fact, its context and answer in words, the typed context, and its criterion."""
     place = task.typed(context)[1]
     if place is None:
         raise InputError("context", f"is {context!r}", f"one of the {task.n_contexts} facts that were to be memorized")
@@ -169,7 +167,7 @@ def _fact(
 
 
 def _said_instead(model: Model, fact: AnyTask, outputs: Enclosure | None) -> str | None:
-    """Return the first token that is proved to lead where another should; of a distribution the one that leads."""
+    """Return the first token that is proved to lead where another one should; for a distribution, the leading one."""
     if outputs is not None:
         (place,), (lead,) = leads(outputs)
         if lead > 0.0:

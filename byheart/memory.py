@@ -1,4 +1,4 @@
-"""A model that holds facts, with the proof that it does: ask it, look at it, write it.
+"""A model that memorizes facts, with its proof: ask, inspect, save.
 
 Pages: docs/library.md, docs/commands.md
 """
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model answers to one context.
+    """The answer of a model to one context.
 
     Args:
         token: The token with the largest logit; none where the proof cannot tell it from another.
@@ -78,7 +78,7 @@ Context = str | tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """A model, what it holds, and the certificate of that.
+    """A model, its facts, and the certificate.
 
     Args:
         task: The facts.
@@ -141,7 +141,7 @@ class Memory:
     def ask(self, context: list[str] | list[tuple[str, ...]]) -> list[Answer]: ...
 
     def ask(self, context: Context | list[str] | list[tuple[str, ...]]) -> Answer | list[Answer]:
-        """Return what the model answers to a context, or to each of a list of contexts; see `ask`."""
+        """Return the answer of the model to a context, or to each of a list of contexts; see `ask`."""
         if isinstance(context, list):
             return [self.ask(each) for each in context]
         task, words = self.task.looked_up(context, self.model)
@@ -164,7 +164,7 @@ class Memory:
         all_contexts: bool = False,
         overwrite: bool = False,
     ) -> dict[str, Any]:
-        """Write the weights for another program, load them there, and compare; see `byheart.hosts.export.export`.
+        """Write the weights for another library, load them there, and compare; see `byheart.hosts.export.export`.
 
         The type is by default that of the weights and runs that the memory was made for.
         """
@@ -186,7 +186,7 @@ Ranks = tuple[Int64Array, Int64Array]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CertifiedMemory(Memory):
-    """A memory that was just built, with all that is known of it.
+    """A newly built memory, with all results.
 
     Args:
         task: The facts.
@@ -240,7 +240,7 @@ class CertifiedMemory(Memory):
 
 
 def ask(model: Model, task: AnyTask, certificate: Certificate, context: str | Sequence[str]) -> Answer:
-    """Return what a model answers to one context, memorized or not: what greedy decoding says behind it.
+    """Return the answer of a model to one context, memorized or not, by greedy decoding.
 
     It says as many tokens as the answer of the fact has, or one. The answer is proved in real arithmetic on the weights
     as stored: the lower end of each of its logits is above the upper ends of all others.
@@ -287,7 +287,7 @@ def ask(model: Model, task: AnyTask, certificate: Certificate, context: str | Se
 
 
 def _next(model: Model, tokens: Sequence[int]) -> tuple[int, int | None, float, float]:
-    """Return the token that leads, the next one, by how much it leads at least, and its probability."""
+    """Return the leading token, the second one, a lower bound of the margin, and the probability."""
     is_open, best, runner_up, margin, probability = np.ones(1, dtype=bool), 0, None, -np.inf, 0.0
     for _, _, _, logits in rising_precision(model, np.array([tokens]), is_open):
         lower, upper, middle = logits.lower()[0], logits.upper()[0], logits.midpoint[0]
@@ -300,8 +300,7 @@ def _next(model: Model, tokens: Sequence[int]) -> tuple[int, int | None, float, 
 
 
 def load(folder: Path | str) -> Memory:
-    """Return what `Memory.save`, or a command, wrote: its weights, facts and certificate, which names both by their
-    digests.
+    """Load a memory written by `Memory.save` or by the command line.
 
     Nothing is proved again: `check_memorization` does that. What is asked is proved when it is asked.
 

@@ -1,4 +1,4 @@
-"""Whole texts learned by heart, and said again: every window is a fact, and decoding is an induction over them.
+"""Memorize whole texts and recite them: every window is a fact, and decoding follows by induction.
 
 Page: docs/recitation.md
 """
@@ -126,7 +126,7 @@ def _is_long(n_ctx: int, size: int) -> bool:
 
 
 def _where(pieces: list[str], place: int) -> str:
-    """Return the place of a token in its text, as an editor counts; of bytes the number of it."""
+    """Return the place of a token in its text, as an editor counts; its index for bytes."""
     if any(is_byte(piece) for piece in pieces):
         return f"byte {place + 1}"
     before = "".join(pieces[:place])
@@ -135,7 +135,7 @@ def _where(pieces: list[str], place: int) -> str:
 
 @dataclass(frozen=True)
 class Recitation:
-    """What a folder says by heart.
+    """The texts that a folder recites.
 
     Args:
         begins: What was given: the end of it, or nothing.
@@ -170,16 +170,16 @@ class Recitation:
 
     @property
     def text(self) -> str:
-        """The text as far as it is proved, several one after the other with nothing between them."""
+        """The text as far as it is proved; several texts are concatenated."""
         return self.data.decode(errors="replace")
 
     @property
     def data(self) -> bytes:
-        """The same as bytes, UTF-8 or what they are: those of the file if all of it is said."""
+        """The text as bytes, UTF-8 or raw; equal to the file if all of it is recited."""
         return self.begins.encode(errors="surrogateescape") + encoded(self.said[: max(self.proved, self.exact)])
 
     def answers(self, *, of_runs: bool = False) -> bool:
-        """Whether all is proved, the end too: of every run where that was asked for, else of these or in reals."""
+        """Whether everything is proved, including the end, for the requested runs or in real arithmetic."""
         return self.by == "runs" or (self.by == "reals" and not of_runs)
 
     def headline(self, *, of_runs: bool = False, run: Sequence[str] | None = None) -> str:
@@ -209,7 +209,7 @@ class Recitation:
         return f"{word}: {found}" + ("" if run is None else f"; one run in {self.dtype} said the same")
 
     def _size(self, tokens: tuple[str, ...]) -> int:
-        """How many characters tokens have; of bytes how many there are."""
+        """Return the number of characters of tokens, or of bytes."""
         return len(tokens) if self.unit == "byte" else sum(map(len, tokens))
 
 
@@ -221,7 +221,7 @@ def recite(
     dtype: str = "float32",
     progress: Progress = silent,
 ) -> Recitation:
-    r"""Say what a folder knows by heart, all of it, one text, or what stands behind a place of it, and prove it.
+    """Recite one memorized text, all of them, or the part after a given passage, and prove the result.
 
     Let the model be right about every window of a text. Then greedy decoding from its title, or from the end of
     nothing, says the text and that it ends: if the last tokens are those before a place, they are a fact, and the
@@ -260,7 +260,7 @@ def recitation(
     dtype: str = "float32",
     progress: Progress = silent,
 ) -> Recitation:
-    """Return what a model says of the texts whose windows are the facts of a task; see `recite`."""
+    """Return a model's recitation of the texts whose windows are the facts of a task; see `recite`."""
     windows = task.windows
     assert windows is not None
     parts, begins = _places(task, title, start)
@@ -319,7 +319,7 @@ def _loaded(folder: Path | str) -> tuple[Model, Task]:
 
 
 def _places(task: Task, title: str | None, start: str | None) -> tuple[list[slice], str]:
-    """Return the parts of the text that are meant, each up to its end, and what stands before."""
+    """Return the requested parts of the text, each up to its end, and what precedes them."""
     windows, known = task.windows, titles(task)
     assert windows is not None
     chosen = range(len(windows.titles))
@@ -344,7 +344,7 @@ def _places(task: Task, title: str | None, start: str | None) -> tuple[list[slic
 
 
 def _found(text: Int64Array, wanted: Int64Array) -> int | None:
-    """Return the place behind which some tokens stand first."""
+    """Return the place after the first occurrence of some tokens."""
     if not 0 < len(wanted) < len(text):
         return None
     at = np.flatnonzero((np.lib.stride_tricks.sliding_window_view(text, len(wanted)) == wanted).all(axis=1))
@@ -354,7 +354,7 @@ def _found(text: Int64Array, wanted: Int64Array) -> int | None:
 def decoded(
     folder: Path | str, title: str | None = None, *, start: str | None = None, dtype: str = "float32"
 ) -> Iterator[str]:
-    """Yield what one greedy run in torch says, token by token, each text up to the end that it says itself.
+    """Yield the tokens of one greedy run in torch, each text up to the end mark that it emits.
 
     Args:
         folder: The folder.

@@ -24,7 +24,7 @@ FOLDERS = (
 
 
 def missing_folders() -> list[str]:
-    """Return those of `FOLDERS` that are not there.
+    """Return the missing ones of `FOLDERS`.
 
     Example:
         >>> missing_folders()
@@ -34,7 +34,7 @@ def missing_folders() -> list[str]:
 
 
 def lost(module: str | None) -> InputError | None:
-    """Return what is said where a module of one of `FOLDERS` is not there; nothing of other modules.
+    """Return the message for a missing module of one of `FOLDERS`; None for other modules.
 
     Example:
         >>> print(lost("constructions.attention.families"))
@@ -49,7 +49,7 @@ def lost(module: str | None) -> InputError | None:
 
 
 def theorems(module: str) -> ModuleType | None:
-    """Return a module of `byheart.theorems` by its name; none where one of the folders is missing.
+    """Return a module of `byheart.theorems` by name; None if one of the folders is missing.
 
     The core says through it what the theorems say beside its memories, and does without it.
 

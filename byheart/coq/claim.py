@@ -1,4 +1,4 @@
-"""What Coq shall prove of a folder: its model in integers, and the texts or facts that every run shall know.
+"""State a claim for Coq: a model in integers, and the texts or facts that every run must answer.
 
 The files are read by the kernel's readers, which are the standard library alone; nothing is evaluated.
 
@@ -26,7 +26,7 @@ _PART = re.compile(r"(\d+)/(\d+)")
 
 @dataclass(frozen=True)
 class Text:
-    """A text of a task: the token that stands before it, as often as a context is long, and all that it says."""
+    """A text of a task: its start token, repeated to the length of a context, and the tokens that follow."""
 
     before: int
     tokens: tuple[int, ...]
@@ -34,7 +34,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Claim:
-    """A model and what every run of it shall know.
+    """A model, and the texts or facts that every run of it must answer.
 
     Args:
         number_format: Of the runs, one of `FORMATS`.
@@ -67,15 +67,15 @@ class Claim:
 
     @property
     def steps(self) -> int:
-        """Facts that are evaluated: of texts all windows, one for each token that is said."""
+        """Number of facts to evaluate: for texts all windows, one per token."""
         return sum(len(text.tokens) for text in self.texts) or len(self.facts)
 
     def said(self, text: Text) -> bytes:
-        """Return what a text says, byte for byte; its end says nothing."""
+        """Return the bytes of a text; its end mark has none."""
         return b"".join(spoken(self.vocabulary[token]) for token in text.tokens if token != self.end)
 
     def words(self) -> str:
-        """Return what is claimed, as the page explains it."""
+        """Return the claim in words, as the page explains it."""
         runs = f"in every {self.number_format} run"
         if not self.texts:
             count = len(self.facts)
@@ -94,9 +94,7 @@ class Claim:
         }
 
     def statements(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """Return what a certificate states of the same runs: of each kind of statement the fields `named` and
-        `values`.
-        """
+        """Return the certificate's statements about the same runs: the fields `named` and `values` of each kind."""
         contexts = len(self.facts)
         runs = {"named": {"format": self.number_format}, "values": {"contexts": contexts, "memorized": contexts}}
         if not self.texts:
@@ -113,7 +111,7 @@ class Claim:
         return {"runs": runs, "text": {"named": {"format": self.number_format, "texts": entries}, "values": values}}
 
     def _entries(self) -> list[dict[str, Any]]:
-        """Title, bytes and hash of each text; of one text that was cut into parts, of all parts one after the other."""
+        """Return title, bytes and hash of each text; the parts of a text that was cut are joined."""
         titles = [_title(self.vocabulary[text.before]) for text in self.texts]
         count = len(titles)
         pieces = [self.said(text) for text in self.texts]
@@ -126,7 +124,7 @@ class Claim:
 
 
 def spoken(token: str) -> bytes:
-    """Return what a token says: the byte that its name gives in hexadecimal digits, or its name.
+    """Return the text of a token: the byte that its name gives in hexadecimal, or its name.
 
     Example:
         >>> spoken("a"), spoken("\\\\xff")
@@ -141,7 +139,7 @@ def _title(token: str) -> str:
 
 
 def claim_of(folder: Path, number_format: str) -> Claim:
-    """Return what can be claimed of a folder, if its kinds of blocks and of tasks are those of the library.
+    """Return the claim about a folder, if the library covers its kinds of blocks and tasks.
 
     Args:
         folder: A folder with a certificate.
@@ -192,7 +190,7 @@ def claim_of(folder: Path, number_format: str) -> Claim:
 
 
 def _texts(task: Task) -> tuple[Text, ...]:
-    """Return the texts of a task of whole texts; none of others, or where a window goes on in two ways."""
+    """Return the texts of a task of whole texts; None for other tasks, or if a window has two continuations."""
     if task.text is None or any(len(row) > 1 for row in task.counts):
         return ()
     found, tokens, titles = [], [], iter(task.text.titles)
@@ -221,7 +219,7 @@ def require_blocks(folder: Path, model: Model) -> None:
 
 
 def _other(block: Block) -> str | None:
-    """Return what of a block the library does not have."""
+    """Return the part of a block that the library does not cover."""
     if block.kind not in ("attention", "feed-forward"):
         return f"a normalization ({block.kind})"
     if block.norm is not None:

@@ -1,4 +1,4 @@
-"""Let Coq check a claim: compile the library and the proof, and read what the theorem rests on.
+"""Check a claim with Coq: compile the library and the proof, and read the axioms of the theorem.
 
 Page: docs/rigour/kernel.md
 """
@@ -55,7 +55,7 @@ _PATH = "Coq's kernel, from the claim and the library formal/float32"
 
 @dataclass(frozen=True)
 class CoqReport:
-    """What Coq said to the claim of a folder.
+    """The result of Coq for the claim of a folder.
 
     Args:
         claim: What was claimed.
@@ -79,7 +79,7 @@ class CoqReport:
 
     @property
     def verdict(self) -> Verdict:
-        """PROVED if Coq accepted the claim, else UNDECIDED: that a proof fails refutes nothing."""
+        """PROVED if Coq accepted the claim, else UNDECIDED, because a failed proof refutes nothing."""
         return Verdict.UNDECIDED if self.said else Verdict.PROVED
 
     def headline(self) -> str:
@@ -87,7 +87,7 @@ class CoqReport:
         return f"NOT PROVED BY COQ: {self.said}" if self.said else f"PROVED BY COQ: {self.claim.words()}"
 
     def summary(self) -> dict[str, Any]:
-        """Return what a person or a program wants to know, as data for JSON."""
+        """Return the results as data for JSON."""
         assumed = f"exp is assumed to be 1 at 0, from 0 to 1 below 0, and 0 from -{self.far} down"
         statement = {
             "id": "coq",
@@ -153,7 +153,7 @@ def check_by_coq(
 def _proved(
     coqc: "Coqc", claim: Claim, proof: dict[str, str], place: Path, workers: int, progress: Progress
 ) -> tuple[int, str, tuple[str, ...]]:
-    """Return the bound of the exponential, why the claim is not proved or nothing, and the axioms."""
+    """Return the bound of the exponential, the reason of a failure or an empty text, and the axioms."""
     units = answering_units(coqc, claim, place, progress=progress)
     if units is None:
         return 0, UNANSWERED, ()
@@ -183,7 +183,7 @@ def _proved(
 
 
 def compile_library(coqc: "Coqc", place: Path, *, progress: Progress = silent) -> None:
-    """Write the library into a folder and compile it, but for files that are compiled there.
+    """Write the library to a folder and compile it, except files already compiled there.
 
     Args:
         coqc: The compiler.
@@ -201,7 +201,7 @@ def compile_library(coqc: "Coqc", place: Path, *, progress: Progress = silent) -
 
 
 def answering_units(coqc: "Coqc", claim: Claim, place: Path, *, progress: Progress = silent) -> tuple[int, int] | None:
-    """Return the first scale and bound of the exponential of `attempts` by which integers answer what is tried first.
+    """Return the first scale and bound of the exponential from `attempts` for which integers answer the probed facts.
 
     Args:
         coqc: The compiler.
@@ -245,7 +245,7 @@ class Coqc:
 
     @classmethod
     def found(cls) -> "Coqc":
-        """Return the one that is installed here.
+        """Return the installed Coq; raise if there is none.
 
         Raises:
             InputError: There is none.
@@ -257,7 +257,7 @@ class Coqc:
 
     @classmethod
     def installed(cls) -> "Coqc | None":
-        """Return the one that is installed here, if there is one."""
+        """Return the installed Coq, or None."""
         program = shutil.which("coqc")
         if program is None:
             return None
@@ -306,7 +306,7 @@ class Coqc:
 
 
 def printed_axioms(output: str) -> tuple[str, ...]:
-    r"""Return the names that `Print Assumptions` prints; whatever it prints beside them counts as one.
+    r"""Return the names that `Print Assumptions` prints; any other output counts as an axiom.
 
     Example:
         >>> printed_axioms("Axioms:\nA.b : Prop\nC.d\n  : forall x : nat,\n    x = x\n")
@@ -321,7 +321,7 @@ def printed_axioms(output: str) -> tuple[str, ...]:
 
 
 def require_same(certificate: Certificate, claim: Claim) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Compare what a certificate states with what the theorem will prove, field by field.
+    """Compare the certificate's statements with the theorem, field by field.
 
     The theorem is about runs as H5 has them, in one format, and nothing else. A certificate may state that fewer
     contexts are memorized in every run than the theorem proves.
@@ -359,5 +359,5 @@ def require_same(certificate: Certificate, claim: Claim) -> tuple[tuple[str, ...
 
 
 def _plain(stated: Any) -> Any:
-    """Return what a certificate states, as lists and objects."""
+    """Return the certificate's statements as lists and objects."""
     return [dict(each) for each in stated] if isinstance(stated, list | tuple) else stated

@@ -1,4 +1,4 @@
-"""Write what Coq shall check of a folder: the claim, its proof, and the library, with a Makefile.
+"""Write the claim of a folder, its proof, and the library for Coq, with a Makefile.
 
 Page: docs/rigour/kernel.md
 """
@@ -19,7 +19,7 @@ from verify.certificates.certificate import file_sha256
 
 
 def export_for_coq(folder: Path, out: Path, *, dtype: str | None = None, overwrite: bool = False) -> dict[str, Any]:
-    """Write the claim of a folder and its proof; `make` there lets Coq check it.
+    """Write the claim of a folder and its proof; `make` there runs Coq on it.
 
     Args:
         folder: A folder with a certificate.
@@ -60,7 +60,7 @@ def export_for_coq(folder: Path, out: Path, *, dtype: str | None = None, overwri
 
 
 def _units(folder: Path, claim: Claim) -> tuple[int, int]:
-    """Return the scale of the integers and the bound of the exponential that `coqc` accepts for what is tried first.
+    """Return the scale of the integers and the bound of the exponential for which `coqc` accepts the probe.
 
     Where it is not installed they are the first to try.
 

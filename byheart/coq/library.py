@@ -1,4 +1,4 @@
-"""The Coq library of this package: where it is, and a folder of its own for one claim.
+"""Locate the Coq library of this package, and copy it to a folder for one claim.
 
 Page: docs/rigour/kernel.md
 """
@@ -61,7 +61,7 @@ def write_sources(out: Path, memory: dict[str, str]) -> None:
 
 
 def makefile(memory: list[str]) -> str:
-    """Rules that compile the library one file after the other, the answers side by side, and then the proof."""
+    """Return rules that compile the library in order, the answers in parallel, and then the proof."""
     library = [f"{LIBRARY}/{name}" for name in library_sources()]
     first, *answers, last = [f"{MEMORY}/{name}" for name in memory]
     before = dict(zip(library[1:], ([each] for each in library), strict=False))

@@ -1,4 +1,4 @@
-"""The Coq files of a claim: what is claimed, in a file that imports the semantics alone, and its proof.
+"""Write the Coq files of a claim: the claim, which imports only the semantics, and its proof.
 
 Page: docs/rigour/kernel.md
 """
@@ -131,7 +131,7 @@ Proof. vm_cast_no_check (eq_refl true). Qed.
 
 
 def least_scale(claim: Claim) -> int:
-    """Return the scale of the integers: the least one that all weights have, and that averages of four rows need."""
+    """Return the least scale of the integers that represents all weights and averages of four rows."""
     parts = (claim.model.tensors, *(block.tensors for block in claim.model.blocks))
     weights = (value for tensors in parts for tensor in tensors.values() for value in tensor.values)
     return max(_LEAST_SCALE, *(Fraction(value).denominator.bit_length() - 1 for value in weights))
@@ -186,7 +186,7 @@ def claim_source(claim: Claim, scale: int, far: int) -> str:
 
 
 def proof_sources(claim: Claim, *, native: bool = False) -> dict[str, str]:
-    """Return the files of the proof by their names, in the order in which they compile; the last one is `proof.v`.
+    """Return the proof files by name, in order of compilation; the last one is `proof.v`.
 
     Args:
         claim: Of a folder.
@@ -207,7 +207,9 @@ def proof_sources(claim: Claim, *, native: bool = False) -> dict[str, str]:
 
 
 def probe_source(claim: Claim) -> str:
-    """Return a file that compiles if the first fact, the last one and some between are answered in integers."""
+    """Return a file that compiles if the first fact, the last one and some between have the right answer in
+    integers.
+    """
     count = min(PROBED, claim.steps)
     numbers = sorted({i * (claim.steps - 1) // max(count - 1, 1) for i in range(count)})
     return _PROBE.format(number_format=claim.number_format, numbers=_listed(numbers))
@@ -221,8 +223,7 @@ Proof. native_cast_no_check (eq_refl true). Qed.
 
 
 def coq_string(data: bytes) -> str:
-    r"""Return a string of Coq with these bytes: letters as they are, what a reader could not see by the numbers of its
-    bytes.
+    r"""Return a Coq string with these bytes; invisible bytes are written as numbers.
 
     Example:
         >>> print(coq_string(b'a "b" c'), coq_string(b"\x00d"))
@@ -237,7 +238,7 @@ def coq_string(data: bytes) -> str:
 
 
 def _runs(data: bytes) -> Iterator[tuple[bool, bytes]]:
-    """Pieces of the data that can be read, and those between them."""
+    """Split data into readable pieces and the pieces between them."""
     run, kind = b"", True
     for character in _characters(data):
         seen = isinstance(character, str) and _PLAIN.fullmatch(character) is not None
@@ -281,7 +282,7 @@ class _Writer:
         return f"[{'; '.join(map(self.integers, rows))}]"
 
     def neurons(self, rows: list[Sequence[float]], shifts: Sequence[float] | None) -> str:
-        """Columns, each with its shift where there are shifts."""
+        """Write columns, each with its shift if there are shifts."""
         columns = list(zip(*rows, strict=True))
         own = [[]] * len(columns) if shifts is None else [[shift] for shift in shifts]
         pairs = zip(columns, own, strict=True)

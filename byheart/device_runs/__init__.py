@@ -1,1 +1,1 @@
-"""Runs of every memory and construction on one device, and the record of them."""
+"""Run every memory and construction on one device, and record the results."""

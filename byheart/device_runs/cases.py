@@ -1,4 +1,4 @@
-"""Small instances of every memory, for runs on a device; the theorems add theirs.
+"""Build small instances of every memory for runs on a device; the theorems add theirs.
 
 Page: docs/run.md
 """
@@ -43,7 +43,7 @@ class Case:
 
 
 def cases() -> Iterator[Case]:
-    """All memories of the menu, then all constructions of docs/constructions.md, where the theorems are there.
+    """Return all memories of the menu, and all constructions of docs/constructions.md if the theorems are installed.
 
     A memory that cannot be built for a 16-bit type has the weights of float32 there. The weights of a construction are
     float64, and a run rounds them to its type.
@@ -73,7 +73,7 @@ def _memory(name: str) -> Callable[[Precision], Built]:
 
 
 def _task_of(name: str) -> Task:
-    """Return a hundred facts that the memory holds: labels of all bigrams unless it needs others."""
+    """Return a hundred facts that the memory can represent: labels of all bigrams unless it needs others."""
     bigrams = all_contexts(TOKENS, 2)
     first, second = bigrams.T
     if name == "affine":

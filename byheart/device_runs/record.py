@@ -1,4 +1,4 @@
-"""One record of a device: every memory and every construction run on it, and compared with what is proved.
+"""Run every memory and construction on one device, and compare the results with the proved bounds.
 
 Page: docs/run.md
 """
@@ -50,7 +50,7 @@ _NO_TIME = "no time was left"
 
 @dataclass
 class Record:
-    """What was run on a device, and what was not.
+    """The runs on a device, and the omitted ones.
 
     Args:
         device: As its maker calls it.
@@ -77,12 +77,12 @@ class Record:
 
     @property
     def judged(self) -> list[dict[str, Any]]:
-        """The runs of which something is proved that they may contradict."""
+        """Runs with a proved bound that they could violate."""
         return [row for row in self.rows if row["agrees"] is not None]
 
     @property
     def verdict(self) -> Verdict:
-        """Refuted by one run outside of what is proved; proved if no run is missing and all that are judged agree."""
+        """REFUTED if one run violates its bound; PROVED if no run is missing and all judged runs agree."""
         if not all(row["agrees"] for row in self.judged):
             return Verdict.REFUTED
         return Verdict.PROVED if self.judged and self.finished and not self.left_out else Verdict.UNDECIDED
@@ -101,11 +101,11 @@ class Record:
         )
 
     def json(self) -> dict[str, Any]:
-        """All fields, as the file has them."""
+        """All fields, in the form of the file."""
         return {"headline": self.headline, "verdict": self.verdict.value, **vars(self), "versions": provenance()}
 
     def save(self, path: Path) -> None:
-        """Write the file whole, over what an earlier moment of this record left there."""
+        """Write the complete file, replacing an earlier state of this record."""
         write_atomically(path, (json.dumps(self.json(), indent=1) + "\n").encode())
 
 
@@ -121,7 +121,7 @@ def record_device(
     command: str | None = None,
     progress: Progress = silent,
 ) -> Record:
-    """Run every case on a device, in every type, eager and compiled, in every batch size; write one JSON file.
+    """Run every case on a device in every type, eager and compiled, with every batch size; write one JSON file.
 
     The file is written again after each case, so that an interrupt leaves what was run until then.
 
@@ -173,7 +173,7 @@ def record_device(
 
 
 def _run_case(record: Record, case: Case, dtype: Precision, mode: str, device: "torch.device", backend: str) -> None:
-    """Add a row for each batch size; what raises an error is left out, with its sentence."""
+    """Add a row per batch size; a run that raises is recorded as omitted, with its message."""
     from verify.forward.logits import logit_chunks
 
     left = list(BATCHES)
@@ -222,7 +222,7 @@ def _run(
 
 
 def _row(case: Case, mode: str, batch: int | None, result: "RunResult") -> dict[str, Any]:
-    """Return the figures of a run; whether it agrees with what is proved is none where nothing is.
+    """Return the figures of a run, and whether it agrees with its proved bound, or None without a bound.
 
     Where no rounding bound is finite, it may be proved that every run holds some contexts: this one has to hold them.
     """
@@ -259,7 +259,7 @@ def _finite(value: float | None) -> float | None:
 
 
 def _driver(device: "torch.device") -> str | None:
-    """Return the version of the driver, as `nvidia-smi` says it."""
+    """Return the driver version reported by `nvidia-smi`."""
     program = shutil.which("nvidia-smi")
     if device.type != "cuda" or program is None:
         return None
@@ -304,11 +304,11 @@ def table(record: Record) -> list[dict[str, str]]:
 
 
 def reasons(record: Record) -> list[tuple[str, str]]:
-    """How many runs were left out, for each reason."""
+    """Count the omitted runs by reason."""
     found = Counter(each["reason"] for each in record.left_out)
     return [(reason, counted(number, "run")) for reason, number in found.most_common()]
 
 
 def _largest(values: Sequence[float | None]) -> str:
-    """Three digits of the largest; nothing where one is not finite or not there."""
+    """Format the largest value with three digits; empty if one is missing or not finite."""
     return "-" if None in values else f"{max(value for value in values if value is not None):.3g}"

@@ -19,7 +19,7 @@ from verify.provers.domain import load_fold as load_files
 
 @dataclass(frozen=True)
 class FoldAnswer:
-    """What a model says to one input, token by token.
+    """The answer of a model to one input, token by token.
 
     Args:
         asked: The input, as a person types it.
@@ -110,7 +110,7 @@ class ProvedFold:
     def ask(self, asked: list[str]) -> list[FoldAnswer]: ...
 
     def ask(self, asked: str | list[str]) -> FoldAnswer | list[FoldAnswer]:
-        """Return what the model says to an input, proved here and now, or to each of a list of inputs.
+        """Return the answer of the model to an input, or to each of a list of inputs, with a proof made on the spot.
 
         Args:
             asked: All tokens of a prompt; of a rule that adds also two numbers, such as ``"3 + 5"``.
@@ -136,7 +136,7 @@ class ProvedFold:
 
 
 def load_fold(folder: Path | str) -> ProvedFold:
-    """Return what `certify` or `build` wrote of a rule with a state; nothing is proved again until it is asked.
+    """Load a rule with a state written by `certify` or `build`; proofs are repeated only when an input is asked.
 
     Raises:
         FileFormatError: A file is missing or is not what it should be.

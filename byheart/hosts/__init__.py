@@ -1,1 +1,1 @@
-"""Out of byheart into other people's programs, and back: what all hosts need, and their files in rooms of their own."""
+"""Exchange models with other libraries ("hosts"): the common parts, and packages for their file formats."""

@@ -25,7 +25,7 @@ _PREFIXES = {"_orig_mod.": "torch.compile", "module.": "DataParallel"}
 
 
 def unpickled(path: Path, key: str | None = None) -> dict[str, Any]:
-    """Return a state dictionary in a file of torch, read without running anything that is in it.
+    """Read a state dictionary from a torch file without running code in it.
 
     Args:
         path: The file.
@@ -65,7 +65,7 @@ def unpickled(path: Path, key: str | None = None) -> dict[str, Any]:
 
 
 def of_archive(path: Path) -> dict[str, Any]:
-    """Return the arrays of a NumPy archive by name, without running anything that is in it.
+    """Return the arrays of a NumPy archive by name, without running code in it.
 
     Raises:
         FileFormatError: It is none, or holds objects.
@@ -78,8 +78,7 @@ def of_archive(path: Path) -> dict[str, Any]:
 
 
 def of_graph(path: Path) -> dict[str, Any]:
-    """Return the numbers of a graph of ONNX by name: its initializers of a floating-point type, also those in files
-    beside it.
+    """Return the floating-point initializers of an ONNX graph by name, including those in external files.
 
     What the graph computes with them is not looked at: the configuration says what the tensors make.
 
@@ -138,7 +137,7 @@ def _boxes(found: dict[Any, Any], depth: int = 3) -> list[str]:
 
 
 def _contents(found: Any) -> str:
-    """Return what a file holds instead of tensors by name, and where in it those are."""
+    """Describe a file that does not hold named tensors: its content, and the place of the tensors in it."""
     if not isinstance(found, dict):
         return type(found).__name__
     keys = ", ".join(map(repr, list(found)[:6])) + (", ..." if len(found) > 6 else "")
@@ -154,7 +153,7 @@ def _contents(found: Any) -> str:
 
 
 def without_wrappers(tensors: Mapping[str, T]) -> tuple[dict[str, T], str]:
-    """Return the tensors without the prefixes that wrappers put before every name, and a word about them.
+    """Return the tensors without the name prefixes that wrappers add, and a note about them.
 
     Args:
         tensors: By name.

@@ -1,4 +1,4 @@
-"""Prove what a model of somebody else's has memorized: the weights in, a certificate out.
+"""Certify what a third-party model has memorized.
 
 Facts, rules and samples of a domain, and rules with a state go one way, `_certified`; what differs between them is in
 `byheart/hosts/questions/`.
@@ -59,7 +59,7 @@ def certify(
     decided: Callable[[Sequence[Any], bool, float, str], None] | None = None,
     **how: Any,
 ) -> dict[str, Any]:
-    r"""Prove of the weights of a trained model, as they are stored, which facts of a list they hold.
+    r"""Prove which facts of a list the weights of a trained model memorize, as they are stored.
 
     The certificate is about the exact numbers in the file, whatever their type, in real arithmetic: how many contexts
     are memorized and how many are not, the least margin, the mean divergence. It is of the same kind as those of
@@ -126,7 +126,7 @@ def certify_rule(
     workers: Workers | None = None,
     **how: Any,
 ) -> dict[str, Any]:
-    r"""Prove of a trained model on how many inputs of a whole domain it computes a rule: the maximum of 4 tokens, say.
+    """Prove on how many inputs of a whole domain a trained model computes a rule, such as the maximum of 4 tokens.
 
     Args:
         source: As for `certify`.
@@ -187,7 +187,7 @@ def certify_fold(
     criterion: Criterion | None = None,
     **how: Any,
 ) -> dict[str, Any]:
-    r"""Prove that greedy decoding of a trained model says the answer to every input of a rule with a state.
+    """Prove that greedy decoding of a trained model gives the answer to every input of a rule with a state.
 
     Args:
         source: As for `certify`.
@@ -254,7 +254,7 @@ class Journey:
     def certified(
         self, source: Any, read: Callable[[Given], Question], criterion: Criterion | None, *, reads: Sequence[Any]
     ) -> dict[str, Any]:
-        """Return the figures, and write the folder if there is to be one.
+        """Return the figures, and write the folder if one is requested.
 
         Args:
             source: The model.
@@ -334,7 +334,7 @@ def _write(
     page: Page | None,
     overwrite: bool,
 ) -> None:
-    """Write the folder that `check` proves again, and a page that is made of them; the figures name its files."""
+    """Write the folder that `check` proves again, and a page; the figures name its files."""
     with new_folder(out, overwrite=overwrite) as written:
         save_certified(written, asked.model, asked.task, proved)
         for name, rows in ((WRONG_FILE, asked.wrong(proved)), (OTHER_RUNS_FILE, runs and runs.left)):
@@ -351,14 +351,14 @@ def _write(
 
 
 def _ignoring(fields: Sequence[str]) -> str:
-    """Return what the first line says of fields of the configuration that nobody followed."""
+    """Return a note for the first line on ignored configuration fields."""
     return f"the configuration's {', '.join(fields)} ignored" if fields else ""
 
 
 def _asked(
     given: Given, asked: Question, handshake: bool, ignored: Sequence[str], progress: Progress
 ) -> HandshakeResult | None:
-    """Who agrees, or why nobody was asked; none where no other program runs such weights.
+    """Return who agrees, or why no host was asked; None if no other program runs such weights.
 
     Raises:
         InputError: Fields are to be ignored, and nobody agrees.
@@ -376,7 +376,7 @@ def _asked(
 
 
 def _require_agreement(agreeing: HandshakeResult | None, least: float | None, ignored: Sequence[str]) -> None:
-    """Refuse to ignore fields after a handshake that does not tell whether the host gives the same answers.
+    """Refuse to ignore fields unless the handshake shows that the host gives the same answers.
 
     Raises:
         InputError: Names the first field.

@@ -1,4 +1,4 @@
-r"""What other programs ask of a model, each done here once: a residual stream, layers of one size, scales, shifts.
+"""Adapt a model to the requirements of other libraries: a residual stream, equal layers, scales, shifts.
 
 Every function takes a `Model` and returns one with the same outputs at the last position, in exact arithmetic: padding
 adds zeros, which change no sum, and a factor that is a power of two rounds nothing. So a certificate of the model is
@@ -55,7 +55,7 @@ def rounded_model(model: Model, dtype: str) -> Model:
 
 
 def with_residual_stream(model: Model, *, extra: int = 0) -> Model:
-    r"""Return the same outputs from blocks that all have a skip connection, for hosts that know no others.
+    """Return an equivalent model whose blocks all have a skip connection, for hosts that require it.
 
     The stream is widened: a block without a skip connection writes into coordinates of its own, which were zero, and
     later blocks read those instead of the old ones. Nothing is rounded.
@@ -104,7 +104,7 @@ def with_residual_stream(model: Model, *, extra: int = 0) -> Model:
 
 
 def without_output_shift(model: Model) -> Model:
-    """Return the same outputs without `b_U`: one more coordinate of the stream is 1 throughout and carries it.
+    """Return an equivalent model without `b_U`; an additional coordinate of the stream, always 1, carries it.
 
     Args:
         model: A model that reads tokens.
@@ -129,7 +129,7 @@ def without_output_shift(model: Model) -> Model:
 
 
 def direction(model: Model) -> Attends:
-    """How all attention blocks of a model may look without changing its outputs: ``"causal"`` or ``"all"``.
+    """Return an attention direction for all blocks that does not change the outputs: ``"causal"`` or ``"all"``.
 
     The outputs are read at the last position, from which the last attention sees every position whichever way it looks.
 
@@ -157,7 +157,7 @@ def direction(model: Model) -> Attends:
 
 
 def in_equal_layers(model: Model, *, d_head: int | None = None) -> Model:
-    """Return the same outputs from layers of one size: an attention each, and neurons each if the model has any.
+    """Return an equivalent model of equal layers: one attention each, and neurons in each if the model has any.
 
     Heads and neurons that are missing are zero: they add nothing. All shifts are there, zero where there were none.
 
@@ -214,8 +214,7 @@ def in_equal_layers(model: Model, *, d_head: int | None = None) -> Model:
 
 
 def with_score_root(model: Model, root: int) -> Model:
-    r"""Return the same scores divided by $\sqrt{\mathrm{root}}$ in all attention blocks, with what undoes it in W_Q and
-    b_Q.
+    r"""Return a model that divides scores by $\sqrt{\mathrm{root}}$, compensated in W_Q and b_Q.
 
     The factor is $\sqrt{\mathrm{root} / m}$ with the `score_root` m of the block; where it is no power of two, each
     entry is rounded twice, to float64 (`scales_exactly`).
@@ -246,7 +245,7 @@ def with_score_root(model: Model, root: int) -> Model:
 
 
 def scales_exactly(model: Model, root: int) -> bool:
-    """Whether `with_score_root` rounds nothing: its factors are powers of two, and lead to no overflow or underflow.
+    """Tell whether `with_score_root` is exact: its factors are powers of two without overflow or underflow.
 
     Args:
         model: The model that it is applied to.
@@ -291,7 +290,7 @@ def exact_head_width(model: Model, least: int, *, most: int = 0) -> int:
 
 
 def _asks_integers(model: Model) -> bool:
-    """Whether all maps to queries and keys, and their shifts, are integers."""
+    """Tell whether all query and key maps and their shifts are integers."""
     attentions = (block for block in model.blocks if isinstance(block, Attention))
     return all(
         bool((np.round(tensor) == tensor).all())
@@ -302,9 +301,7 @@ def _asks_integers(model: Model) -> bool:
 
 
 def _least_width(width: int, factor: int, least: int) -> int:
-    """Return the least product of a width and a power of the factor, or quotient, that is an integer of at least
-    `least`.
-    """
+    """Return the least product or quotient of a width and a power of the factor that is an integer >= `least`."""
     while width % factor == 0 and width // factor >= least:
         width //= factor
     while width < least:
@@ -319,7 +316,7 @@ def require_tokens(model: Model) -> None:
 
 
 def norms_of(model: Model) -> list[Normalization]:
-    """All normalizations of a model, those of its blocks and those that are blocks."""
+    """Return all normalizations of a model, in its blocks and as blocks."""
     found = (block if isinstance(block, Normalization) else block.norm for block in model.blocks)
     return [norm for norm in found if norm is not None]
 
@@ -343,7 +340,7 @@ def _exact_factor(old: int, new: int) -> Any:
 
 
 def _layers(blocks: tuple[Block, ...]) -> list[tuple[Attention | None, FeedForward | None]]:
-    """Return the blocks as layers, an attention or none and neurons or none; at least one layer."""
+    """Group the blocks into layers, each with at most one attention and one block of neurons; at least one layer."""
     layers: list[tuple[Attention | None, FeedForward | None]] = []
     for place, block in enumerate(blocks):
         if isinstance(block, Normalization):
@@ -358,7 +355,7 @@ def _layers(blocks: tuple[Block, ...]) -> list[tuple[Attention | None, FeedForwa
 
 
 def _common_norm(model: Model, final: Normalization | None) -> Normalization | None:
-    """Return a normalization of the kind that all blocks have, with a gain of 1; or none where none has one."""
+    """Return a normalization with gain 1 of the kind that all blocks have; None if no block has one."""
     norms = norms_of(model)
     if not norms:
         return None
@@ -402,7 +399,7 @@ def _padded(block: Attention | FeedForward, name: str, shape: tuple[int, ...], z
 
 
 def _placed(tensor: Tensor, width: int, axis: int, place: slice) -> Tensor:
-    """Return the tensor among zeros that make one of its axes `width` long."""
+    """Pad one axis of the tensor with zeros to length `width`."""
     shape, where = list(tensor.shape), [slice(None)] * tensor.ndim
     shape[axis], where[axis] = width, place
     result = np.zeros(shape, dtype=tensor.dtype)

@@ -1,4 +1,4 @@
-"""What `generate` of Hugging Face makes of logits: fields beside a model that change which tokens it says.
+"""Check the configuration fields that change which tokens Hugging Face's `generate` emits.
 
 A fact is memorized if each token of its answer has the largest logit. `generate` says these tokens too where nothing
 beside the model changes logits, ends early, or searches otherwise. `_FIELDS` says of every field of a generation
@@ -31,7 +31,7 @@ _PIPELINE = "text-generation"
 
 
 class _Field(NamedTuple):
-    """What a field does to greedy decoding, and the values with which it does not."""
+    """The effect of a field on greedy decoding, and the values for which it has none."""
 
     effect: str
     harmless: tuple[Any, ...] = ()
@@ -112,7 +112,7 @@ _NO_EFFECT = {
 
 @dataclass(frozen=True)
 class DecodedFacts:
-    """What of facts a field may concern.
+    """The properties of facts that a field may depend on.
 
     Args:
         answers: The number of tokens of each prompt, with the tokens of its answer.
@@ -124,7 +124,7 @@ class DecodedFacts:
 
 
 def require_greedy(source: Any, config: Mapping[str, Any], asked: DecodedFacts, *, plain_argmax: bool = False) -> str:
-    """Refuse a model whose `generate` may say other tokens than those of the largest logits.
+    """Refuse a model whose `generate` may emit tokens other than those with the largest logits.
 
     Nobody else than Hugging Face's library reads such fields, so those beside a model of another are passed over.
 
@@ -174,8 +174,7 @@ def require_greedy(source: Any, config: Mapping[str, Any], asked: DecodedFacts, 
 
 
 def code_not_run(source: Any, config: Mapping[str, Any]) -> str:
-    """Return what the first line says of code beside a model of Hugging Face, which runs where it is trusted, and never
-    here.
+    """Return a note for the first line on code shipped with a Hugging Face model, which byheart never runs.
 
     Args:
         source: A folder or file of a model, or anything else.
@@ -192,7 +191,7 @@ def code_not_run(source: Any, config: Mapping[str, Any]) -> str:
 
 
 def _places(source: Any, config: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], bool]]:
-    """Where such fields stand, and whether all fields there are such."""
+    """Return where such fields may occur, and whether all fields there count."""
     if isinstance(source, Path | str):
         path = Path(source)
         found = _read(path if path.is_dir() else path.parent)
@@ -214,7 +213,7 @@ def _read(folder: Path) -> Mapping[str, Any] | None:
 
 
 def _effect(name: str, value: Any, asked: DecodedFacts) -> str:
-    """Return what a field does to the answers; empty where it does nothing."""
+    """Describe the effect of a field on the answers; empty if there is none."""
     if name in _NO_EFFECT:
         return ""
     if name == _PADS:

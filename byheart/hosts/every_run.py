@@ -1,4 +1,4 @@
-"""In which contexts every run of a model in a format has one and the same answer, as figures.
+"""Compute in which contexts every run of a model in a format has the same answer.
 
 Page: docs/hosts.md
 """
@@ -23,7 +23,7 @@ _MOST_NAMED = 100
 
 
 class Part(NamedTuple):
-    """Contexts of one length `[T, S]`, what follows `[T]`, and facts with the places of the contexts that they have."""
+    """Contexts of one length `[T, S]`, their next tokens `[T]`, and facts with the indices of their contexts."""
 
     contexts: Int64Array
     labels: Int64Array
@@ -32,7 +32,7 @@ class Part(NamedTuple):
 
 
 class EveryRun(NamedTuple):
-    """What was proved of every run.
+    """The proved results for every run.
 
     Args:
         figures: The figures.
@@ -46,7 +46,7 @@ class EveryRun(NamedTuple):
 
 
 def require_every_run(dtype: str, model: Model, count: int) -> None:
-    """Refuse what `in_every_run` cannot be asked, before anything long is begun.
+    """Refuse unsupported arguments of `in_every_run` before any long computation.
 
     Raises:
         InputError: An unknown type, too many contexts, or a model that reads vectors.
@@ -71,7 +71,7 @@ def in_every_run(
     labelled: bool = True,
     progress: Progress,
 ) -> EveryRun:
-    """How many facts have one answer in every run, in how many it is the right one, and which facts are left open.
+    """Return for how many facts every run gives one answer, for how many the right one, and which facts are open.
 
     A fact whose answer has several tokens has one answer if each of its contexts has.
 

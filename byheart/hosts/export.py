@@ -1,4 +1,4 @@
-"""Write weights for another program, load them there, and compare what it computes with what is proved of them.
+"""Write weights for another library, load them there, and compare its results with the proved ones.
 
 Page: docs/hosts.md
 """
@@ -52,7 +52,7 @@ def export(
     overwrite: bool = False,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    r"""Write weights for another program, load them there, and compare what it computes with the exact logits.
+    r"""Write weights for another library, load them there, and compare its results with the exact logits.
 
     The weights are rounded to the type once, then brought into the shape that the host has, by zeros, transposes and
     powers of two (`byheart/hosts/conversion.py`); so what is proved of the rounded weights holds for what is written.
@@ -167,7 +167,7 @@ def export(
 def _with_runs(
     certificate: Certificate, model: Model, facts: ListedTask, dtype: str, progress: Progress
 ) -> Certificate:
-    """Return the certificate that also states what every run holds and says, where the kernel can check that."""
+    """Return the certificate extended by the answers of every run, where the kernel can check them."""
     if facts.facts is None:
         return certificate
     runs = prove_runs(model, facts.facts, dtype, tolerance=certificate.criterion.tolerance, progress=progress)
@@ -182,7 +182,7 @@ def _own_dtype(source: Path | str | Model, task: AnyTask | None) -> str:
 
 
 def own_dtype(source: Path | Model) -> str:
-    """Return the type that a memory was made for: that of the runs its folder states; else the coarser that holds its
+    """Return the type that a memory was built for: that of the stated runs, or else the coarsest that represents its
     weights.
 
     Args:
@@ -212,7 +212,7 @@ def own_dtype(source: Path | Model) -> str:
 
 
 def _of_a_fold(folder: Path) -> Certificate | None:
-    """Return the certificate of a folder whose answers are said token by token; none of another folder."""
+    """Return the certificate of a folder with answers of several tokens; None for another folder."""
     certificate = Certificate.load(folder)
     return certificate if certificate.subject.is_of_a_fold else None
 
@@ -244,12 +244,12 @@ def _scales_exactly(before: Model, after: Model) -> bool:
 
 
 def _sampled(model: Model, task: ListedTask, asked: Criterion) -> ListedTask:
-    """Return the contexts that the host is run on; all where something is asked of all of them together."""
+    """Return the contexts to run on the host: all if the question is about all of them together."""
     return drawn(model, task.facts) if task.facts is not None and asked.asked == "memorized" else task
 
 
 def _typed_and_read_back(folder: Path, task: Task) -> int | None:
-    """How many memorized contexts can be typed and are read back, if `tokenizers` is installed."""
+    """Return how many memorized contexts can be typed and are read back, if `tokenizers` is installed."""
     if importlib.util.find_spec("tokenizers") is None:
         return None
     from tokenizers import Tokenizer  # pyright: ignore[reportMissingImports]

@@ -1,4 +1,5 @@
-"""The files of an exported rule with a state, each a function of what is certified, its weights, and what was measured.
+"""Write the files of an exported rule with a state, each determined by the certified content, the weights, and the
+measurements.
 
 As in the export of a memory, the folder ``proof`` holds the very numbers of the host's file, the rule and the
 certificate, and `check` makes all other files again from it.
@@ -39,7 +40,7 @@ HOST = "huggingface"
 
 @dataclass(frozen=True)
 class WrongSaid:
-    """What `generate` says to an input that was proved to be answered wrongly when the weights were written.
+    """The tokens that `generate` emits for an input that was proved to get a wrong answer.
 
     Args:
         prompt: The tokens of the input.
@@ -61,7 +62,7 @@ class WrongSaid:
 
 @dataclass(frozen=True)
 class MeasuredDecoding:
-    """What was measured, or noted, when weights that follow a rule with a state were written for a host.
+    """The measurements and notes made when exporting weights that follow a rule with a state.
 
     Args:
         versions: Of the packages of the host, by their names.
@@ -82,7 +83,7 @@ class MeasuredDecoding:
 
     @property
     def words(self) -> str:
-        """What of an export no checker does again."""
+        """The parts of an export that no checker verifies again."""
         return "what was measured of generate"
 
     def data(self) -> dict[str, Any]:
@@ -102,7 +103,7 @@ class MeasuredDecoding:
 
     @classmethod
     def of_data(cls, data: Any) -> "MeasuredDecoding":
-        """Return what `data` gave.
+        """Rebuild from the result of `data`.
 
         Raises:
             FileFormatError: Other data.
@@ -124,7 +125,7 @@ class MeasuredDecoding:
 
 
 def _wrong_of(data: Any) -> WrongSaid | None:
-    """Return what stands of an input that is answered wrongly."""
+    """Parse the record of an input with a wrong answer."""
     if data is None:
         return None
     where = f"{MEASURED}.wrong"
@@ -137,7 +138,7 @@ def _wrong_of(data: Any) -> WrongSaid | None:
 
 @dataclass(frozen=True)
 class ExportedFold:
-    """What is written for a host of a rule with a state.
+    """An exported rule with a state for a host.
 
     Args:
         host: The host that it is written for.
@@ -168,7 +169,7 @@ class ExportedFold:
         return write_parity(folder, report)
 
     def report(self, measured: MeasuredDecoding) -> dict[str, Any]:
-        """Return the content of ``parity.json``, but for the hashes of the files."""
+        """Return the content of ``parity.json`` except the hashes of the files."""
         shown, values = self.outcome(measured), self.certificate.answers.values
         return {
             "headline": str(shown),
@@ -190,21 +191,21 @@ class ExportedFold:
 
     @property
     def in_every_run(self) -> bool:
-        """Whether all inputs are proved to be right in every run in the type of the numbers."""
+        """Whether all inputs are proved right in every run in the type of the weights."""
         return self.certificate.in_every_run(self.dtype) is not None
 
     @property
     def where(self) -> str:
-        """For whom the weights are written, in words."""
+        """The target of the export, in words."""
         return f"as written for {self.host.name} in {self.dtype}"
 
     @property
     def proved(self) -> Outcome:
-        """What is proved of what is written: nothing that stands in the provenance, of which nothing is proved."""
+        """The proved statements of the export, without provenance, about which nothing is proved."""
         return replace(self.certificate, provenance={}).outcome.adding(self.where)
 
     def outcome(self, measured: MeasuredDecoding) -> Outcome:
-        """Return what is proved of what is written, unless the host says something else."""
+        """Return the proved outcome, unless the host contradicts it."""
         asked = counted(measured.inputs, "drawn input")
         found = self.proved.adding(f"generate is right on {measured.right} of {asked}, measured")
         all_right = self.certificate.answers.values["memorized"] == self.fold.inputs
@@ -215,7 +216,7 @@ class ExportedFold:
 
     @classmethod
     def load(cls, folder: Path) -> tuple["ExportedFold", MeasuredDecoding]:
-        """Return what lies in a folder that an export wrote, and what was measured; nothing is proved or compared.
+        """Load an export folder and its measurements; nothing is proved or compared.
 
         Raises:
             FileFormatError: A file is missing or is not what it should be.
@@ -236,7 +237,7 @@ class ExportedFold:
 
 
 def choices_of(fold: Fold, prompt: tuple[int, ...]) -> Int64Array:
-    """Return what an input chooses at each stage, `[1, stages]`.
+    """Return the choice of an input at each stage, `[1, stages]`.
 
     Raises:
         InputError: No input of the rule.
@@ -275,7 +276,7 @@ def _write_beside(folder: Path, model: Model, fold: Fold) -> None:
 
 
 def _tokenizer(tokens: int) -> dict[str, Any]:
-    """Return the content of ``tokenizer.json``: a token is written as its number, and spaces stand between."""
+    """Return the content of ``tokenizer.json``: tokens are written as numbers, separated by spaces."""
     names = [*map(str, range(tokens)), "[PAD]"]
     return {
         "version": "1.0",

@@ -1,4 +1,5 @@
-"""The files of an export, each a function of what is certified, of its weights, and of what was measured in the host.
+"""Write the files of an export, each determined by the certified content, the weights, and the measurements in the
+host.
 
 In the folder ``proof`` lie the very numbers of the host's file, as a folder that every checker reads: weights, task and
 certificate. All other files are made of it, so that `check` makes them again and compares every byte; what was measured
@@ -58,7 +59,7 @@ TYPED_FILE = "typed.safetensors"
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured, or noted, when weights were written for a host.
+    """The measurements and notes made when exporting weights for a host.
 
     Args:
         versions: Of the packages of the host, by their names.
@@ -76,13 +77,13 @@ class Measured:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether all runs are within what rounding explains; none where that is not known."""
+        """Whether all runs are within their rounding bounds; None if these are unknown."""
         kinds = [run.agrees for run in self.runs.values()]
         return None if None in kinds else all(kinds)
 
     @property
     def words(self) -> str:
-        """What of an export no checker does again."""
+        """The parts of an export that no checker verifies again."""
         return f"what was measured in {', '.join(self.runs)}" if self.runs else "what was measured"
 
     def data(self) -> dict[str, Any]:
@@ -92,7 +93,7 @@ class Measured:
 
     @classmethod
     def of_data(cls, data: Any) -> "Measured":
-        """Return what `data` gave.
+        """Rebuild from the result of `data`.
 
         Raises:
             FileFormatError: Other data.
@@ -109,7 +110,7 @@ class Measured:
 
 
 def _run_of(name: str, data: Any) -> Parity:
-    """One run; a figure that JSON cannot hold is infinite."""
+    """Parse a run; a figure that JSON cannot represent is infinite."""
     where = f"{MEASURED}.runs.{name}"
     expect_fields(where, data, {each.name for each in fields(Parity)})
     found = dict(data)
@@ -128,7 +129,7 @@ def _run_of(name: str, data: Any) -> Parity:
 
 @dataclass(frozen=True)
 class Exported:
-    """What is written for a host.
+    """An export for a host.
 
     Args:
         to: The host that was asked for, one of `HOSTS`.
@@ -170,7 +171,7 @@ class Exported:
         return write_parity(folder, report)
 
     def report(self, measured: Measured) -> dict[str, Any]:
-        """Return the content of ``parity.json``, but for the hashes of the files."""
+        """Return the content of ``parity.json`` except the hashes of the files."""
         certificate, model, shown = self.certificate, self.model, self.outcome(measured)
         values, narrow = certificate.answers.values, self.dtype == NARROWEST
         return {
@@ -192,7 +193,7 @@ class Exported:
         }
 
     def outcome(self, measured: Measured) -> Outcome:
-        """Return what is proved of what is written, unless the host computes something that holds less."""
+        """Return the proved outcome, unless the host memorizes less."""
         shown, asked = self.proved, self.certificate.criterion
         for run in measured.runs.values():
             if run.memorized == run.contexts < self.facts.n_contexts:  # of some contexts no guess says anything
@@ -215,34 +216,34 @@ class Exported:
 
     @property
     def proved(self) -> Outcome:
-        """What is proved of what is written: nothing that stands in the provenance, of which nothing is proved."""
+        """The proved statements of the export, without provenance, about which nothing is proved."""
         return replace(self.certificate, provenance={}).outcome.adding(self.where)
 
     @property
     def where(self) -> str:
-        """For whom the weights are written, in words."""
+        """The target of the export, in words."""
         return f"as written for {self.to} in {self.dtype}"
 
     @property
     def typed_as_numbered(self) -> bool:
-        """Whether the facts as a person types them are the same as the host numbers them."""
+        """Whether the facts as typed by a person get the same numbers in the host."""
         numbered = self.host.facts_in_one_vocabulary
         return numbered is None or numbered(self.typed).sha256() == self.facts.sha256()
 
     def _said(self, run: Parity, asked: Criterion) -> str:
-        """Return what was measured of what is asked: where that is a mean, no single context has to be memorized."""
+        """Return the measured outcome of the question: a mean does not require any single context."""
         if asked.asked != "at-most":
             return f"{run.memorized} of {run.contexts}{self._of_all(run)}"
         mean = _shown(run.mean_loss)
         return f"mean distance {mean}" if self.facts.target == "values" else f"mean KL {mean} nats"
 
     def _of_all(self, run: Parity) -> str:
-        """Return of how many the contexts that were run were drawn; nothing where they are all."""
+        """Return the number of contexts from which the run ones were drawn; None if all were run."""
         return "" if run.contexts == self.facts.n_contexts else f" drawn of {self.facts.n_contexts}"
 
     @classmethod
     def load(cls, folder: Path) -> tuple["Exported", Measured]:
-        """Return what lies in a folder that an export wrote, and what was measured; nothing is proved or compared.
+        """Load an export folder and its measurements; nothing is proved or compared.
 
         Raises:
             FileFormatError: A file is missing or is not what it should be.
@@ -267,7 +268,7 @@ class Exported:
 
 
 def proved_right(certificate: Certificate, model: Model, task: ListedTask) -> BoolArray:
-    """Which contexts are proved to get their answer as the largest output, `[T]`.
+    """Return which contexts are proved to have their answer as the largest output, `[T]`.
 
     Of labels that is what it means to be memorized, and the certificate names these; else it is proved here and now.
     """
@@ -283,7 +284,7 @@ def proved_right(certificate: Certificate, model: Model, task: ListedTask) -> Bo
 
 
 def require_export_made_again(folder: Path) -> str:
-    """Make every file of an export again, and compare every byte; what it proves is for a checker of ``proof``.
+    """Rebuild every file of an export and compare all bytes; a checker of ``proof`` supplies the proof.
 
     Hidden files, as those of version control, and Python's own bytecode are passed over.
 
@@ -330,15 +331,13 @@ def require_export_made_again(folder: Path) -> str:
 
 
 def _loaded(folder: Path) -> tuple[Exported | ExportedFold, Any]:
-    """Return what lies in a folder that an export wrote, of facts or of a rule with a state, and what was measured of
-    it.
-    """
+    """Load an export folder, of facts or of a rule with a state, and its measurements."""
     of_a_fold = Certificate.load(folder / PROOF_FOLDER).subject.is_of_a_fold
     return ExportedFold.load(folder) if of_a_fold else Exported.load(folder)
 
 
 def proof_of_an_export(folder: Path) -> Path | None:
-    """Where the proof of an export lies, if the folder is one."""
+    """Return the path of the proof of an export, or None if the folder is not an export."""
     proof = folder / PROOF_FOLDER
     return proof if (folder / PARITY_FILE).is_file() and (proof / CERTIFICATE_FILE).is_file() else None
 

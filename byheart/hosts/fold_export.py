@@ -1,4 +1,4 @@
-"""Write weights that follow a rule with a state for `transformers`, and let `generate` say answers there.
+"""Export weights that follow a rule with a state to `transformers`, and run `generate` there.
 
 Page: docs/folds.md
 """
@@ -43,7 +43,8 @@ def export_fold(
     overwrite: bool,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Write the weights of a rule with a state, load them in the host, and compare what `generate` says with the rule.
+    """Write the weights of a rule with a state, load them in the host, and compare the results of `generate` with the
+    rule.
 
     What is written is proved anew, of all inputs, as by `certify`; in float32 and float64 also in every run.
 
@@ -106,7 +107,7 @@ def export_fold(
 
 
 def _generated(folder: Path, model: Model, fold: Fold, asked: Int64Array, dtype: str) -> tuple[Int64Array, float]:
-    """Return what `generate` says, `[n, tokens of an answer]`, and how far a logit is from the exact one at most."""
+    """Return the tokens from `generate`, `[n, tokens of an answer]`, and the largest error of a logit."""
     import torch
 
     from verify.torch.module import full_precision

@@ -1,4 +1,4 @@
-r"""GGUF, the file that llama.cpp and its kin run: tensors as they are dequantized, configuration and tokenizer.
+"""Read GGUF, the file format of llama.cpp: dequantized tensors, configuration and tokenizer.
 
 A file of GGUF has fields by name, then the name, sizes, type and place of each tensor, then their bytes. The bytes of
 quantized types mean what the library `gguf` makes of them in float32; these numbers are the weights here, exactly.
@@ -46,7 +46,7 @@ _NO_EFFECT = ("general.", "tokenizer.", "quantize.", "split.")
 
 
 class _Stored(NamedTuple):
-    """A tensor of a file: its shape as an array, the name of its type, and where its bytes begin and end."""
+    """A tensor of a file: its array shape, the name of its type, and the range of its bytes."""
 
     shape: tuple[int, ...]
     type: str
@@ -56,7 +56,7 @@ class _Stored(NamedTuple):
 
 @dataclass(frozen=True)
 class GGUFFile:
-    """What a file of GGUF holds.
+    """The content of a GGUF file.
 
     Args:
         path: The file.
@@ -70,7 +70,7 @@ class GGUFFile:
 
     @classmethod
     def read(cls, path: Path) -> "GGUFFile":
-        """Read the header of a file; every count in it is compared with the bytes that there are.
+        """Read the header of a file; every count in it is checked against the available bytes.
 
         Raises:
             FileFormatError: The file is missing, truncated, of another version, or its header contradicts itself.
@@ -207,7 +207,7 @@ def _value(found: Any) -> str:
 
 
 class _Header:
-    """The bytes of a header, taken one after the other."""
+    """The bytes of a header, consumed in order."""
 
     def __init__(self, path: Path, data: memoryview) -> None:
         self.path, self.place, self._data = path, 0, data
@@ -219,7 +219,7 @@ class _Header:
         return self._data[self.place - count : self.place]
 
     def checked_count(self, count: Any, *, least: int, what: str) -> int:
-        """Return a number of things, if the bytes that are left can hold so many of at least `least` bytes each."""
+        """Read a count of items, and check that the remaining bytes can hold them at `least` bytes each."""
         if count * least > len(self._data) - self.place:
             raise FileFormatError(f"{self.path} says that it has {count} {what}, more than its bytes can hold")
         return int(count)
@@ -261,7 +261,7 @@ class _Header:
 
 
 def _placed(path: Path, name: str, shape: tuple[int, ...], kind: int, start: int, size: int) -> _Stored:
-    """Where the bytes of a tensor are, if the file has them."""
+    """Return the range of a tensor's bytes, if the file has them."""
     if kind not in _TYPES:
         known = ", ".join(_TYPES.values())
         raise FileFormatError(
@@ -285,7 +285,7 @@ def _require_apart(path: Path, stored: Mapping[str, _Stored]) -> None:
 
 
 def _block_of(path: Path, kind: str) -> tuple[int, int]:
-    """How many numbers a block of a type has, and how many bytes."""
+    """Return the numbers and bytes per block of a type."""
     try:
         constants = import_module("gguf.constants")
     except ImportError:
@@ -299,7 +299,7 @@ def _block_of(path: Path, kind: str) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class _Reader:
-    """How the files of an architecture name things.
+    """The naming scheme of an architecture's files.
 
     Args:
         model_type: What `transformers` calls it.
@@ -319,7 +319,7 @@ class _Reader:
     parts: Mapping[str, str]
 
     def called(self, name: str) -> str | None:
-        """Return what `transformers` calls a tensor; none where the architecture has no such."""
+        """Return the `transformers` name of a tensor; None if the architecture has no such tensor."""
         if (of_layer := re.fullmatch(r"blk\.(\d+)\.(\w+)\.(weight|bias)", name)) is not None:
             number, part, kind = of_layer.groups()
             return f"{self.layer.format(number)}.{self.parts[part]}.{kind}" if part in self.parts else None
@@ -442,7 +442,7 @@ _CUTS: Mapping[str, Callable[[], list[dict[str, Any]]]] = {
 
 
 def tokenizer_json(file: GGUFFile) -> str:
-    """Return the content of the ``tokenizer.json`` that cuts texts as the file says.
+    """Return the content of a ``tokenizer.json`` that splits texts as the file specifies.
 
     Raises:
         InputError: The file says nothing of texts, or cuts them in a way that is not known here.
@@ -493,7 +493,7 @@ def _list_of(file: GGUFFile, name: str) -> list[Any]:
 
 
 def _begun(number: int, name: str) -> dict[str, Any]:
-    """Return what puts a token before every text."""
+    """Return the rule that puts a token before every text."""
     first, text = {"SpecialToken": {"id": name, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}
     special = {name: {"id": name, "ids": [number], "tokens": [name]}}
     return {"type": "TemplateProcessing", "single": [first, text], "pair": [first, text, {"Sequence": {"id": "B",

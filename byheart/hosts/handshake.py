@@ -1,4 +1,4 @@
-"""The host is asked: the program that people run has to compute, in float64, what the certificate is about.
+"""Ask the host: the library that people run must compute, in float64, the function that the certificate is about.
 
 A configuration and tensors by name do not say what a module computes: its `forward`, hooks, masks and buffers do, and
 the next version of a library. So the module itself is run on the contexts, with every operation in float64, and each
@@ -43,7 +43,7 @@ _FACTORS = ("residual_multiplier", "embedding_multiplier", "logits_scaling", "lo
 
 @dataclass(frozen=True)
 class HandshakeResult:
-    """Who was asked, or why nobody was.
+    """Who was asked, or why no host was.
 
     Args:
         agrees: The class of the module with the library and its version; empty if nobody was asked.
@@ -58,11 +58,11 @@ class HandshakeResult:
     allowed: float = 0.0
 
     def tells(self, margin: float | None) -> bool:
-        """Whether the host differs by so little that it gives the same answers, where the least margin is this."""
+        """Tell whether the host's difference is too small to change an answer, given the least margin."""
         return bool(self.agrees) and (margin is None or self.gap <= _SHARE * margin)
 
     def said(self, margin: float | None = None, *, drawn: int | None = None) -> str:
-        """Return what the first line says of it.
+        """Return a note for the first line.
 
         Args:
             margin: The least margin of what is decided, in size, where one is known. A host agrees if it differs by at
@@ -85,7 +85,7 @@ class HandshakeResult:
 
 
 def ask_host(source: Any, config: Any, model: Model, *inputs: Int64Array | Vectors) -> HandshakeResult | None:
-    """Run the module that the weights are those of, and compare what it computes with the enclosures.
+    """Run the module of these weights, and compare its outputs with the enclosures.
 
     Args:
         source: What was certified: a folder or file, a module, or tensors by name.
@@ -116,7 +116,7 @@ def ask_host(source: Any, config: Any, model: Model, *inputs: Int64Array | Vecto
 
 @dataclass(frozen=True)
 class HostAnswer:
-    """What a program says to one prompt by greedy decoding, in float64; measured, not proved.
+    """The answer of a host to one prompt by greedy decoding in float64; measured, not proved.
 
     Args:
         host: The program.
@@ -127,7 +127,7 @@ class HostAnswer:
     said: tuple[int, ...]
 
     def words(self, proved: Sequence[int]) -> str:
-        """Return what the first line says of it, beside the tokens that are proved to be said in real arithmetic.
+        """Return a note for the first line, next to the tokens proved in real arithmetic.
 
         Example:
             >>> HostAnswer("the replica in torch", (1, 2)).words((1, 2)), HostAnswer("it", (1, 2)).words((1,))
@@ -141,7 +141,7 @@ class HostAnswer:
 
 
 def host_answer(source: Any, config: Any, model: Model, prompt: Sequence[int], count: int) -> HostAnswer | None:
-    """Run the module that the weights are those of, or else the replica in torch, on one prompt.
+    """Run the module of these weights, or else the torch replica, on one prompt.
 
     Args:
         source: What was certified, as for `ask_host`.
@@ -174,7 +174,7 @@ def host_answer(source: Any, config: Any, model: Model, prompt: Sequence[int], c
 
 
 def _compared(module: Any, name: str, model: Model, inputs: Int64Array | Vectors) -> tuple[float, float] | str:
-    """Return the largest difference on some inputs and the largest that is allowed; or why nothing can be said."""
+    """Return the largest difference on some inputs and the largest allowed one; or why they cannot be compared."""
     try:
         with _recorded(module, model):
             computed = float64_logits(module, inputs)
@@ -205,8 +205,8 @@ def _compared(module: Any, name: str, model: Model, inputs: Int64Array | Vectors
 
 
 def float64_logits(module: Any, inputs: Int64Array | Vectors) -> Float64Array:
-    """Return what a torch module computes at the last position, every operation in float64 on the CPU; it is left as it
-    was.
+    """Return the logits of a torch module at the last position, with every operation in float64 on the CPU; the module
+    is restored.
 
     `module.double()` is no such run: normalizations and softmaxes of hosts cast to float32.
 
@@ -234,7 +234,7 @@ def float64_logits(module: Any, inputs: Int64Array | Vectors) -> Float64Array:
 
 @contextmanager
 def _in_float64(module: Any) -> Iterator[None]:
-    """Every parameter and buffer in float64, every cast to a shorter format one to float64; and back again, exactly."""
+    """Convert every parameter, buffer and cast to float64 within the block, and restore them exactly."""
     import torch
     from torch.overrides import TorchFunctionMode
 
@@ -272,8 +272,7 @@ def _in_float64(module: Any) -> Iterator[None]:
 
 @contextmanager
 def _recorded(module: Any, model: Model) -> Iterator[None]:
-    """Yield the numbers that a library computes in float32 when it runs, as the model has recorded them; and back
-    again.
+    """Replace the numbers that a library computes in float32 by the model's recorded ones within the block.
 
     Raises:
         HandshakeError: The module has others, by more than rounding explains.
@@ -326,9 +325,7 @@ def _recorded(module: Any, model: Model) -> Iterator[None]:
 
 
 def _with_slopes(module: Any, slopes: Any) -> list[tuple[Any, str, Any]]:
-    """Return the functions of a library that make slopes, replaced by those with the recorded ones; and what
-    they were.
-    """
+    """Replace a library's slope functions by the recorded slopes; return the original functions."""
 
     def of_bloom(*_: Any, **__: Any) -> Any:
         return slopes
@@ -358,7 +355,7 @@ def _require_close(name: str, recorded: Any, found: Any, absolutely: float = 0.0
 
 
 def _module(source: Any, config: Any) -> tuple[Any, str] | str | None:
-    """Return the module that people run with what it is called; or why it is not asked; none where there is none."""
+    """Return the module that people run and its name, or why it is not asked; None if there is none."""
     if hasattr(source, "state_dict"):
         from torch.nn import ModuleDict, ModuleList, ParameterDict, ParameterList
 
@@ -487,7 +484,7 @@ def _tensors(source: Any) -> Mapping[str, Any]:
 
 
 def _loaded(module: Any, tensors: Mapping[str, Any], *, but: tuple[str, ...], assign: bool = False) -> None:
-    """Load tensors into a module of float64; none may be missing but these, and none may be left over."""
+    """Load tensors into a float64 module; only the given ones may be missing, and none may remain."""
     exact = {name: tensor.double() for name, tensor in tensors.items()}
     found = module.load_state_dict(exact, strict=False, assign=assign)
     missing = [name for name in found.missing_keys if not name.endswith(but)]

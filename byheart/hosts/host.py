@@ -1,4 +1,4 @@
-"""What a host is to byheart: how a model is made fit for it, written, and run where it lives.
+"""Define a host: how a model is adapted to it, written, and run there.
 
 Page: docs/hosts.md
 """
@@ -49,7 +49,7 @@ _BATCH_ENTRIES = 2**24
 
 @dataclass(frozen=True)
 class Host:
-    """A program that weights are written for.
+    """A library that weights can be exported to.
 
     Args:
         name: What it is called after ``--to``.
@@ -133,7 +133,7 @@ def host_named(name: str) -> Host:
 def write_folder(
     folder: Path, tensors: dict[str, Float64Array], *, dtype: str, config: dict[str, Any], loader: str
 ) -> None:
-    """Write the weights, what the host has to know beside them, and the Python file that loads both.
+    """Write the weights, the files that the host needs, and the Python file that loads them.
 
     Args:
         folder: Where to write.
@@ -162,8 +162,7 @@ def quiet_loading() -> Iterator[None]:
 
 
 def said_by(error: BaseException) -> str:
-    """Return what an error of another library says, on one line and without an escape of a terminal, at most 200
-    characters.
+    """Return the message of another library's error on one line, without escape codes, at most 200 characters.
 
     Example:
         >>> said_by(ValueError("no field\\n  'size': \\x1b[1mexpected\\x1b[0m int"))
@@ -176,9 +175,7 @@ def said_by(error: BaseException) -> str:
 
 
 def loaded_module(path: Path) -> ModuleType:
-    """Return the Python file that was written beside the weights, as a module of its own; it leaves no bytecode
-    behind.
-    """
+    """Load the Python file written next to the weights as a separate module, without leaving bytecode."""
     spec = importlib.util.spec_from_file_location(f"byheart_export_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -203,7 +200,7 @@ def last_logits(forward: Callable[[Int64Array], Float64Array], task: Task, *, en
 
 
 def torch_logits(model: Any, task: Task, *, entries: int) -> Float64Array:
-    """Return the logits that a torch module computes at the last position of each memorized context.
+    """Return the logits of a torch module at the last position of each memorized context.
 
     Args:
         model: From tokens `[B, S]` to logits `[B, S, d_vocab_out]`, or to an object that has them as `logits`.
@@ -223,7 +220,7 @@ def torch_logits(model: Any, task: Task, *, entries: int) -> Float64Array:
 
 
 def tokens_of(task: ListedTask) -> Task:
-    """Return the task, if its contexts are tokens; a host for tokens is given no other."""
+    """Return the task if its contexts are tokens, the only kind that such a host accepts."""
     if task.facts is None:
         raise InputError("task", "brings vectors", "contexts of tokens")
     return task.facts

@@ -37,7 +37,7 @@ _LARGEST_BFLOAT16 = (2.0 - 2.0**-7) * 2.0**127
 
 
 def rounded_to(name: str, tensor: Float64Array, dtype: str) -> Float64Array:
-    """Return the nearest number of a type for every entry, of two the even one, as float64.
+    """Round every entry to the nearest number of a type, ties to even, as float64.
 
     Each entry is rounded once: float64 to bfloat16 goes through no other type on its way.
 
@@ -74,7 +74,7 @@ def rounded_to(name: str, tensor: Float64Array, dtype: str) -> Float64Array:
 
 
 def stored_bytes(tensor: Float64Array, dtype: str) -> bytes:
-    """Return the little-endian bytes of numbers that a type holds exactly.
+    """Return the little-endian bytes of numbers that a type represents exactly.
 
     Args:
         tensor: What `rounded_to` returned for the same type.
@@ -91,7 +91,7 @@ def stored_bytes(tensor: Float64Array, dtype: str) -> bytes:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Float64Array], *, dtype: str, metadata: Mapping[str, str]) -> None:
-    """Write tensors as safetensors, atomically; the library itself writes bfloat16 from torch alone.
+    """Write tensors as safetensors, atomically; the library supports bfloat16 only through torch.
 
     Args:
         path: Where the file shall be.

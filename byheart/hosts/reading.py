@@ -131,7 +131,7 @@ def configuration_of(path: Path | str, config: Mapping[str, Any] | Path | str | 
 
 
 def is_gguf(path: Path | str) -> bool:
-    """Whether it is a file of GGUF, by its name."""
+    """Tell whether a path names a GGUF file."""
     return Path(path).suffix == GGUF and not Path(path).is_dir()
 
 
@@ -176,7 +176,7 @@ def tensors_of(source: Mapping[str, Any] | Path | str, key: str | None = None) -
 
 
 def _stored(path: Path, key: str | None = None) -> tuple[Path, dict[str, Any], dict[str, str]]:
-    """Return the file of weights, its tensors and the texts of its header."""
+    """Return the weights file, its tensors and its header texts."""
     weights = _file_of(path)
     if key is not None and weights.suffix not in PICKLED:
         raise InputError("key", f"= {key!r} is given, but {weights} holds no dictionary of torch")
@@ -210,7 +210,7 @@ def _file_of(path: Path) -> Path:
 
 
 def _hint(folder: Path) -> str:
-    """Return what there is in a folder instead of weights that are read, and what to do with it."""
+    """Describe the unreadable files in a folder, and what to do."""
     names = sorted(each.name for each in folder.iterdir())
     if pickled := [name for name in names if name.endswith((*PICKLED, _ARCHIVE))]:
         return f"; it has {pickled[0]}: save_pretrained writes the other, or give that file"
@@ -362,7 +362,7 @@ def as_float64(name: str, tensor: Any) -> Float64Array:
 
 
 def _is_buffer(name: str) -> bool:
-    """Masks and constants that libraries store beside the weights, and make themselves."""
+    """Tell whether a tensor is a mask or constant that libraries store with the weights but compute themselves."""
     of_lens = (".attn.mask", ".attn.IGNORE", ".attn.rotary_sin", ".attn.rotary_cos")
     return gpt2.is_mask(name) or name.endswith((*BUFFERS, *of_lens))
 

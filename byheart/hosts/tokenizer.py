@@ -45,7 +45,7 @@ def _free(name: str, names: set[str]) -> str:
 
 
 def answer_tokens(task: Task) -> list[int]:
-    """Return the token of the tokenizer that each answer is, `[K]`."""
+    """Return the tokenizer's token for each answer, `[K]`."""
     number = {name: place for place, name in enumerate(task.names())}
     return [number[name] for name in task.answers]
 
@@ -155,7 +155,7 @@ def generation_of(task: Task) -> dict[str, Any]:
 
 
 def _byte(name: str) -> int:
-    """Return the byte that a token of a text of bytes stands for."""
+    """Return the byte of a token in a text of bytes."""
     return ord(name) if len(name) == 1 else int(name[2:], 16)
 
 
@@ -169,7 +169,7 @@ def _byte_alphabet() -> list[str]:
 
 
 def _normalizer(titles: list[str]) -> dict[str, Any] | None:
-    """Return what puts the token of a title in the place of `title: ` in front, of several titles the longest."""
+    """Return the rule that replaces a leading `title: ` by the token of that title, the longest of several."""
     replaced = [
         {"type": "Replace", "pattern": {"Regex": rf"\A{re.escape(name[1:-1])}(?:: |\z)"}, "content": name}
         for name in sorted(titles, key=len, reverse=True)
@@ -178,7 +178,7 @@ def _normalizer(titles: list[str]) -> dict[str, Any] | None:
 
 
 def _each(*first: str, each: str = r"[\s\S]") -> dict[str, Any]:
-    """Cut into pieces, one of which may be one of these tokens in front."""
+    """Return the rule that cuts a text into pieces, the first of which may be one of these tokens."""
     return _split("|".join([*(rf"\A{re.escape(name)}" for name in first), each]), "Isolated")
 
 

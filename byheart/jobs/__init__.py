@@ -1,1 +1,1 @@
-"""What is done when something is asked: hold a task, certify what was built, run what was written."""
+"""Run the main jobs: memorize a task, certify a model, run a folder."""

@@ -116,7 +116,7 @@ def _with_runs(
 
 
 def is_long(task: Task) -> bool:
-    """Whether to run all windows of whole texts would take minutes."""
+    """Tell whether running all windows of whole texts would take minutes."""
     return task.windows is not None and task.contexts.size * task.n_ctx > _SCORES_RUN
 
 

@@ -1,4 +1,4 @@
-"""The time that each stage of a work takes, told as it goes.
+"""Measure and report the time of each stage.
 
 Page: docs/commands.md
 """
@@ -33,7 +33,7 @@ class Clock:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Time what is done inside, under this name."""
+        """Time the block under this name."""
         self.progress(name, None, "")
         start = time.perf_counter()
         yield

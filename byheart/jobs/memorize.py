@@ -1,4 +1,4 @@
-"""The main job: a task in, certified weights out, as a folder that can be checked, run and looked at.
+"""Memorize a task: build and certify weights, and write a folder that can be checked, run and viewed.
 
 Pages: docs/memories.md, docs/audit.md, docs/claims/capacity.md, docs/run.md
 """
@@ -97,7 +97,7 @@ def ever_smaller(task: AnyTask, *, progress: Progress = silent, **asked: Any) ->
 
 @dataclass(frozen=True)
 class _Work:
-    """A task, its contexts as tokens, what is asked of the memory, and the time that each stage takes."""
+    """A task, its contexts as tokens, the requirements on the memory, and the time of each stage."""
 
     task: AnyTask
     facts: Task
@@ -107,7 +107,7 @@ class _Work:
     def offers(
         self, stage: str, *, quick: bool = False, earlier: tuple[Offer, ...] = (), saved: str = ""
     ) -> tuple[Offer, ...]:
-        """Return what the memories make of the task."""
+        """Return the candidates of the memories for the task."""
         request = self.request
         widths: dict[str, Any] = {}
         if request.name != THEOREM_1:
@@ -130,7 +130,7 @@ class _Work:
             )
 
     def certified(self, chosen: Offer) -> CertifiedMemory:
-        """Return the certificate of what was built, and its figures."""
+        """Return the certificate of a built memory, and its figures."""
         task, request, built, name = self.facts, self.request, chosen.built, chosen.memory.name
         assert built is not None
         known = task.information_bits
@@ -156,7 +156,7 @@ class _Work:
         )
 
     def listed(self, made: CertifiedMemory, chosen: Offer, tried: tuple[Offer, ...]) -> CertifiedMemory:
-        """Return the same with what all memories make of the task."""
+        """Return the result with the candidates of all memories."""
         task, dtype = self.facts, self.request.precision
         figures = replace(
             made.figures,

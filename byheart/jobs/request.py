@@ -1,4 +1,4 @@
-"""What is asked of a memory: which one, in which precision, within which limits.
+"""Describe a request for a memory: which one, in which precision, within which limits.
 
 Page: docs/commands.md
 """
@@ -19,7 +19,7 @@ THEOREM_1 = "theorem-1"
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a memory.
+    """A request for a memory.
 
     Args:
         memory: The name of a memory, a memory of one's own (`constructions.memories.memory.Memory`), or ``"smallest"``,
@@ -72,7 +72,7 @@ class Request:
 
     @property
     def _own(self) -> dict[str, int | str | None]:
-        """What only the heads of Theorem 1' have."""
+        """Options that only the heads of Theorem 1' have."""
         front_end = None if self.front_end == "auto" else self.front_end
         return {"n_heads": self.n_heads, "front_end": front_end}
 
@@ -82,19 +82,19 @@ class Request:
 
     @property
     def name(self) -> str:
-        """The memory that is meant."""
+        """Name of the requested memory."""
         if self.memory is None:
             return THEOREM_1 if self._is_sized else SMALLEST
         return self.memory.name if isinstance(self.memory, Memory) else self.memory
 
     @property
     def memories(self) -> tuple[Memory, ...]:
-        """The memories that there are; the heads of Theorem 1' with the sizes that are given."""
+        """Available memories; the heads of Theorem 1' have the given sizes."""
         if isinstance(self.memory, Memory):
             return (self.memory,)
         return tuple(memory.sized(self.d_model, self.d_head, **self._own) for memory in MEMORIES)
 
     @property
     def precision(self) -> Precision:
-        """The type that is meant."""
+        """Requested number type."""
         return self.dtype or ("float64" if self.memory is None and self._is_sized else "float32")

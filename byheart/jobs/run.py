@@ -81,7 +81,7 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
 
 
 def _run_outcome(result: "RunResult", judged: Judged, asked: Criterion, subject: Subject, whole: int | None) -> Outcome:
-    """Return what the run showed: what was measured, if that is proved of the exact weights too."""
+    """Return the outcome of the run: the measured one, if it is proved for the exact weights too."""
     contexts = judged.values["contexts"]
     values = {name: value for name, value in judged.values.items() if "guess" in name}
     values |= {"contexts": contexts, "memorized": result.memorized, "wrong": contexts - result.memorized}

@@ -1,4 +1,4 @@
-"""Property tests of statements about attention: strategies that draw what tends to break them, and one assertion.
+"""Property tests of statements about attention: strategies that draw adversarial cases, and one assertion.
 
     from byheart.testing import assert_holds, dana_instances
 

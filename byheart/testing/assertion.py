@@ -1,4 +1,4 @@
-"""Run a statement over a strategy: it holds, or here is a counterexample, or nothing was decided.
+"""Test a statement over a strategy: it holds, a counterexample is found, or it is undecided.
 
 Page: docs/own_theorem.md
 """
@@ -29,7 +29,7 @@ _SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class UndecidedWarning(UserWarning):
-    """Some of the cases, for which a statement was said to hold, could not be decided."""
+    """Some cases of a statement that held otherwise could not be decided."""
 
 
 class CounterexampleError(AssertionError):
@@ -48,7 +48,7 @@ class CounterexampleError(AssertionError):
 
 @dataclass(frozen=True)
 class Tally:
-    """In how many cases a statement was found to hold, and how many could not be decided.
+    """The numbers of cases in which a statement held, and in which it was undecided.
 
     Example:
         >>> print(Tally(holds=198, undecided=2))
@@ -76,7 +76,7 @@ def assert_holds(
     seed: int = 0,
     **named: st.SearchStrategy[Any],
 ) -> Tally:
-    r"""Try to refute a statement; raise the smallest counterexample that is found, as code that can be pasted.
+    """Try to refute a statement; raise with the smallest counterexample found, as code to paste.
 
     The statement says True, False, a `Verdict` or a `Proof`; or it asserts, and returns nothing. UNDECIDED is neither
     success nor counterexample. Nor is a case in which a comparison with `Bounds`, or a `Proof` in a condition, was
@@ -142,7 +142,7 @@ def assert_holds(
 
 @dataclass(frozen=True)
 class _Answer:
-    """What a statement says of a case, the first question that it left open, and the assertion that failed."""
+    """The result of a statement for a case, the first question it left open, and the failed assertion."""
 
     verdict: Verdict
     question: str = ""
@@ -150,7 +150,7 @@ class _Answer:
 
 
 class _Trial:
-    """Runs a statement case by case, and counts what it says."""
+    """Runs a statement case by case, and counts the results."""
 
     def __init__(self, statement: Statement, bound: inspect.BoundArguments) -> None:
         self._statement = statement
@@ -196,12 +196,12 @@ class _Trial:
         return _Answer(Verdict.PROVED if answer is None or answer else Verdict.REFUTED, failure=failure)
 
     def call_text(self) -> str:
-        """Return the call of the statement with variables named like its parameters, as source text."""
+        """Return the source of the call of the statement, with variables named like its parameters."""
         names = inspect.BoundArguments(self._signature, OrderedDict((name, name) for name in self.strategies))
         return f"{self.name}({', '.join([*names.args, *(f'{name}={name}' for name in names.kwargs)])})"
 
     def namespace(self) -> dict[str, Any]:
-        """Return what pasted code finds: the classes of the script or session that the statement is from."""
+        """Return the names available to pasted code: the classes of the statement's script or session."""
         known = getattr(self._statement, "__globals__", {})
         return {name: value for name, value in known.items() if isinstance(value, type)}
 
@@ -222,7 +222,7 @@ def _accepted(trial: _Trial, max_undecided: int | None) -> Tally:
 
 
 def _counterexample(trial: _Trial, code: str) -> CounterexampleError:
-    """Return the smallest case with its code, which is run: what it makes has to violate the statement as well."""
+    """Return the smallest case with its code, after checking that running the code violates the statement too."""
     made, arguments, failure = trial.namespace(), trial.namespace(), None
     try:
         exec(code, made)

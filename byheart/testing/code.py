@@ -1,4 +1,4 @@
-"""Values as Python code that makes them again: arrays, models, fractions and every dataclass of theirs.
+"""Write values as Python code that recreates them: arrays, models, fractions and dataclasses of these.
 
 Page: docs/own_theorem.md
 """
@@ -99,9 +99,7 @@ class _Writer:
         return _grouped(f"{self._name(kind)}(", written, ")")
 
     def _name(self, kind: type) -> str:
-        """Return the name of a class, imported from the module that defines it; one of a script or a session is
-        there.
-        """
+        """Return the name of a class, imported from its module unless it is defined in a script or session."""
         outermost = kind.__qualname__.split(".")[0]
         if kind.__module__ not in ("__main__", "builtins"):
             self.imports.add(f"from {kind.__module__} import {outermost}")
@@ -117,7 +115,7 @@ class _Writer:
 
 
 def _arguments(value: Any) -> dict[str, Any]:
-    """Return the arguments that a named tuple or a dataclass was made with, without defaults of the latter."""
+    """Return the constructor arguments of a named tuple or dataclass, without defaults of the latter."""
     if hasattr(value, "_asdict"):
         return value._asdict()
     given = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
@@ -134,7 +132,7 @@ def _is_default(field: Field[Any], given: Mapping[str, Any]) -> bool:
 
 
 def _grouped(opening: str, parts: Iterable[str], closing: str) -> str:
-    """Return the parts in brackets: on one line if they fit there, else on one line each."""
+    """Return the parts in brackets, on one line if they fit, otherwise on one line each."""
     written = list(parts)
     line = f"{opening}{', '.join(written)}{closing}"
     if len(line) <= _LONGEST_LINE and "\n" not in line:

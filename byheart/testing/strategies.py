@@ -1,4 +1,4 @@
-r"""Hypothesis strategies for what theorems about attention speak of: contexts, sizes, distributions, matrices, models.
+"""Hypothesis strategies for the objects of theorems about attention: contexts, sizes, distributions, matrices, models.
 
 Page: docs/own_theorem.md
 """
@@ -86,7 +86,7 @@ def sizes(
     min_n_heads: int = 0,
     wide_heads: bool = False,
 ) -> st.SearchStrategy[Sizes]:
-    r"""All small sizes, down to one token, one position, one dimension and no head.
+    r"""Draw small sizes, down to one token, one position, one dimension and no head.
 
     Examples shrink towards the smallest sizes, so that a counterexample is a minimal one.
 
@@ -135,7 +135,7 @@ def sizes(
 
 @st.composite
 def contexts(draw: st.DrawFn, *, d_vocab: int, n_ctx: int, min_size: int = 1, max_size: int = 12) -> Int64Array:
-    """Draw sets of pairwise distinct contexts, among them those on which theorems about attention tend to fail.
+    """Draw sets of distinct contexts, including those on which theorems about attention tend to fail.
 
     Beside arbitrary sets there are, where the limits allow them, all contexts; contexts that share their last token;
     constant contexts; and squares: four contexts that differ in two positions only (XOR).
@@ -309,7 +309,8 @@ def transformers(
     largest: float | None = None,
     hostile: bool = False,
 ) -> Model:
-    """Attention-only transformers of one layer, of float64 weights: small integers, halves, arbitrary floats and zeros.
+    """Draw one-layer attention-only transformers of float64 weights: small integers, halves, arbitrary floats and
+    zeros.
 
     Args:
         size: The sizes, with at least one head; queries and keys are as wide as the heads.
@@ -364,7 +365,7 @@ def tasks(
     max_contexts: int = 12,
     smallest: float = 1e-30,
 ) -> Task:
-    """Tasks: contexts of `contexts` with arbitrary labels or distributions, and a tail that may be empty.
+    """Draw tasks: contexts of `contexts` with arbitrary labels or distributions, and possibly remaining contexts.
 
     Args:
         d_vocab: Size of the vocabulary, N.
@@ -405,7 +406,7 @@ def tasks(
 
 @dataclass(frozen=True, eq=False)
 class DanaInstance:
-    r"""What Theorem 1 of Dana et al. speaks of: contexts, what follows them, and sizes that it says are enough.
+    r"""An instance of Theorem 1 of Dana et al.: contexts, their targets, and sizes that it declares sufficient.
 
     Args:
         contexts: Pairwise distinct contexts, `[T, S]`, with $T \le H d_h + d$.
@@ -420,7 +421,8 @@ class DanaInstance:
 
 @dataclass(frozen=True, eq=False)
 class MahdaviInstance:
-    r"""What Theorem 1 of Mahdavi et al. speaks of: examples under its assumptions, and sizes that it says are enough.
+    r"""An instance of Theorem 1 of Mahdavi et al.: examples under its assumptions, and sizes that it declares
+    sufficient.
 
     Args:
         task: $T \le H (r - 1) + 1$ examples with $r = \min(n, d_h)$: the tokens of each context are linearly
@@ -634,7 +636,7 @@ def near_singular(draw: st.DrawFn, *, rows: int, columns: int | None = None) -> 
 
 @st.composite
 def hostile_matrices(draw: st.DrawFn, *, rows: int, columns: int) -> Float64Array:
-    """Matrices of finite floats on which floating point goes wrong.
+    """Draw matrices of finite floats that are hard for floating point.
 
     Entries are huge, tiny, subnormal, nearly equal or arbitrary; rows may be equal, and the largest entry of a row may
     occur twice, or nearly so (a tie, where the rows are logits).
@@ -668,7 +670,7 @@ def hostile_matrices(draw: st.DrawFn, *, rows: int, columns: int) -> Float64Arra
 def models(
     draw: st.DrawFn, *, rational: bool = False, hostile: bool = False, max_blocks: int = 3, max_d_model: int = 3
 ) -> Model:
-    """Models of every kind of block and of stacks of them, that read tokens or vectors, with and without shifts.
+    """Draw models of every kind of block and of stacks of them, that read tokens or vectors, with and without shifts.
 
     Rational models are ones whose values are rational: attention and ReLU blocks without normalization, and scores that
     are integers. Queries and keys read all coordinates but the last, which hold integers throughout; attention and
@@ -720,7 +722,7 @@ def models(
 
 @st.composite
 def inputs(draw: st.DrawFn, *, model: Model, hostile: bool = False) -> Int64Array | VectorTask:
-    """Return what a model reads: contexts of tokens, of any length that it knows, or a task of vectors, shared or not.
+    """Draw inputs of a model: contexts of tokens of any length that it reads, or a task of vectors, shared or not.
 
     Args:
         model: The model; for one of `models(rational=True)` scores are integers on these inputs.
@@ -764,14 +766,14 @@ class _Pen:
         self._scoring: tuple[Any, ...] = _WHOLE if rational else floats
 
     def tensor(self, shape: tuple[int, ...], *, scoring: bool = False) -> Tensor:
-        """Entries of any kind, or those of which scores are made, in a rational model integers."""
+        """Draw entries of any kind, or those for scores; integers in a rational model."""
         count, pool = int(np.prod(shape)), self._scoring if scoring else self._numbers
         entries = np.empty(count, dtype=object if self._rational else np.float64)
         entries[:] = self._draw(st.lists(st.sampled_from(pool), min_size=count, max_size=count))
         return entries.reshape(shape)
 
     def rows(self, count: int, d_model: int) -> Tensor:
-        """Rows of the stream: of a rational model integers, but for the last coordinate."""
+        """Draw rows of the stream; integers except the last coordinate in a rational model."""
         return self._last_free(self.tensor((count, d_model)))
 
     def attention(self, d_model: int, *, may_ask_the_task: bool) -> Attention:
@@ -840,14 +842,14 @@ class _Pen:
         return tensor
 
     def _writing(self, shape: tuple[int, ...]) -> Tensor:
-        """Output maps: those of a rational model write into the last coordinate alone."""
+        """Draw output maps; those of a rational model write only into the last coordinate."""
         tensor = self.tensor(shape)
         if self._rational:
             tensor[..., :-1] = 0
         return tensor
 
     def _last_free(self, tensor: Tensor) -> Tensor:
-        """Return the tensor, in a rational model with all coordinates but the last made integers."""
+        """Return the tensor, in a rational model with all coordinates except the last rounded to integers."""
         if self._rational:
             for place in np.ndindex(tensor[..., :-1].shape):
                 entry: Any = tensor[place]
@@ -861,7 +863,7 @@ def _distinct(elements: st.SearchStrategy, least: int, most: int) -> st.SearchSt
 
 @st.composite
 def _squares(draw: st.DrawFn, d_vocab: int, n_ctx: int) -> list[tuple[int, ...]]:
-    """Four contexts with one last token that differ in two positions only."""
+    """Return four contexts with one last token that differ in only two positions."""
     token = st.integers(0, d_vocab - 1)
     row = [draw(token) for _ in range(n_ctx)]
     places = draw(_distinct(st.integers(0, n_ctx - 2), 2, 2))
@@ -916,7 +918,7 @@ def _extreme(shape: tuple[int, ...]) -> st.SearchStrategy[Float64Array]:
 
 @st.composite
 def _with_equal_rows(draw: st.DrawFn, matrix: Float64Array) -> Float64Array:
-    """Return the matrix, in which one row may be a copy of another."""
+    """Return the matrix, possibly with one row copied to another."""
     copied = matrix.copy()
     if len(matrix) > 1 and draw(st.booleans()):
         source, copy = draw(_distinct(st.integers(0, len(matrix) - 1), 2, 2))
@@ -943,7 +945,7 @@ def _independent_rows(draw: st.DrawFn, count: int, width: int, together: int, la
 
 
 def _is_outside_spans(row: list[int], rows: list[list[int]], size: int) -> bool:
-    """Whether no `size` of the rows, which are independent, span a space that holds the row."""
+    """Tell whether no `size` of the independent rows span a space that contains the row."""
     return all(fmpz_mat([*chosen, row]).rank() == size + 1 for chosen in combinations(rows, size))
 
 

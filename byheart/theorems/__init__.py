@@ -1,1 +1,1 @@
-"""What the interface makes of the theorems: the only folder of it that imports them."""
+"""Connect the interface to the theorems: the only folder of it that imports them."""

@@ -1,4 +1,4 @@
-"""The assumptions of memorization on data of one's own, and what they promise.
+"""Test the assumptions of memorization on a user's data, and what they promise.
 
 Page: docs/claims/assumptions.md
 """
@@ -22,7 +22,7 @@ def assumptions_summary(
     seed: int = 0,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Test the assumptions on the contexts and queries of a file, and count what is promised under them.
+    """Test the assumptions on the contexts and queries of a file, and count the examples promised under them.
 
     Args:
         data: Arrays ``contexts`` and ``queries``.

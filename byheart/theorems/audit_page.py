@@ -1,4 +1,4 @@
-"""The audit as a page for a person: each claim with what is printed, the verdict, and the evidence of this run.
+"""Render the audit as a page: each claim with its printed text, the verdict, and the evidence of this run.
 
 Page: docs/audit.md
 """
@@ -67,7 +67,7 @@ def audit_html(summaries: Sequence[Mapping[str, Any]], asked: Sequence[Claim]) -
 
 
 def _earlier(summaries: Sequence[Mapping[str, Any]]) -> str:
-    """Return what this run has not done itself."""
+    """Return the results that this run did not compute."""
     earlier = sum(bool(summary["earlier"]) for summary in summaries)
     return f"<p>{counted(earlier, 'claim')} taken over from an earlier run, not proved again.</p>" if earlier else ""
 

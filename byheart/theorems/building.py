@@ -1,4 +1,4 @@
-"""Build what a claim promises, or a construction of a theorem for one's own data, certify it, and write a folder.
+"""Build what a claim promises, or a construction for a user's data, certify it, and write a folder.
 
 Pages: docs/audit.md, docs/constructions.md
 """
@@ -93,7 +93,7 @@ def _of_claim(claim: Claim) -> str:
 
 
 def _made_for(made: CertifiedMemory, what: str) -> CertifiedMemory:
-    """Return the same with what it was made for in the first line, hence in the certificate."""
+    """Return the certificate with the purpose of the weights in its first line."""
     certificate = made.certificate.beside("made for", what)
     figures = replace(made.figures, headline=certificate.headline())
     return replace(made, certificate=certificate, proved=replace(made.proved, certificate=certificate), figures=figures)
@@ -110,7 +110,7 @@ def build_named(
     device: str = "cpu",
     progress: Progress = silent,
 ) -> Figures:
-    r"""Build a construction of `constructions.named.registry` for one's own data, certify it, and write a folder.
+    """Build a construction of `constructions.named.registry` for a user's data, certify it, and write a folder.
 
     Args:
         construction: Which one.
@@ -166,7 +166,7 @@ def _number(value: int | Fraction) -> int | float:
 
 @dataclass(frozen=True)
 class _Constructed:
-    """Weights that were built, and what is said of where they come from."""
+    """Built weights, and their origin in words."""
 
     built: Construction[Any]
     figures: dict[str, Any]
@@ -182,7 +182,7 @@ def _constructed(
     progress: Progress,
     two_sided: bool = False,
 ) -> CertifiedMemory:
-    """Build weights and certify them, with ranks and divergences from both sides if asked for.
+    """Build weights and certify them, with ranks and divergences bounded from both sides if requested.
 
     Raises:
         InputError: The folder may not be written.
@@ -207,9 +207,7 @@ def _constructed(
 
 
 def _as_rows(task: AnyTask) -> AnyTask:
-    """Return a task whose contexts are rows, as those of a table, where each has one label: other programs read them
-    so.
-    """
+    """Return a task whose contexts are table rows if each has one label, because other programs read them so."""
     facts = task.facts
     if facts is None or facts.windows is not None or facts.origin != "most frequent":
         return task

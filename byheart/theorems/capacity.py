@@ -1,4 +1,4 @@
-"""How many heads contexts need, from both sides, beside what is printed.
+"""Bound how many heads contexts need from both sides, next to the printed count.
 
 Page: docs/claims/capacity.md
 """
@@ -57,7 +57,7 @@ def capacity_summary(
     profile: RankProfile | None = None,
     progress: Progress = silent,
 ) -> CapacityFigures:
-    """How many heads the contexts of a task need, beside what the paper counts; everything in it is proved.
+    """Bound how many heads the contexts of a task need, next to the paper's count; all bounds are proved.
 
     Args:
         task: What is to be memorized, or contexts alone; only the contexts matter, and labels for what heads of any
@@ -129,7 +129,7 @@ def capacity_profile(
     seed: int = 0,
     progress: Progress = silent,
 ) -> RankProfile:
-    """Return the largest rank of the contexts for each width and number of heads; everything in it is proved.
+    """Bound the largest rank of the contexts for each width and number of heads; all bounds are proved.
 
     Args:
         task: What is to be memorized, or contexts alone; only the contexts matter.
@@ -161,7 +161,7 @@ def _contexts(task: Task | ContextRows) -> Int64Array:
 
 
 def _sizes(task: Task | ContextRows, d_model: int | None, d_head: int | None) -> tuple[int, int]:
-    """Return the dimensions that are given, or that suit the task; of contexts alone as for labels that are tokens."""
+    """Return the given dimensions, or those that suit the task; for contexts without answers, as for token labels."""
     if not isinstance(task, ContextRows):
         return dimensions(task, d_model=d_model, d_head=d_head)
     natural = len(task.vocabulary) + task.tokens.shape[1]
@@ -172,7 +172,7 @@ def _sizes(task: Task | ContextRows, d_model: int | None, d_head: int | None) ->
 
 
 def _heads_of_any_width(task: Task) -> dict[str, Any]:
-    """Return how many heads these labels need, whatever the widths, with contexts that prove it."""
+    """Return how many heads of any width these labels need, with contexts that prove it."""
     if task.target == "distributions":
         return {}
     found = most_forbidden_heads(task.contexts, task.labels)

@@ -39,7 +39,7 @@ _TEX = re.compile(r"(\$\$.+?\$\$|\$[^$]+\$)", re.DOTALL)
 
 
 def verdict(claim: dict[str, Any]) -> str:
-    """Return the verdict, with what the claim is if it is no statement, and whether it was read.
+    """Return the verdict, the type of the claim if it is not a statement, and whether it was read.
 
     Args:
         claim: What `verify.theorems.claims.listing` says of it.
@@ -49,12 +49,12 @@ def verdict(claim: dict[str, Any]) -> str:
 
 
 def parameters(values: dict[str, int] | None) -> str:
-    """Parameters as the command line takes them."""
+    """Format parameters for the command line."""
     return " ".join(f"{name}={value}" for name, value in (values or {}).items())
 
 
 def csv_table(listed: Iterable[dict[str, Any]]) -> str:
-    """One row for each claim, with the names of the columns above.
+    """Return one row per claim, with the columns above.
 
     Args:
         listed: What `verify.theorems.claims.listing` says.

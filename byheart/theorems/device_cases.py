@@ -75,7 +75,7 @@ def _unembedding(draw: Callable[[int, int], Unembedding]) -> Built:
 
 
 def _nearly_certain(rows: int, count: int) -> Float64Array:
-    """Distributions that give .97 to one token drawn at random, and the rest to all others alike."""
+    """Return distributions that give .97 to one random token, and equal shares of the rest to all others."""
     distributions = np.full((rows, count), 0.03 / (count - 1))
     distributions[np.arange(rows), np.random.default_rng(SEED).integers(0, count, rows)] = 0.97
     return distributions

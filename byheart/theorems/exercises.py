@@ -1,4 +1,4 @@
-"""The exercises of the book that a program can judge: a judge for each, which says what is wrong with an answer.
+"""Judge the exercises of the book that a program can check, and explain what is wrong with an answer.
 
 An exercise is called by its chapter and its number, such as ``"3.2"``. A judge takes the answer as text, returns ``""``
 if it is right, and otherwise says why it is not. It accepts every right answer, not only that of the solution. Where an
@@ -536,7 +536,7 @@ def _sum_that_depends_on_the_order(answer: str) -> str:
 
 @exercise("17.2", "integers in an order in which nothing is rounded", "2^24, 1, -2^24")
 def _large_terms_without_rounding(answer: str) -> str:
-    """Judge the partial sums in the order that is given."""
+    """Judge the partial sums in the given order."""
     terms = _integers(answer)
     positive = sum(term for term in terms if term > 0)
     if positive <= 2**24:

@@ -1,4 +1,4 @@
-r"""What is proved of a construction beside its answers: ranks, coherence, errors, each next to what is promised.
+"""Collect proved properties of a construction besides its answers: ranks, coherence, errors, next to the promised ones.
 
 Page: docs/constructions.md
 """
@@ -45,7 +45,7 @@ _LISTED = 16  # distributions
 
 @singledispatch
 def findings(built: Construction[Any], proved: Proved[Answers], *, device: str = "cpu") -> tuple[Finding, ...]:
-    """Return what is proved of a construction, beside what its certificate says of its answers.
+    """Return the proved properties of a construction that its certificate of answers does not include.
 
     Args:
         built: What was built; its class decides what is looked at.
@@ -73,7 +73,7 @@ def _(built: HeadsOfTheorem1, proved: Proved[Answers], *, device: str = "cpu") -
 
 
 def _ranks(certificate: Certificate, task: Task, heads: FullRankAttention) -> list[Finding]:
-    """Return the certified ranks without and with the skip connection, beside what is printed."""
+    """Return the certified ranks with and without the skip connection, next to the printed one."""
     printed = ("Lemma 2: min(T, H d_h)", "Theorem 1: min(T, H d_h + d)")
     of_what = ("Y, heads alone", "[x_S | Y], heads with skip connection")
     found = []
@@ -99,7 +99,7 @@ def _ranks(certificate: Certificate, task: Task, heads: FullRankAttention) -> li
 
 
 def _of_all_weights(task: Task, heads: FullRankAttention, values: Mapping[str, int], *, with_skip: bool) -> int:
-    """Return what no weights exceed: of the certificate, or by the set of contexts that the construction names."""
+    """Return an upper bound for all weights, from the certificate or from the construction's set of contexts."""
     limiting = (heads.limiting_with_skip if with_skip else heads.limiting).tolist()
     if not 0 < len(limiting) < values["rows"]:
         return values["all_weights_upper"]
@@ -126,7 +126,7 @@ def _(built: SkipConnectionMemory, proved: Proved[Answers], *, device: str = "cp
 
 
 def _rank_of_all_heads(certificate: Certificate) -> list[Finding]:
-    """Return the rank of what all heads read, those among them that copy."""
+    """Return the rank of the features of all heads, including the copying ones."""
     statement = certificate.statement(RANK_HEADS)
     if statement is None:
         return []
@@ -198,7 +198,7 @@ def _(built: LowCoherenceMemory, proved: Proved[Answers], *, device: str = "cpu"
 
 
 def _uniform_answers(encoder: LookupEncoder) -> list[Finding]:
-    r"""How many rows of the stream are zero, as where $\kappa \varepsilon \ge (N - 1) / N$."""
+    r"""Count the zero rows of the stream, as where $\kappa \varepsilon \ge (N - 1) / N$."""
     number, size = int(np.count_nonzero(encoder.strengths == 0.0)), len(encoder.strengths)
     if not number:
         return []
@@ -207,7 +207,7 @@ def _uniform_answers(encoder: LookupEncoder) -> list[Finding]:
 
 
 def _coherence(unembedding: Unembedding) -> tuple[Finding, ...]:
-    """Return the coherence and the leads of the vectors, judged anew, beside the constant that is printed."""
+    """Return the coherence and the margins of the vectors, judged again, next to the printed constant."""
     count, d_model = unembedding.vectors.shape
     margins = certify_margins(unembedding.vectors, unembedding.encoders)
     squared, claimed, constant = margins.coherence_squared, unembedding.coherence, paper_constant(count, d_model)
@@ -233,7 +233,7 @@ def _coherence(unembedding: Unembedding) -> tuple[Finding, ...]:
 
 
 def _divergence(what: str, lower: float, upper: float, bound: Enclosure, printed: Enclosure | None) -> Finding:
-    """Return a divergence between its bounds, nats, beside what Theorem LE1 and the printed Theorem 2 promise."""
+    """Return bounds of a divergence in nats, next to those of Theorem LE1 and the printed Theorem 2."""
     promised = float(bound.upper())
     text = f"in [{decimal_below(lower)}, {decimal_above(upper)}] nats; Theorem LE1: at most {decimal_above(promised)}"
     values: dict[str, float | None] = {"lower": lower, "upper": upper, "bound": promised, "printed": None}
@@ -256,9 +256,7 @@ def _(built: SaturatedMemory, proved: Proved[Answers], *, device: str = "cpu") -
 
 
 def _saturation(certificate: Certificate) -> list[Finding]:
-    """Return the pairs of a head and an example in which the head is proved to read one token alone, but for a
-    little.
-    """
+    """Return the pairs of a head and an example in which the head is proved to attend almost only to one token."""
     statement = certificate.statement(SATURATION)
     if statement is None:
         return []

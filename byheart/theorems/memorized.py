@@ -1,4 +1,4 @@
-"""What the theorems say beside weights that hold a task: how many heads they need, and what no encoder avoids.
+"""Apply the theorems to weights that memorize a task: how many heads they need, and a lower bound for every encoder.
 
 Pages: docs/claims/capacity.md, docs/claims/theorem_1.md
 """
@@ -34,7 +34,7 @@ _COVERED_WORK = 2**25  # entries of distributions times squared moves of a conte
 
 
 class Beside(NamedTuple):
-    """What the theorems say of weights.
+    """The conclusions of the theorems about weights.
 
     Args:
         figures: Fields of `byheart.figures.Figures`.
@@ -142,7 +142,7 @@ def capacity_figures(needed: Capacity, heads: int, certificate: Certificate | No
 
 
 def _encoder_figures(network: Model, task: Task, logits: "Enclosure | None", progress: Progress) -> dict[str, Ends]:
-    """Return what no encoder of rank d avoids, between proved bounds, and what these weights have; nats, by the
+    """Return proved bounds of the least divergence of rank d, and that of these weights; in nats, weighted by the
     prior.
     """
     if task.distributions is None:

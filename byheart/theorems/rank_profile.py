@@ -1,4 +1,4 @@
-"""A profile of ranks as records, as CSV, and as a picture.
+"""Format a profile of ranks as records, as CSV, and as a picture.
 
 Page: docs/claims/capacity.md
 """
@@ -39,7 +39,7 @@ def profile_csv(profile: RankProfile) -> str:
 
 
 def profile_picture(profile: RankProfile) -> str:
-    """Draw the ranks of the heads alone above those with the skip connection.
+    """Draw the ranks without the skip connection above those with it.
 
     A cell holds the rank that is proved, or its two bounds, and in brackets the printed count; where that is proved to
     be too large, the cell has a frame. The darker, the larger the rank.

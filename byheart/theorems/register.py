@@ -1,4 +1,4 @@
-"""The register of claims, and the names of what is built for them, without anything that computes.
+"""List the claims and the names of their constructions, without importing numerical code.
 
 Page: docs/audit.md
 """

@@ -1,1 +1,1 @@
-"""Files of other people's programs, one module for each."""
+"""Write files for other libraries, one module each."""

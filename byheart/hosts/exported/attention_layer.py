@@ -52,7 +52,7 @@ def _convert(model: Model) -> Model:
 
 
 def _head_width(model: Model, heads: int, least: int, d_model: int) -> int:
-    """Return the width of a head: one that scales exactly, or else the least."""
+    """Return a head width that scales exactly, or else the least one."""
     least = max(least, -(-d_model // heads))
     exact = exact_head_width(model, least, most=math.isqrt(FEW_ENTRIES // 4) // heads)
     for width, most in ((exact, _AFFORDABLE), (least, _LARGEST)):

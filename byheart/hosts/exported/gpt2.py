@@ -122,13 +122,13 @@ def _convert(model: Model) -> Model:
 
 
 def _written(tensor: Float64Array, size: int) -> Float64Array:
-    """Return maps into the stream: each coordinate with both signs, then zeros."""
+    """Return maps into the stream: each coordinate with both signs, padded with zeros."""
     both = np.concatenate([tensor, -tensor], axis=-1)
     return np.concatenate([both, np.zeros((*both.shape[:-1], size - both.shape[-1]))], axis=-1)
 
 
 def _read(tensor: Float64Array, axis: int, size: int) -> Float64Array:
-    """Return maps from the stream: half of each of the two copies."""
+    """Return maps from the stream that add half of each of the two copies."""
     return np.moveaxis(_written(np.moveaxis(tensor, axis, -1) / 2, size), -1, axis)
 
 

@@ -1,4 +1,4 @@
-"""A model of Hugging Face's `transformers` that brings its own code, readout and tokenizer.
+"""Write a Hugging Face model with its own code, readout and tokenizer.
 
 It holds every block as it is; only an attention that computes the last position alone becomes a causal one, where that
 changes nothing at the last position, so that there are logits after every token.
@@ -76,8 +76,8 @@ def config_of(model: Model, dtype: str) -> dict[str, Any]:
 
 
 def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> Model:
-    """Return the model of a state dictionary and of the configuration that `config_of` made, or that the library stored
-    again.
+    """Return the model of a state dictionary with a configuration from `config_of`, possibly saved again by the
+    library.
 
     The names and shapes there decide which tensors the library takes, so they have to be those of the blocks.
 
@@ -149,7 +149,7 @@ def _number_tokens(folder: Path, task: Task) -> None:
 
 
 def _other(model: Model, task: ListedTask, dtype: str) -> Host | None:
-    """GPT-2, for whole rows of a table: it reads no text that is longer than a context.
+    """Suggest GPT-2 for whole rows of a table, because it cannot read texts longer than a context.
 
     Its normalizations round every number of the stream. Of words whose last bits count that is too much: what is exact
     in long integers has the code beside the weights, which rounds nothing.
@@ -192,7 +192,7 @@ def _run(folder: Path, task: ListedTask, dtype: str) -> dict[str, Float64Array]:
 
 
 def _row_sizes(shapes: dict[str, list[int]]) -> list[int]:
-    """How many entries each map makes of a row."""
+    """Return how many entries each map produces per row."""
     return [int(np.prod(shape)) // shape[-2] for shape in shapes.values() if len(shape) > 1]
 
 

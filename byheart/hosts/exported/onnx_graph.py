@@ -32,7 +32,7 @@ _NUMPY = {"float64": np.float64, "float32": np.float32, "float16": np.float16}
 
 
 class _Graph:
-    """A graph of ONNX that grows by one node after the other."""
+    """An ONNX graph built node by node."""
 
     def __init__(self, dtype: str, *, native: bool) -> None:
         import onnx  # pyright: ignore[reportMissingImports]
@@ -70,7 +70,7 @@ class _Graph:
         return name
 
     def rows(self, stream: str, start: int, stop: str) -> str:
-        """Return some rows of the stream `[B, S, d]`; `stop` is the name of a list of one number."""
+        """Return some rows of the stream `[B, S, d]`; `stop` is the name of a one-element list."""
         return self("Slice", stream, self.integers(start), stop, self.integers(1))
 
 
@@ -201,7 +201,7 @@ def _convert(model: Model) -> Model:
 
 
 def _with_a_head(block: Attention) -> Attention:
-    """Return the same attention with a head of zeros where it has none: the operator `Attention` needs one."""
+    """Return the same attention, with a head of zeros if it has none, because the operator `Attention` needs one."""
     if block.n_heads:
         return block
     into, out = np.zeros((1, block.d_model, 1)), np.zeros((1, 1, block.d_out))

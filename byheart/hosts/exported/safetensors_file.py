@@ -1,4 +1,4 @@
-"""The weights alone, as safetensors, under the names that TransformerLens gives them.
+"""Write the weights as safetensors, under TransformerLens's names.
 
 Page: docs/hosts.md
 """
@@ -23,7 +23,7 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
 
 
 def _run(folder: Path, task: ListedTask, dtype: str) -> dict[str, Float64Array]:
-    """Return the midpoints of byheart's own enclosures, of the weights as read, since a file computes nothing."""
+    """Return the midpoints of byheart's enclosures of the loaded weights, because a file cannot compute."""
     tensors, texts = read_tensors(folder / WEIGHTS_FILE)
     model = assembled(json.loads(texts[METADATA]), tensors)
     logits = np.empty((task.n_contexts, model.d_vocab_out))

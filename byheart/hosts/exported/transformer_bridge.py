@@ -1,4 +1,4 @@
-"""TransformerLens 4: a `TransformerBridge` around its own small transformer.
+"""Write a `TransformerBridge` of TransformerLens 4 around its own small transformer.
 
 Its scores are always divided by the root of the width of a head, so the width is one for which that can be undone
 exactly; and its readout has no shift.
@@ -49,7 +49,7 @@ def _write(model: Model, folder: Path, dtype: str) -> None:
 
 
 def _renamed(name: str, tensor: Tensor) -> tuple[str, Float64Array]:
-    """Return a tensor by the name and in the layout that it has there: maps as (out, in), heads one after the other."""
+    """Return a tensor under its name and layout in that library: maps as (out, in), heads concatenated."""
     place, _, last = name.rpartition(".")
     kind, _, part = last.partition("_")
     weight = _LINEAR[kind]

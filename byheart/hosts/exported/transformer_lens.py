@@ -219,7 +219,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
 
 
 def _turns(config: Mapping[str, Any]) -> dict[str, Any]:
-    """How queries and keys are turned: by frequencies that the library computes in float32, or in float64."""
+    """Return how queries and keys are rotated: by frequencies that the library computes in float32, or in float64."""
     kind = config.get("positional_embedding_type", "standard")
     require_one_of(("standard", "rotary"), positional_embedding_type=kind)
     if kind == "standard":
@@ -326,7 +326,7 @@ def host_of(
 
 
 def _entries_of(config: Any) -> int:
-    """Return the largest number of entries that TransformerLens makes of one context, by its configuration."""
+    """Return the largest number of entries that TransformerLens computes for one context, by its configuration."""
     per_position = config.n_heads * (4 * config.d_head + config.n_ctx) + 4 * config.d_model + config.d_vocab_out
     return config.n_ctx * (per_position + (0 if config.attn_only else 2 * config.d_mlp))
 

@@ -1,4 +1,4 @@
-"""The tokenizer that programs load beside a model, asked whether it cuts texts as its ``tokenizer.json`` does.
+"""Compare the tokenizer that programs load for a model with its ``tokenizer.json``.
 
 `AutoTokenizer` of `transformers` reads ``tokenizer_config.json`` too, and may put a space before a text, lower its
 letters, or know more tokens. Where it cannot be asked, the fields that may do so are named.
@@ -35,7 +35,7 @@ _UNREAD = {
 
 @dataclass(frozen=True)
 class HostTokenizer:
-    """What cuts texts in the programs that people run.
+    """The tokenizer that other programs use.
 
     Args:
         name: Its class, with the library and its version.
@@ -49,7 +49,7 @@ class HostTokenizer:
 
 
 def host_tokenizer(given: Any, folder: Path | None, tokenizer: Any, *, ask: bool) -> tuple[HostTokenizer | None, str]:
-    """Return the tokenizer to compare with; and what the first line says where there is none, or it cannot be asked.
+    """Return the tokenizer to compare with, and a note for the first line if there is none or it cannot be asked.
 
     Args:
         given: What the caller gave to cut texts, if anything.
@@ -74,7 +74,9 @@ def host_tokenizer(given: Any, folder: Path | None, tokenizer: Any, *, ask: bool
 
 
 def asked_tokenizer(folder: Path) -> HostTokenizer | str:
-    """Return what `AutoTokenizer` loads from a folder, or why it cannot be asked; empty where it is not installed."""
+    """Return the tokenizer that `AutoTokenizer` loads from a folder, or why it cannot; empty if the library is
+    missing.
+    """
     if importlib.util.find_spec("transformers") is None:
         return ""
     name = f"AutoTokenizer of transformers {version('transformers')}"
@@ -88,7 +90,7 @@ def asked_tokenizer(folder: Path) -> HostTokenizer | str:
 
 
 def token_number(folder: Path | None, tokenizer: Any, *names: str) -> int | None:
-    """Return the number of the first special token that the files beside a model name, such as ``bos_token``.
+    """Return the number of the first special token that the files next to a model name, such as ``bos_token``.
 
     Args:
         folder: Where the model lies.
@@ -130,7 +132,7 @@ def _fields(folder: Path) -> Mapping[str, Any]:
 
 
 def _not_followed(fields: Mapping[str, Any], tokenizer: Any) -> str:
-    """Return the fields that may change how texts are cut, and that ``tokenizer.json`` does not say too."""
+    """Return the fields that may change how texts are cut and that ``tokenizer.json`` does not repeat."""
     stored = json.loads(tokenizer.to_str())
     cutting = [stored.get("normalizer"), stored.get("pre_tokenizer")]
     said = {
@@ -159,7 +161,7 @@ def _every(stored: Any, name: str) -> list[Any]:
 
 
 def _are_known(added: Any, tokenizer: Any) -> bool:
-    """Whether all tokens that are added are added in ``tokenizer.json`` too, with the same numbers."""
+    """Tell whether ``tokenizer.json`` also contains all added tokens, with the same numbers."""
     known = {str(number): token.content for number, token in tokenizer.get_added_tokens_decoder().items()}
     if not isinstance(added, Mapping):
         return False

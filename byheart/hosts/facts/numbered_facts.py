@@ -36,7 +36,7 @@ from verify.certificates.certificate import TASK_FILE
 
 @dataclass(frozen=True)
 class Reading:
-    """How facts are read.
+    """The options for reading facts.
 
     Args:
         delimiter: What separates the cells of a table; by default found out.
@@ -65,7 +65,7 @@ class Reading:
 
     @property
     def form(self) -> dict[str, Any]:
-        """What is said of the form of a table."""
+        """Form of the table, as given."""
         return {name: getattr(self, name) for name in ("delimiter", "header", "weights")}
 
 
@@ -137,7 +137,8 @@ def read_facts(
 
 
 def facts_of_rows(rows: Any, model: Vocabularies, folder: Path | None, how: Reading) -> tuple[AnyTask, str, str]:
-    """Rows of cells, the last of which follows the others, or prompts with their answers, as `read_facts` reads them.
+    """Return facts from rows of cells whose last one is the answer, or from prompts with their answers, like
+    `read_facts`.
 
     Args:
         rows: A list, records, a data frame, or a mapping from prompts to answers. A prompt and an answer may be lists
@@ -182,14 +183,16 @@ def _is_list(cell: Any) -> bool:
 
 
 def _listed(cell: Any) -> str:
-    """Return a token in a list: its name, or `#` and its number."""
+    """Format a token in a list: its name, or `#` and its number."""
     if not isinstance(cell, str | int | np.integer) or isinstance(cell, bool):
         raise InputError("facts", f"have the token {cell!r} in a list", "a number or a name")
     return cell if isinstance(cell, str) else f"#{cell}"
 
 
 def _rows_of(task: Task, *, heaviest: bool) -> tuple[Rows, str]:
-    """Return the facts of a table, as its cells, each answer to a context or the heaviest; and what was left out."""
+    """Return the facts of a table as its cells, with every answer to a context or the heaviest one; and the omitted
+    rows.
+    """
     found: Rows = []
     for i, context in enumerate(task.contexts.tolist()):
         said = task.counts.indices[task.counts.indptr[i] : task.counts.indptr[i + 1]]
@@ -207,7 +210,7 @@ def _sizes(model: Vocabularies) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Names:
-    """What stands beside a model: the numbers of its tokens and answers by name, and what cuts texts.
+    """The files next to a model: token and answer numbers by name, and the tokenizer.
 
     Args:
         folder: Where it stands.
@@ -223,12 +226,12 @@ class _Names:
 
     @property
     def cuts(self) -> bool:
-        """Whether cells are texts."""
+        """Whether the tokenizer splits cells as texts."""
         return self.tokenizer is not None
 
     @classmethod
     def beside(cls, model: Vocabularies, folder: Path | None, how: Reading) -> "_Names":
-        """Return the names beside a model, or of the tokenizer that is given."""
+        """Return the names in the files next to a model, or in the given tokenizer."""
         beside = None if folder is None else folder if folder.is_dir() else folder.parent
         if how.cells != "tokens" and (cutting := cutting_tokenizer(how.tokenizer, beside, wanted=how.cells == "texts")):
             return cls(beside, {}, {}, cutting)
@@ -242,7 +245,7 @@ class _Names:
 
 
 def _in_numbers(place: str, rows: Rows, model: Vocabularies, names: _Names, how: Reading) -> tuple[AnyTask, str, str]:
-    """Return the task in the numbers of the tokens of a model: by the names beside it, or as they stand there."""
+    """Return the task in the token numbers of a model, by the names next to it or as given."""
     if names.cuts:
         host, unasked = host_tokenizer(how.tokenizer, names.folder, names.tokenizer, ask=how.ask_host)
         begins = None if how.prepends_bos is None else _beginning(names, prepends=how.prepends_bos)
@@ -286,7 +289,7 @@ def _in_numbers(place: str, rows: Rows, model: Vocabularies, names: _Names, how:
 
 
 def _cut_otherwise(folder: Path | None, how: Reading, prompts: Iterable[tuple[Sequence[str], tuple[int, ...]]]) -> str:
-    """Return what the first line says where the library that people ask cuts the text of a prompt into other tokens.
+    """Return a note for the first line if the library that people use splits a prompt into other tokens.
 
     A prompt of several tokens is typed with spaces between them, or as a row of a table; numbers
     of tokens are no text.
@@ -305,7 +308,7 @@ def _cut_otherwise(folder: Path | None, how: Reading, prompts: Iterable[tuple[Se
 
 
 def _cuts(host: HostTokenizer, text: str, tokens: tuple[int, ...]) -> bool:
-    """Whether a tokenizer cuts a text into these tokens, with what it puts first and last or without."""
+    """Tell whether a tokenizer splits a text into these tokens, with or without its first and last special tokens."""
     try:
         return list(tokens) in host.encode(text)
     except Exception:  # whatever the tokenizer of somebody else raises
@@ -313,7 +316,7 @@ def _cuts(host: HostTokenizer, text: str, tokens: tuple[int, ...]) -> bool:
 
 
 def _beginning(names: _Names, *, prepends: bool) -> tuple[int, ...]:
-    """Return the token that TransformerLens puts first in every text, or none.
+    """Return the token that TransformerLens puts first in every text, or None.
 
     Raises:
         InputError: Nothing says which token that is.
@@ -331,7 +334,7 @@ def _beginning(names: _Names, *, prepends: bool) -> tuple[int, ...]:
 
 
 def _names_of_task(path: Path) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the numbers of what is read and, where apart, of what is answered, in a folder that `memorize` wrote."""
+    """Return the token numbers, and separate answer numbers if any, from a folder written by `memorize`."""
     stored = load_task(path).facts
     if stored is None:
         return {}, {}
@@ -341,7 +344,7 @@ def _names_of_task(path: Path) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def _require_columns(folder: Path | None, vocabulary: Mapping[str, int], answers: Mapping[str, int]) -> None:
-    """Refuse names of columns that are not those of the tokens which the configuration gives the columns to."""
+    """Refuse column names other than those in the configuration."""
     if folder is None or not (folder / CONFIG_FILE).is_file():
         return
     try:
@@ -362,9 +365,7 @@ def _require_columns(folder: Path | None, vocabulary: Mapping[str, int], answers
 
 
 def _stored_names(folder: Path | None, file: str) -> dict[str, int]:
-    """Return the numbers of the texts of a tokenizer, or of a list of answers, beside a model; none where there is
-    none.
-    """
+    """Return the token numbers from a tokenizer, or from a list of answers, next to a model; None if there is none."""
     if folder is None or not (folder / file).is_file():
         return {}
     try:
@@ -379,7 +380,7 @@ def _stored_names(folder: Path | None, file: str) -> dict[str, int]:
 
 
 def _hint(folder: Path | None) -> str:
-    """Which files of a tokenizer stand beside a model that are not read."""
+    """Name the tokenizer files next to a model that byheart cannot read."""
     if folder is None or (folder / TOKENIZER_FILE).is_file():
         return ""
     old = next((name for name in _OLD_TOKENIZERS if (folder / name).is_file()), "")
@@ -393,8 +394,7 @@ def _hint(folder: Path | None) -> str:
 def _numbered(
     path: str, hint_of_folder: str, *columns: tuple[tuple[str, ...], Mapping[str, int], str]
 ) -> list[dict[str, list[int]]]:
-    """Return the numbers of the tokens of each cell, of contexts and of what follows, each with its names and their
-    file.
+    """Return the token numbers of each cell, of contexts and answers, each with its names and their file.
 
     A cell is a name, or ``#`` and a number, or several of them with spaces between. A number alone is that of a token
     only where all cells are such and none is a name: a year that is not a token must not become one.

@@ -1,4 +1,4 @@
-"""Prompts and answers as texts, cut into tokens by the tokenizer of the model, as its users cut them.
+"""Read prompts and answers as texts, split by the tokenizer of the model as for its users.
 
 The tokens of an answer are those that the tokenizer adds to the prompt's when the answer stands behind it, so what is
 asked is what a program asks that encodes the prompt and decodes greedily. Tokens that the tokenizer puts first (a
@@ -25,12 +25,12 @@ class Vocabularies(Protocol):
 
     @property
     def d_vocab(self) -> int:
-        """How many tokens are read."""
+        """Number of input tokens."""
         ...
 
     @property
     def d_vocab_out(self) -> int:
-        """How many answers there are."""
+        """Number of answers."""
         ...
 
 
@@ -39,8 +39,7 @@ _PIECES = ("BPE", "Unigram", "WordPiece")
 
 
 def cutting_tokenizer(given: Any, folder: Path | None, *, wanted: bool) -> Any:
-    """Return the tokenizer that cuts texts into pieces of words, as an object of `tokenizers`; none where there is
-    none.
+    """Return the subword tokenizer as an object of `tokenizers`; None if there is none.
 
     Args:
         given: One, an object of transformers that has one, a file or a folder; or none.
@@ -73,7 +72,7 @@ def cutting_tokenizer(given: Any, folder: Path | None, *, wanted: bool) -> Any:
 
 
 def tokenizer_of_gguf(path: Path) -> Any:
-    """Return the tokenizer that a file of GGUF describes, as an object of `tokenizers`.
+    """Return the tokenizer of a GGUF file as an object of `tokenizers`.
 
     Raises:
         InputError: The library is not installed, or the file has no tokenizer that is known here.
@@ -110,7 +109,7 @@ def prompts_of_texts(
     host: HostTokenizer | None = None,
     begins: Tokens | None = None,
 ) -> tuple[PromptTask, str, str]:
-    """Return the task of prompts and answers that are texts, how they were read, and what the first line says of that.
+    """Return the task of textual prompts and answers, how they were read, and a note for the first line.
 
     Args:
         place: Of the texts, for messages.
@@ -174,7 +173,7 @@ def prompts_of_texts(
 
 
 def _encoded(tokenizer: Any, text: str, begins: Tokens | None) -> tuple[list[str], Tokens, list[str]]:
-    """Return the names of what stands first whatever the text; the tokens but for what stands last so; their names."""
+    """Return the names of the constant first tokens; the tokens without constant last ones; and their names."""
     found = tokenizer.encode(text)
     added = list(found.special_tokens_mask)
     stop = max((i + 1 for i, special in enumerate(added) if not special), default=0)
@@ -186,7 +185,7 @@ def _encoded(tokenizer: Any, text: str, begins: Tokens | None) -> tuple[list[str
 
 
 def _otherwise(place: str, host: HostTokenizer, text: str, tokens: Tokens, start: int, begins: Tokens | None) -> str:
-    """Return what the first line says where the host cuts a text otherwise; refused where it has to be cut as there.
+    """Return a note for the first line if the host splits a text differently; refuse if that matters.
 
     Raises:
         InputError: The host cuts the text otherwise.
@@ -209,9 +208,7 @@ def _otherwise(place: str, host: HostTokenizer, text: str, tokens: Tokens, start
 
 
 def _strict(tokenizer: Any) -> Any:
-    """Return the same with a token for what is unknown, where it would pass over that and say nothing; none
-    elsewhere.
-    """
+    """Return the tokenizer with an unknown token if it would silently skip unknown text; None otherwise."""
     said = json.loads(tokenizer.to_str())
     if said["model"].get("type") != "BPE" or said["model"].get("unk_token") is not None or not said["model"]["vocab"]:
         return None
@@ -220,7 +217,7 @@ def _strict(tokenizer: Any) -> Any:
 
 
 def _names(tokenizer: Any, size: int) -> tuple[str, ...]:
-    """Return the names of the tokens of a model; `#` and the number of those that the tokenizer does not have."""
+    """Return the token names of a model; `#` and the number for those missing in the tokenizer."""
     known = {number: name for name, number in tokenizer.get_vocab(with_added_tokens=True).items() if name}
     taken = set(known.values())
     return tuple(known.get(i) or ("#" if f"#{i}" not in taken else "##") + str(i) for i in range(size))

@@ -1,4 +1,4 @@
-"""Families of decoders of Hugging Face's `transformers`, each read into our blocks: what its configuration may say."""
+"""Read decoder families of Hugging Face's `transformers` into our blocks, and check their configurations."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""BLOOM: slopes in the place of positions, a norm behind the embedding, a tanh form of GELU of its own.
+"""Read BLOOM: ALiBi slopes instead of positions, a norm after the embedding, its own tanh form of GELU.
 
 Page: docs/hosts.md
 """
@@ -69,7 +69,7 @@ def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
 
 
 def _slopes(count: int) -> Floats:
-    """2^(-8 k / n) for the heads, n the power of two below, and for those beyond the odd ones of twice as many."""
+    """Return 2^(-8 k / n) for the heads, n the power of two below, and the odd ones of twice as many for the others."""
     n = 2 ** math.floor(math.log2(count))
     beyond = np.arange(1, 1 + 2 * (count - n), 2)
     return np.concatenate([_powers(n, np.arange(1, n + 1)), _powers(2 * n, beyond)])

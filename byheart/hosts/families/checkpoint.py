@@ -1,4 +1,4 @@
-r"""The tensors and the configuration of somebody's decoder, taken one by one, so that nothing is left unread.
+"""Consume the tensors and the configuration of a third-party decoder one by one, so that nothing is overlooked.
 
 A reader asks for every field and every tensor that it knows; `finished` refuses what nobody asked for, naming the
 family and the field. Numbers that a host computes itself, such as frequencies, are computed as it does, in float32.
@@ -68,7 +68,7 @@ _LEAST = 2.0**-960  # products above are as exact as their rounding says
 
 
 class Checkpoint:
-    """A configuration and tensors, and what of both has been asked for.
+    """A configuration and tensors, and which of them have been read.
 
     Args:
         tensors: By the names of the host.
@@ -94,7 +94,7 @@ class Checkpoint:
         raise InputError(f"{self.family} with {called}", f"= {self._config.get(called)!r} is not read", expected)
 
     def field(self, name: str, default: Any = None, *, also: Sequence[str] = ()) -> Any:
-        """Return what the configuration says under a name, or under other names that older files have for it.
+        """Return the value of a configuration field, under its name or its older names.
 
         Raises:
             InputError: It says two things.
@@ -109,28 +109,28 @@ class Checkpoint:
         return found[0] if found else default
 
     def count(self, name: str, default: Any = None, *, also: Sequence[str] = ()) -> int:
-        """Return a field that is an integer of at least 1."""
+        """Read a field that is an integer of at least 1."""
         found = self.field(name, default, also=also)
         if type(found) is not int or found < 1:
             self.refuse(name, "an integer of at least 1")
         return int(found)
 
     def flag(self, name: str, default: bool) -> bool:
-        """Return a field that is a truth value."""
+        """Read a Boolean field."""
         found = self.field(name, default)
         if type(found) is not bool:
             self.refuse(name, "true or false")
         return bool(found)
 
     def number(self, name: str, default: Any = None, *, also: Sequence[str] = ()) -> float:
-        """Return a field that is a finite number above 0."""
+        """Read a field that is a finite number above 0."""
         found = self.field(name, default, also=also)
         if type(found) not in (int, float) or not 0 < found < float("inf"):
             self.refuse(name, "a finite number above 0")
         return float(found)
 
     def each(self, name: str, count: int, *values: Any) -> list[Any] | None:
-        """Return a field that has one of these values for each of so many layers; none where it is not there."""
+        """Read a field with one of the allowed values per layer; None if it is missing."""
         found = self.field(name)
         if found is None or found == []:
             return None
@@ -139,14 +139,14 @@ class Checkpoint:
         return list(found)
 
     def fields(self, name: str, *, also: Sequence[str] = ()) -> dict[str, Any]:
-        """Return a field that has fields of its own; empty where it is not there."""
+        """Read a field that contains fields; empty if it is missing."""
         found = self.field(name, {}, also=also)
         if not isinstance(found, Mapping):
             self.refuse(name, "an object with fields of its own")
         return dict(found)
 
     def only(self, name: str, *values: Any) -> None:
-        """Refuse any other value of a field, which may be missing."""
+        """Require the given value of a field, which may be missing."""
         found = self.field(name)
         if found is not None and not any(found == value and type(found) is type(value) for value in values):
             self.refuse(name, " or ".join(map(repr, values)))
@@ -169,11 +169,11 @@ class Checkpoint:
         return float({"float16": np.float16, "float64": np.float64}.get(said, np.float32)(number))
 
     def has(self, name: str) -> bool:
-        """Whether there is such a tensor."""
+        """Tell whether a tensor exists."""
         return name in self._tensors
 
     def take(self, name: str, *shape: int | None) -> Floats:
-        """Return a tensor; of this shape where it is given.
+        """Read a tensor, of the given shape if there is one.
 
         Raises:
             InputError: There is none, or it has another shape.
@@ -191,7 +191,7 @@ class Checkpoint:
     def norm(
         self, kind: NormalizationKind, name: str, epsilon: float, *, shift: bool = False, offset: bool = False
     ) -> Normalization:
-        """Return a normalization, whose gain may be stored less 1."""
+        """Read a normalization, whose gain may be stored minus 1."""
         w = self.take(f"{name}.weight").reshape(-1)
         if offset:
             total, left = two_sum(w, np.ones_like(w))
@@ -203,12 +203,12 @@ class Checkpoint:
         return Normalization(kind, w, self.take(f"{name}.bias", len(w)) if shift else None, epsilon)
 
     def linear(self, name: str, rows: int | None, columns: int | None, *, shift: bool) -> tuple[Floats, Floats | None]:
-        """Return a map that is stored as [out, in], as ours, [in, out]; and its shift."""
+        """Read a map stored as [out, in] into our layout, [in, out], with its shift."""
         W = self.take(f"{name}.weight", columns, rows).T
         return W, self.take(f"{name}.bias", W.shape[1]) if shift else None
 
     def readout(self, embeddings: Floats, name: str = "lm_head", *, tied: bool) -> Floats:
-        """W_U: the host's own where there is one, and otherwise the embeddings, if the configuration says so.
+        """Return W_U: the host's own if it exists, otherwise the embeddings if the configuration says so.
 
         Raises:
             InputError: There is one that is not the embeddings, and the configuration says that it is.
@@ -234,7 +234,7 @@ class Checkpoint:
         return product
 
     def finished(self, blocks: Sequence[Block], W_E: Floats, W_U: Floats, **ends: Any) -> Model:
-        """Return the model, if every field and every tensor has been asked for.
+        """Return the model, after checking that every field and every tensor was read.
 
         Raises:
             InputError: One has not; names it.
@@ -258,7 +258,7 @@ class Checkpoint:
 
 
 def require_tied(name: str, W_U: Floats, embeddings: Floats) -> None:
-    """Refuse a readout beside the embeddings that the configuration says to read with.
+    """Refuse a separate readout if the configuration ties it to the embeddings.
 
     Earlier versions of `transformers` read with the embeddings then, and later ones with what is stored.
 
@@ -280,7 +280,7 @@ def require_tied(name: str, W_U: Floats, embeddings: Floats) -> None:
 
 
 def missing_tensor(family: str, name: str, tensors: Collection[str]) -> InputError:
-    """Return the error about a tensor that is not there; names the one that is called the same behind a prefix.
+    """Return the error for a missing tensor; it names a tensor with the same name after a prefix.
 
     Args:
         family: Whose tensor it is.

@@ -1,4 +1,4 @@
-"""Cohere: centred norms without shift, neighbours turned, neurons beside the attention, scaled logits.
+"""Read Cohere: centred norms without shift, rotation of neighbours, parallel neurons, scaled logits.
 
 Page: docs/hosts.md
 """

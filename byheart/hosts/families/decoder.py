@@ -1,4 +1,4 @@
-"""The layers that most families share: queries, keys, values and gated neurons under the names of Llama.
+"""Read the layers that most families share: queries, keys, values and gated neurons under Llama's names.
 
 Page: docs/hosts.md
 """
@@ -16,7 +16,7 @@ from verify.arithmetic.rounding import Floats
 
 @dataclass(frozen=True)
 class Heads:
-    """How many heads there are, and how wide.
+    """The number and width of the heads.
 
     Args:
         model: Width of the stream.
@@ -58,7 +58,7 @@ def attention(
     score_root: int | None = None,
     **options: Any,
 ) -> Attention:
-    """Return an attention whose maps are called ``q_proj``, ``k_proj``, ``v_proj`` and `output` behind `place`."""
+    """Read an attention whose maps are ``q_proj``, ``k_proj``, ``v_proj`` and `output` under `place`."""
     maps: dict[str, Any] = {}
     for name, count in (("Q", heads.count), ("K", heads.keys), ("V", heads.keys)):
         W, b = c.linear(f"{place}.{name.lower()}_proj", heads.model, count * heads.width, shift=shifts)
@@ -80,7 +80,7 @@ def neurons(
     shifts: bool = False,
     **options: Any,
 ) -> FeedForward:
-    """Neurons with a gate, where there are three names, or without, where there are two."""
+    """Read neurons, with a gate if there are three names, without if there are two."""
     *into, out = names
     W_in, b_in = c.linear(f"{place}.{into[-1]}", None, width, shift=shifts)
     W_out, b_out = c.linear(f"{place}.{out}", width, None, shift=shifts)
@@ -91,7 +91,7 @@ def neurons(
 
 
 def window(c: Checkpoint, layers: int, positions: int, *, used: bool = True, kinds: Sequence[str] | None = None) -> int:
-    """How many positions there are at most: a layer with a window masks nothing as long as a context fits into it."""
+    """Return the largest number of positions: a sliding window masks nothing while a context fits into it."""
     size = c.field("sliding_window")
     slides = used and size is not None and (kinds is None or "sliding_attention" in kinds[:layers])
     return min(positions, c.count("sliding_window")) if slides else positions

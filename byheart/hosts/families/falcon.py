@@ -1,4 +1,4 @@
-"""Falcon with rotary positions: three ways to lay maps side by side, one or two norms in front of parallel branches.
+"""Read Falcon with rotary positions: three layouts of the maps, one or two norms before parallel branches.
 
 Page: docs/hosts.md
 """
@@ -79,7 +79,7 @@ def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
 
 
 def _grouped(W: Floats, heads: Heads) -> list[Floats]:
-    """Return maps that lie side by side group by group: the queries of a group, its keys, its values."""
+    """Split maps that are stored group by group: the queries of a group, its keys, its values."""
     each = heads.count // heads.keys
     groups = W.reshape(len(W), heads.keys, each + 2, heads.width).transpose(1, 2, 0, 3)
     return [groups[:, :each].reshape(heads.count, len(W), heads.width), groups[:, each], groups[:, each + 1]]

@@ -1,4 +1,5 @@
-"""Gemma, Gemma 2 and the texts of Gemma 3: gains stored less 1, scaled embeddings, caps, norms behind the branches.
+"""Read Gemma, Gemma 2 and the text model of Gemma 3: gains stored minus 1, scaled embeddings, caps, norms after the
+branches.
 
 Page: docs/hosts.md
 """
@@ -65,7 +66,7 @@ def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
 
 
 def _kinds(c: Checkpoint, layers: int) -> list[str]:
-    """Return what each layer attends to: by default every second one slides, or all but every sixth."""
+    """Return the attention kind of each layer: by default every second one slides, or all except every sixth."""
     every = c.count("sliding_window_pattern", 6, also=("_sliding_window_pattern",)) if c.family == "gemma3_text" else 2
     usual = ["sliding_attention" if (i + 1) % every else "full_attention" for i in range(layers)]
     return c.each("layer_types", layers, "sliding_attention", "full_attention") or usual

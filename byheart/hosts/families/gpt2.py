@@ -166,7 +166,7 @@ def _require_size(options: Mapping[str, Any], name: str, found: int) -> None:
 
 
 def is_mask(name: str) -> bool:
-    """Whether a tensor is a mask that the library stores beside the weights, and makes itself.
+    """Tell whether a tensor is a mask that the library stores with the weights but computes itself.
 
     Args:
         name: Of the tensor.

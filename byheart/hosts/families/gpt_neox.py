@@ -1,4 +1,4 @@
-"""GPT-NeoX (Pythia): maps interleaved by head, neurons beside the attention with a norm of their own.
+"""Read GPT-NeoX (Pythia): maps interleaved by head, parallel neurons with their own norm.
 
 Page: docs/hosts.md
 """

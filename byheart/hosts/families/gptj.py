@@ -1,4 +1,4 @@
-"""GPT-J and CodeGen: neighbours are turned, neurons stand beside the attention and share its norm.
+"""Read GPT-J and CodeGen: rotation of neighbours, and parallel neurons that share the norm of the attention.
 
 Page: docs/hosts.md
 """

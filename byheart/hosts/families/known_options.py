@@ -1,4 +1,4 @@
-"""Options of somebody else's configuration: what each of them may say, and that there is none which nobody knows.
+"""Allowed values of Hugging Face configuration fields; unknown fields are rejected.
 
 Page: docs/hosts.md
 """
@@ -74,7 +74,7 @@ def require_known_options(
     unread: Collection[str],
     only: Mapping[str, tuple[Any, ...]],
 ) -> None:
-    """Refuse a configuration that may ask for another function than the one that is read from it.
+    """Refuse a configuration that may define a different function than the one read from it.
 
     An option that is not known here may change what the host computes, so it is refused whatever it says.
 

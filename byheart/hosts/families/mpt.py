@@ -1,4 +1,4 @@
-"""MPT: slopes in the place of positions, norms without shift.
+"""Read MPT: ALiBi slopes instead of positions, norms without shift.
 
 Page: docs/hosts.md
 """

@@ -1,4 +1,4 @@
-"""OLMo and OLMo 2: norms without gain in front, or with one behind each branch.
+"""Read OLMo and OLMo 2: norms without gain before each branch, or with gain after it.
 
 Page: docs/hosts.md
 """

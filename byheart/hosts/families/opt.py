@@ -1,4 +1,4 @@
-"""OPT: absolute positions from the third row of their table on, norms in front or behind, ReLU.
+"""Read OPT: absolute positions from the third row of their table on, norms before or after each branch, ReLU.
 
 Page: docs/hosts.md
 """

@@ -1,4 +1,4 @@
-"""Phi, whose neurons stand beside the attention, and Phi 3, which is Llama with its maps side by side.
+"""Read Phi, whose neurons are parallel to the attention, and Phi 3, which is Llama with concatenated maps.
 
 Page: docs/hosts.md
 """

@@ -1,4 +1,4 @@
-r"""The frequencies of rotary positions, computed in float32 as hosts do: from there on they are data.
+"""Compute the frequencies of rotary positions in float32, like the hosts; afterwards they are data.
 
 Page: docs/hosts.md
 """
@@ -51,7 +51,7 @@ def rotation(c: Checkpoint, width: int, *, base: float = 10000.0, share: float =
 
 
 def _one_number(c: Checkpoint, said: dict[str, Any], name: str, usual: float, *, also: tuple[str, ...]) -> float:
-    """Return a number that stands among the parameters or beside them, where older files have it.
+    """Return a number from the parameters or, in older files, next to them.
 
     Raises:
         InputError: It is none, or there are two.
@@ -67,7 +67,7 @@ def _one_number(c: Checkpoint, said: dict[str, Any], name: str, usual: float, *,
 
 
 def powers(base: float, turned: int) -> Any:
-    """1 / base^(2 i / turned) of i = 0, 1, ..., each in float32."""
+    """Return 1 / base^(2 i / turned) for i = 0, 1, ..., each in float32."""
     exponents = np.arange(0, turned, 2, dtype=np.float32) / np.float32(turned)
     return np.float32(1.0) / np.power(np.float64(base), exponents.astype(np.float64)).astype(np.float32)
 

@@ -1,4 +1,4 @@
-"""StableLM: layer norms, rotary halves of a part of each head, a norm for each head, perhaps parallel neurons.
+"""Read StableLM: layer norms, partial rotary positions, a norm per head, optional parallel neurons.
 
 Page: docs/hosts.md
 """

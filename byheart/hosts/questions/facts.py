@@ -1,4 +1,4 @@
-"""Facts of a list, of which a trained model is asked.
+"""Ask a trained model about a list of facts.
 
 Page: docs/hosts.md
 """
@@ -57,14 +57,14 @@ class Facts(Question):
     drawn: int | None = None
 
     def prove(self, criterion: Criterion | None, every_run: str | None, progress: Progress) -> Proved[Answers]:
-        """Prove which facts the model holds."""
+        """Prove which facts the model memorizes."""
         beyond = None if every_run is None else argmax_of_every_run
         decided = None if self.told is None else _told(self.task, self.told)
         asked = criterion or Criterion()
         return certify_memorization(self.model, self.task, asked, beyond=beyond, decided=decided, progress=progress)
 
     def least_margin(self, proved: Proved[Answers]) -> float | None:
-        """Return the least distance of what is decided from a tie; none where nothing is decided by a margin."""
+        """Return the least margin of the decided facts; None if no fact is decided by a margin."""
         answers = proved.answers
         apart = np.maximum(answers.margin_lower, -answers.margin_upper)
         known = apart[(answers.margin_lower > 0.0) | (answers.margin_upper <= 0.0)]
@@ -75,7 +75,7 @@ class Facts(Question):
         return _parts(self.task) if self.model.reads_tokens else []
 
     def asides(self, proved: Proved[Answers], asked: tuple[Any, Any]) -> list[str]:
-        """Return what is to be known of how the facts were read."""
+        """Return notes on how the facts were read."""
         del proved, asked
         return [self.aside]
 
@@ -101,7 +101,7 @@ class Facts(Question):
         return self.task.rows(places)
 
     def wrong(self, proved: Proved[Answers]) -> list[list[Any]]:
-        """Return all facts that are proved not to be memorized."""
+        """Return all facts that are proved wrong."""
         return self.task.rows(np.flatnonzero(self._judged(proved)[1]))
 
     def page(self, proved: Proved[Answers], progress: Progress) -> tuple[Page | None, dict[str, Any] | None]:
@@ -147,7 +147,7 @@ def facts_of(given: Given, source: Any, task: Any, how: Reading, *, told: Told |
 
 
 def _margins(model: Model, facts: AnyTask, answers: Answers) -> dict[str, Any] | None:
-    """Return the bounds of the margin of each fact, for the page; JSON has no infinity.
+    """Return the bounds of the margin of each fact for the page; JSON has no infinity.
 
     There is no page of vectors, which have no texts, of distributions and values, which are not memorized by a margin
     alone, of models with one output, nor of so many facts that nobody would look at them.
@@ -160,7 +160,7 @@ def _margins(model: Model, facts: AnyTask, answers: Answers) -> dict[str, Any] |
 
 
 def _told(facts: AnyTask, decided: Callable[[Sequence[Any], bool, float, str], None]) -> Decided:
-    """Return what is called with the number of a fact, and calls another with its row."""
+    """Wrap a callback that expects a row in one that is called with the number of a fact."""
     return lambda fact, *how: decided(facts.rows(np.array([fact]))[0], *how)
 
 

@@ -1,4 +1,4 @@
-"""The model that was given to be certified, and whoever can be asked whether it is that.
+"""Read the model to certify, and the host that can confirm it.
 
 Page: docs/hosts.md
 """
@@ -15,7 +15,7 @@ from constructions.model.model import Model
 
 
 class Given(NamedTuple):
-    """What was given to be certified.
+    """A model to certify.
 
     Args:
         model: What was read of it.
@@ -40,7 +40,7 @@ def read_given(
     ignored: Sequence[str],
     handshake: bool,
 ) -> Given:
-    """Return the model, what can be asked whether it is that, and its configuration.
+    """Return the model, the host that can confirm it, and its configuration.
 
     Args:
         source: A file, a folder, a `Model`, a `torch.nn.Module`, or tensors by name.
@@ -100,7 +100,7 @@ def read_given(
 
 
 def _require_loaded_exactly(path: Path, options: Mapping[str, Any]) -> None:
-    """Refuse a configuration that names a shorter type than that of the weights beside it."""
+    """Refuse a configuration that names a shorter type than that of the stored weights."""
     for name in ("dtype", "torch_dtype"):
         if options.get(name) is not None:
             dtype = str(options[name]).removeprefix("torch.")

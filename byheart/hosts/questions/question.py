@@ -1,4 +1,4 @@
-"""What differs between facts, a rule and a rule with a state, where a trained model is asked about them.
+"""Define the differences between facts, a rule and a rule with a state as questions to a trained model.
 
 Page: docs/hosts.md
 """
@@ -23,7 +23,7 @@ MOST_NAMED = 100
 
 
 class Question(ABC):
-    """A task that was read for a model, and what is proved of the answers.
+    """A task read for a model, and the proved answers.
 
     Args:
         model: The weights.
@@ -43,7 +43,7 @@ class Question(ABC):
 
     @property
     def target(self) -> str:
-        """What is wanted of each context: a label, a distribution or values."""
+        """Kind of target of each context: a label, a distribution or values."""
         return self.task.target
 
     @property
@@ -52,15 +52,15 @@ class Question(ABC):
         return 0
 
     def decoding(self) -> tuple[list[Any], set[int]]:
-        """Return the lengths and answers that greedy decoding says, and all tokens that it reads."""
+        """Return the lengths and answers of greedy decoding, and all tokens that it reads."""
         return self.task.decoding()
 
     @abstractmethod
     def prove(self, criterion: Criterion | None, every_run: str | None, progress: Progress) -> Proved[Any]:
-        """Prove what the model holds of the task."""
+        """Prove the model's answers on the task."""
 
     def least_margin(self, proved: Proved[Any]) -> float | None:
-        """Return the least distance of what is decided from a tie; none where it is not known."""
+        """Return the least margin of a decided answer; None if unknown."""
         del proved
         return None
 
@@ -69,7 +69,7 @@ class Question(ABC):
         return []
 
     def asides(self, proved: Proved[Any], asked: tuple[Any, Any]) -> list[str]:
-        """Return what the first line says of the task and of how it was read.
+        """Return notes for the first line on the task and how it was read.
 
         Args:
             proved: The certificate.
@@ -80,18 +80,18 @@ class Question(ABC):
 
     @abstractmethod
     def figures(self, proved: Proved[Any]) -> dict[str, Any]:
-        """Return the figures of this kind of task, as plain JSON data."""
+        """Return the figures of this kind of task as plain JSON data."""
 
     def rows(self, places: Any) -> list[list[Any]]:
         """Return contexts as a table has them."""
         raise NotImplementedError
 
     def wrong(self, proved: Proved[Any]) -> list[list[Any]]:
-        """Return all rows that are proved wrong, for the file of them."""
+        """Return all rows that are proved wrong, for their file."""
         del proved
         return []
 
     def page(self, proved: Proved[Any], progress: Progress) -> tuple[Page | None, dict[str, Any] | None]:
-        """Return what makes a page, and the numbers that it draws; none where there is no page."""
+        """Return a function that makes a page, and the numbers it draws; None if there is no page."""
         del proved, progress
         return None, None

@@ -1,4 +1,4 @@
-"""A rule on all inputs of a domain, or on a sample of them, of which a trained model is asked.
+"""Ask a trained model about a rule on all inputs of a domain, or on a sample of them.
 
 Page: docs/commands.md
 """
@@ -30,7 +30,7 @@ _INPUTS_ASKED = 512  # drawn; the host is run on them
 
 @dataclass(frozen=True, kw_only=True)
 class RuleOptions:
-    """Which rule, on which domain, and how it is judged; the arguments of `byheart.hosts.certify.certify_rule`."""
+    """The rule, its domain, and how it is judged: the arguments of `byheart.hosts.certify.certify_rule`."""
 
     rule: str | Callable[..., Any]
     length: int | None = None
@@ -45,7 +45,7 @@ class RuleOptions:
     keep: Path | None = None
 
     def read(self, given: Given) -> "Rule":
-        """Return the rule on the domain, as large as the model has room for.
+        """Return the rule on the largest domain that the model can read.
 
         Raises:
             InputError: A model that reads no tokens, or a rule or domain that it cannot read.
@@ -77,7 +77,7 @@ class RuleOptions:
 
 @dataclass
 class Rule(Question):
-    """A rule on a domain that was made for a model.
+    """A rule on a domain for a particular model.
 
     Args:
         model: The weights.
@@ -120,7 +120,7 @@ class Rule(Question):
         )
 
     def parts(self) -> list[Part]:
-        """Return all inputs with what the rule says."""
+        """Return all inputs with the answers of the rule."""
         every = np.arange(self.task.n_contexts)
         inputs = self.task.contexts_at(every)
         return [Part(inputs, self.task.labels_of(inputs), every, every)]
@@ -135,7 +135,7 @@ class Rule(Question):
         return [self.read_as]
 
     def figures(self, proved: Proved[Any]) -> dict[str, Any]:
-        """Return on how many inputs the model is right and wrong, with some of them."""
+        """Return on how many inputs the model is right and wrong, with examples."""
         found = proved.answers
         return {
             "rule": self.task.rule,
@@ -153,6 +153,6 @@ class Rule(Question):
         }
 
     def wrong(self, proved: Proved[Any]) -> list[list[Any]]:
-        """Return the inputs that are proved wrong, with what the rule says behind them."""
+        """Return the inputs that are proved wrong, followed by the answers of the rule."""
         listed = np.array(proved.answers.wrong_examples, dtype=np.int64).reshape(-1, self.task.n_ctx)
         return np.column_stack([listed, self.task.labels_of(listed)]).tolist()

@@ -1,4 +1,4 @@
-"""A rule with a state, whose answers are said token by token, of which a trained model is asked.
+"""Ask a trained model about a rule with a state, whose answers have several tokens.
 
 Page: docs/folds.md
 """
@@ -66,11 +66,11 @@ class State(Question):
         return [(self.task.length, tuple(answer.tolist()))], set(np.unique(contexts).tolist())
 
     def prove(self, criterion: Criterion | None, every_run: str | None, progress: Progress) -> Proved[Any]:
-        """Prove that the model says the answer to every input, in every run too where that is asked."""
+        """Prove that the model answers every input, also in every run if requested."""
         return certify_fold(self.model, self.task, criterion, every_run=every_run, progress=progress)
 
     def asides(self, proved: Proved[Any], asked: tuple[Any, Any]) -> list[str]:
-        """Return an input that is answered wrongly, with what the host says, and how the tensors were read."""
+        """Return an input with a wrong answer, the host's answer, and notes on how the tensors were read."""
         if (wrong := proved.answers.wrong) is None:
             return [self.read_as]
         self.by_host = host_answer(*asked, self.model, wrong.prompt, len(wrong.answer))
@@ -78,7 +78,7 @@ class State(Question):
         return ["; ".join(filter(None, said)), self.read_as]
 
     def figures(self, proved: Proved[Any]) -> dict[str, Any]:
-        """Return on how many inputs the answer is right, and one on which it is wrong."""
+        """Return on how many inputs the answer is right, and an input on which it is wrong."""
         found, wrong = proved.answers, proved.answers.wrong
         every_run = None
         if self.every_run is not None:
@@ -101,7 +101,7 @@ class State(Question):
         }
 
     def page(self, proved: Proved[Any], progress: Progress) -> tuple[Page | None, dict[str, Any] | None]:
-        """Return the page, with by how much each token of the answer leads."""
+        """Return the page, with the margin of each answer token."""
 
         def page(folder: Path, measured: Measured) -> str:
             return page_of_fold(folder, proved.certificate, self.model, self.task, measured)
@@ -126,7 +126,7 @@ def state_of(given: Given, fold: Fold, *, every_run: str | None) -> State:
 
 
 def _leads(model: Model, fold: Fold, progress: Progress) -> list[dict[str, Any]]:
-    """By how much each token of the answer leads, for the page; JSON has no infinity."""
+    """Return the margin of each answer token for the page; JSON has no infinity."""
     found = least_leads(model, fold, progress=progress)
     return [
         {"lower": each.lower if np.isfinite(each.lower) else None, "found": each.found, "prompt": list(each.prompt)}
