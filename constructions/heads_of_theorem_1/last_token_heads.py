@@ -140,8 +140,8 @@ def last_token_heads_memory(
 
 
 def _dimensions(task: Task, d_head: int | None) -> tuple[int, int]:
-    """Return the number of coordinates: one per token and position, and those that distributions need (Proposition
-    2).
+    """Return the number of coordinates: one per token and position, and those that distributions need
+    (Proposition 2).
     """
     d_model = task.d_vocab + task.n_ctx
     if task.target == "distributions":

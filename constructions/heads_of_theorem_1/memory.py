@@ -348,7 +348,7 @@ def dimensions(task: Task, *, d_model: int | None, d_head: int | None) -> tuple[
 
 
 def fewest_parameters(task: Task) -> int:
-    """Return a lower bound of the entries of Theorem 1's heads for a task, in the dimensions that suit it.
+    """Return a lower bound of the entries that the heads of Theorem 1' need for a task, in the dimensions that suit it.
 
     No $H$ heads with $d + H d_h < T$ give features of rank T.
 

@@ -58,8 +58,8 @@ def mixing_layer(*, d_model: int, n_heads: int, d_value: int) -> MixingLayer:
 
 
 def equal_queries(*, examples: int, n_ctx: int, d_model: int, seed: int = 0) -> Int64Array:
-    """Draw random integer contexts of rank n whose first token, the query, is the same: the worst case for Assumption
-    1.
+    """Draw random integer contexts of rank n whose first token, the query, is the same: the worst case for
+    Assumption 1.
 
     Args:
         examples: T.

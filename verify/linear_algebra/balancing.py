@@ -73,8 +73,8 @@ def _largest(x: Floats, axis: int) -> Floats:
 
 
 def _evened(exponent: Int64Array) -> Int64Array:
-    """Make nearly equal exponents equal, because scaling by different ones gains little and costs accuracy in Lemma
-    M5.
+    """Make nearly equal exponents equal, because scaling by different ones gains little and costs accuracy in
+    Lemma M5.
     """
     return np.full_like(exponent, exponent.min()) if np.ptp(exponent) <= _EVEN else exponent
 

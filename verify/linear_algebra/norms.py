@@ -46,8 +46,8 @@ def frobenius_below(x: Floats) -> arb:
 
 
 def radius_norm(x: Enclosure) -> arb:
-    r"""Return an upper bound of $\|\Delta\|_F$ for the radii of `x`, counted as often as they are broadcast; Lemma
-    M2.
+    r"""Return an upper bound of $\|\Delta\|_F$ for the radii of `x`, counted as often as they are broadcast;
+    Lemma M2.
     """
     repeats = x.size // x.radius.size if x.radius.size else 0
     return frobenius(x.radius) * arb(repeats).sqrt()

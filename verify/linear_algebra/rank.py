@@ -75,8 +75,8 @@ class Compression:
     right: Floats
 
     def proves_rank_of(self, matrix: Enclosure) -> bool:
-        """Tell whether the inequality is proved for every matrix of the set; any two matrices are accepted. Lemma
-        M15.
+        """Tell whether the inequality is proved for every matrix of the set; any two matrices are accepted.
+        Lemma M15.
         """
         rank = len(self.left)
         if self.left.shape != (rank, matrix.shape[0]) or self.right.shape != (matrix.shape[1], rank):

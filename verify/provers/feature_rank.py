@@ -43,8 +43,8 @@ _MOST_BITS = 2048  # of these balls
 
 
 def largest_rank(model: Model, task: Listing, columns: int) -> int:
-    """Return an upper bound of the rank of the features: the columns; for vectors with one shared context also Lemma
-    Y1.
+    """Return an upper bound of the rank of the features: the columns; for vectors with one shared context also
+    Lemma Y1.
     """
     if isinstance(task.inputs, Vectors) and task.inputs.shared:
         return min(columns, model.n_heads * (task.n_ctx - 1) + 1)

@@ -167,8 +167,8 @@ class _Walk:
         return self._wider(ends, error, unit), sizes
 
     def _error(self, total: Floats, unit: Floats, count: int) -> Floats:
-        """Bound the rounding of sums whose terms are multiples of a unit: 0 if the format represents them all (Theorem
-        R12 (i)).
+        """Bound the rounding of sums whose terms are multiples of a unit: 0 if the format represents them all
+        (Theorem R12 (i)).
 
         Elsewhere as `InRuns._rounded`, with (1 - u)^-n - 1 in the place of gamma_n, so that no n is too large.
         """

@@ -243,8 +243,8 @@ def _examples(
 
 
 class _Given:
-    """The inputs of rational attention over one denominator, and the exponents of its weights on the contexts (Lemma
-    X1).
+    """The inputs of rational attention over one denominator, and the exponents of its weights on the contexts
+    (Lemma X1).
     """
 
     def __init__(self, front_end: ExactFrontEnd, contexts: Int64Array) -> None:
