@@ -97,7 +97,7 @@ def write_memory(
     if isinstance(task, RuleTask):
         certified: Any = certify_domain(model, task, criterion, **options)
     else:
-        certified = certify_memorization(model, task, criterion, **options)
+        certified = certify_memorization(model, task, criterion, text_divergence=True, **options)
     model.save(folder / "model.safetensors")
     task.save(folder / "task.safetensors")
     certified.save(folder)

@@ -73,7 +73,9 @@ def test_the_good_folders_are_what_the_script_makes(tmp_path) -> None:
     for name in GOOD:
         write_good(name, tmp_path / name)
         kept = GOOD_FOLDERS / name
-        assert sorted(path.name for path in kept.iterdir()) == sorted(path.name for path in (tmp_path / name).iterdir())
+        made = {path.name for path in (tmp_path / name).iterdir()}
+        # Two folders keep a witness, which a certificate may name and nothing here writes any more.
+        assert {path.name for path in kept.iterdir()} - {"witness.safetensors"} == made
         for file in ("model.safetensors", "task.safetensors", "contexts.json"):
             if (kept / file).exists():
                 assert (kept / file).read_bytes() == (tmp_path / name / file).read_bytes(), (name, file)
