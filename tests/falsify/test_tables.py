@@ -247,7 +247,7 @@ def test_texts_in_a_table_stand_as_they_are(tmp_path: Path) -> None:
         ["0;1;0", "1"],
         ["010", "1"],
         ['"0",1,"0"', "1"],
-        ["0,1", "has 2, expected 3"],
+        ["0,1", "has 2 tokens, expected 3"],
         ["0,1,2", "no token '2'"],
     ],
 )

@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
 def test_answers_of_several_tokens_are_certified_and_the_wrong_one_is_named(tmp_path):
     figures = certify(model(), facts())
     assert (figures["verdict"], figures["facts"], figures["memorized"], figures["wrong"]) == ("REFUTED", 5, 4, 1)
-    assert figures["headline"].startswith("NOT MEMORIZED: 1 of 5 proved wrong, 4 memorized; ")
+    assert figures["headline"].startswith("NOT MEMORIZED: 1 of 5 facts proved wrong, 4 memorized")
     assert figures["wrong_facts"] == [["#7 #7", " ".join(f"#{t}" for t in facts()[-1][1])]]
     assert "5 prompts of 1 to 4 tokens, answers of 1 to 3 tokens" in figures["reading"]
 
@@ -75,7 +75,7 @@ def test_the_command_says_it(tmp_path, capsys):
     command = ["certify", str(tmp_path / "model.safetensors"), "--task", str(tmp_path / "facts.csv")]
     assert main([*command, "--out", str(tmp_path / "out")]) == 1
     printed = capsys.readouterr().out
-    assert printed.startswith("NOT MEMORIZED: 1 of 5 proved wrong") and "answers of 1 to 3 tokens" in printed
+    assert printed.startswith("NOT MEMORIZED: 1 of 5 facts proved wrong") and "answers of 1 to 3 tokens" in printed
     assert (tmp_path / "out" / "wrong.csv").read_text() == ",".join(rows[-1]) + "\n"
     assert main(["check", str(tmp_path / "out"), "--fast"]) == 1
     assert main(["ask", str(tmp_path / "out"), rows[0][0]]) == 0
