@@ -55,9 +55,9 @@ def maximal_volume(features: Float64Array, kept: Int64Array, *, excess: float = 
 def _coefficients(features: Float64Array, kept: Int64Array) -> Float64Array:
     with np.errstate(all="ignore"):
         try:
-            found = scipy.linalg.solve(features[kept].T, features.T).T
+            coefficients = scipy.linalg.solve(features[kept].T, features.T).T
         except scipy.linalg.LinAlgError:
-            found = np.array([np.nan])
-    if not np.isfinite(found).all():
+            coefficients = np.array([np.nan])
+    if not np.isfinite(coefficients).all():
         raise HypothesisError("the theorem of the tail", "independent rows to begin with", "they are dependent")
-    return found
+    return coefficients

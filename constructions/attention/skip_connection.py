@@ -169,8 +169,8 @@ def _solve(front_end: FrontEnd, contexts: Int64Array, targets: Float64Array) -> 
     except HypothesisError:
         return None
     d_model = front_end.W_E.shape[1]
-    found = inverse.solve(targets)
-    pair = _Pair(found[:d_model], found[d_model:])
+    solution = inverse.solve(targets)
+    pair = _Pair(solution[:d_model], solution[d_model:])
     return _Solution(everything[:, :d_model], everything[:, d_model:], pair, inverse)
 
 

@@ -51,13 +51,13 @@ def answer_direction(
     d, answers = W_U.shape
     if answers == 1:
         return np.full(d, 0.0), np.inf
-    others = np.delete(np.arange(answers), answer)
+    other_answers = np.delete(np.arange(answers), answer)
     gained = norm.w[:, None] * W_U
     if norm.kind == "layer":
         gained = gained - gained.mean(axis=0)
     shift = np.zeros(answers) if norm.b is None else norm.b @ W_U
     shift = shift if b_U is None else shift + b_U
-    leads, offset = gained[:, answer, None] - gained[:, others], shift[answer] - shift[others]
+    leads, offset = gained[:, answer, None] - gained[:, other_answers], shift[answer] - shift[other_answers]
     # The direction does not depend on the unit of the logits; with a unit near the largest, no square leaves float64.
     exponent = int(np.frexp(max(np.abs(leads).max(), np.abs(offset).max()))[1])
     leads, offset = np.ldexp(leads, -exponent), np.ldexp(offset, -exponent)

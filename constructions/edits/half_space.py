@@ -84,26 +84,26 @@ def half_spaces(
         raise InputError("trigger", f"= {trigger}", "a number above 0")
     read = np.flatnonzero(norm.w)
     seen = np.ascontiguousarray(rows[:, read])
-    own = seen[places]
-    normals = own.copy()
+    triggers = seen[places]
+    normals = triggers.copy()
     gaps, nearest = _gaps(seen, places, normals)
-    for edit in np.flatnonzero(~(gaps > least_gap * _sizes(normals, own))):
-        size = float(_sizes(normals[edit], own[edit]))
+    for edit in np.flatnonzero(~(gaps > least_gap * _sizes(normals, triggers))):
+        size = float(_sizes(normals[edit], triggers[edit]))
         gap = float(gaps[edit]) / size if size > 0.0 else 0.0
-        found = _another_normal(seen, int(places[edit]), least_gap)
-        if found is None:
+        separation = _another_normal(seen, int(places[edit]), least_gap)
+        if separation is None:
             raise HypothesisError(
                 "an edit",
                 f"a row that a half-space cuts off from all others by more than {least_gap:.1e} of its size (Lemma N1)",
                 f"no half-space was found that cuts context {named(int(places[edit]))} off from context "
                 f"{named(int(nearest[edit]))}; along the row itself the gap is {gap:.1e} of its size",
             )
-        normals[edit], gaps[edit], nearest[edit] = found
+        normals[edit], gaps[edit], nearest[edit] = separation
     weights = np.zeros((len(norm.w), len(places)))
     with np.errstate(all="ignore"):
         scale = 2.0 * trigger / gaps
         weights[read] = (normals * scale[:, None] / norm.w[read]).T
-        shifts = -scale * (np.einsum("ij,ij->i", normals, own) - gaps / 2.0)
+        shifts = -scale * (np.einsum("ij,ij->i", normals, triggers) - gaps / 2.0)
         if norm.b is not None:
             shifts -= norm.b @ weights
     beyond = np.flatnonzero(~(np.isfinite(weights).all(axis=0) & np.isfinite(shifts)))
@@ -113,7 +113,7 @@ def half_spaces(
             "a half-space whose weights are within the range of float64 (Lemma N1)",
             f"those that cut context {named(int(places[beyond[0]]))} off from all others are larger",
         )
-    return HalfSpaces(weights, shifts, gaps / _sizes(normals, own), nearest)
+    return HalfSpaces(weights, shifts, gaps / _sizes(normals, triggers), nearest)
 
 
 def _sizes(normals: Float64Array, rows: Float64Array) -> Float64Array:
@@ -127,12 +127,12 @@ def _gaps(rows: Float64Array, places: Int64Array, normals: Float64Array) -> tupl
         part = slice(start, start + _TOGETHER)
         products = rows @ normals[part].T
         here = places[part], np.arange(products.shape[1])
-        own = products[here]
+        own_products = products[here]
         products[here] = -np.inf
         if len(rows) == 1:  # nothing else is there: the half-space ends at 0
-            return own, nearest
+            return own_products, nearest
         nearest[part] = products.argmax(axis=0)
-        gaps[part] = own - products.max(axis=0)
+        gaps[part] = own_products - products.max(axis=0)
     return gaps, nearest
 
 
@@ -140,23 +140,23 @@ def _another_normal(rows: Float64Array, place: int, least_gap: float) -> tuple[F
     """Return the normal of the widest gap that a linear program finds, the gap, and the next row; or none."""
     from scipy.optimize import linprog
 
-    own = rows[place]
-    chosen = np.argsort(-(rows @ own))[: _FIRST + 1]
+    target = rows[place]
+    chosen = np.argsort(-(rows @ target))[: _FIRST + 1]
     chosen = chosen[chosen != place]
     for _ in range(_ROUNDS):
         # the widest gap among the chosen rows, with entries of the normal from -1 to 1
-        found = linprog(
-            np.append(np.zeros(len(own)), -1.0),
-            A_ub=np.column_stack([rows[chosen] - own, np.ones(len(chosen))]),
+        program = linprog(
+            np.append(np.zeros(len(target)), -1.0),
+            A_ub=np.column_stack([rows[chosen] - target, np.ones(len(chosen))]),
             b_ub=np.zeros(len(chosen)),
-            bounds=[(-1.0, 1.0)] * len(own) + [(None, None)],
+            bounds=[(-1.0, 1.0)] * len(target) + [(None, None)],
             method="highs",
         )
-        if not found.success:
+        if not program.success:
             break
-        normal = found.x[:-1]
+        normal = program.x[:-1]
         gaps, last = _gaps(rows, np.array([place]), normal[None])
-        if gaps[0] > max(least_gap, _NOTHING) * _sizes(normal, own):
+        if gaps[0] > max(least_gap, _NOTHING) * _sizes(normal, target):
             return normal, float(gaps[0]), int(last[0])
         if last[0] in chosen:
             break

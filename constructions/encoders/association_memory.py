@@ -45,9 +45,9 @@ def targets(task: Task, d_model: int, *, seed: int = 0) -> tuple[Float64Array, F
     """
     if task.target != "labels":
         raise InputError("target", f"is {task.target!r}", "'labels' for a memory of associations")
-    found = label_unembedding(d_model, task.n_answers, task.labels, seed=seed)
-    strength = _SLACK * _lead(task.n_answers) / found.margin
-    return found.W_U, strength * found.W_U[: found.rank, task.labels].T
+    unembedding = label_unembedding(d_model, task.n_answers, task.labels, seed=seed)
+    strength = _SLACK * _lead(task.n_answers) / unembedding.margin
+    return unembedding.W_U, strength * unembedding.W_U[: unembedding.rank, task.labels].T
 
 
 def in_general_position(W_U: Float64Array, stream: Float64Array, *, seed: int = 0) -> Float64Array:

@@ -77,9 +77,9 @@ def truncated_distributions_memory(*, d_vocab: int, d_model: int, seed: int) -> 
         '8 distributions over 8 tokens through one head of width 2'
     """
     distributions = nearly_planar_distributions(d_vocab, noise=_NOISE, seed=seed)
-    found = truncated_distributions(distributions, d_model)
+    truncation = truncated_distributions(distributions, d_model)
     return Construction(
         enumerated_task(d_vocab, 1, target="distributions", distributions=distributions),
-        bottleneck(found.E, np.eye(d_model), found.W),
+        bottleneck(truncation.E, np.eye(d_model), truncation.W),
         f"{d_vocab} distributions over {d_vocab} tokens through one head of width {d_model}",
     )

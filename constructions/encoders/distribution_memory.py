@@ -47,8 +47,8 @@ def targets(
     if task.distributions is None:
         raise InputError("target", f"is {task.target!r}", "'distributions' for a memory of distributions")
     if d_model < task.n_answers - 1:
-        found = best_encoder(task.distributions, d_model, prior=task.prior, seed=seed, progress=progress)
-        return np.ascontiguousarray(found.W.T), found.E
+        encoder = best_encoder(task.distributions, d_model, prior=task.prior, seed=seed, progress=progress)
+        return np.ascontiguousarray(encoder.W.T), encoder.E
     W_U = distribution_unembedding(d_model, task.n_answers)
     logarithms = np.log(task.distributions)
     if d_model >= task.n_answers:

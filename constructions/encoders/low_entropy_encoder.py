@@ -77,8 +77,8 @@ def lookup_encoder(unembedding: Unembedding, distributions: ArrayLike) -> Lookup
     encoders = unembedding.encoders[tokens]
     products = encoders.astype(np.float64) @ unembedding.vectors.astype(np.float64).T
     leads = products[np.arange(len(distributions)), tokens][:, np.newaxis] - products
-    others = np.arange(count) != tokens[:, np.newaxis]
-    least, largest = np.where(others, leads, np.inf).min(axis=1), np.where(others, leads, -np.inf).max(axis=1)
+    is_other = np.arange(count) != tokens[:, np.newaxis]
+    least, largest = np.where(is_other, leads, np.inf).min(axis=1), np.where(is_other, leads, -np.inf).max(axis=1)
     strengths = strength(missing_mass(distributions, tokens), least=least, kappa=largest / least, d_vocab=count)
     return LookupEncoder(tokens, encoders, strengths)
 
@@ -97,8 +97,8 @@ def missing_mass(distributions: Float64Array, tokens: Int64Array) -> Float64Arra
         >>> missing_mass(np.array([[1.0, 1e-30, 1e-30]]), np.array([0])).tolist()
         [2e-30]
     """
-    others = np.where(np.arange(distributions.shape[1]) == tokens[:, np.newaxis], 0.0, distributions).sum(axis=1)
-    return np.minimum(others / distributions.sum(axis=1), 1.0)
+    other_mass = np.where(np.arange(distributions.shape[1]) == tokens[:, np.newaxis], 0.0, distributions).sum(axis=1)
+    return np.minimum(other_mass / distributions.sum(axis=1), 1.0)
 
 
 def strength(missing: ArrayLike, *, least: ArrayLike, kappa: ArrayLike, d_vocab: int) -> Float64Array:
@@ -171,16 +171,16 @@ def printed_strength(leads: Float64Array, entropies: Float64Array) -> Float64Arr
         >>> printed_strength(np.array([[0.0, 1.0, 1.0]]), np.array([np.log(2.0)])).round(6).tolist()
         [0.693147]
     """
-    others = np.sort(leads, axis=1)[:, 1:]  # the token itself has lead 0, the least of the row
-    least = others.min(axis=1) if others.shape[1] else np.zeros(len(leads))
+    other_leads = np.sort(leads, axis=1)[:, 1:]  # the token itself has lead 0, the least of the row
+    least = other_leads.min(axis=1) if other_leads.shape[1] else np.zeros(len(leads))
     for name, values in (("leads of other tokens above 0", least), ("entropies above 0", entropies)):
         if not (values > 0).all():
             raise HypothesisError("Dana et al. (2024), equation (6)", name, f"{values[~(values > 0)][0]} occurs")
     # The sum is at most 1 + (N - 1) exp(-lambda a), so this is above the root.
-    high = np.maximum(0.0, math.log(others.shape[1]) - np.log(np.expm1(entropies))) / least
+    high = np.maximum(0.0, math.log(other_leads.shape[1]) - np.log(np.expm1(entropies))) / least
     low = np.zeros_like(high)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        above = np.log1p(np.exp(-middle[:, np.newaxis] * others).sum(axis=1)) > entropies
+        above = np.log1p(np.exp(-middle[:, np.newaxis] * other_leads).sum(axis=1)) > entropies
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return (low + high) / 2

@@ -165,10 +165,10 @@ def near_orthonormal_instance(seed: int) -> LowEntropyInstance:
         vectors, scale = np.eye(count, count + 2), 1.0
     else:
         d_model = int(generator.choice([16, 64]))
-        found = best(int(generator.integers(d_model + 2, 2 * d_model)), d_model).vectors
+        unit_vectors = best(int(generator.integers(d_model + 2, 2 * d_model)), d_model).vectors
         # Signs, or an axis vector, of squared norm d; the family stores multiples of these.
-        norms = np.sqrt((found.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
-        vectors, scale = found / norms * np.sqrt(d_model), float(d_model)
+        norms = np.sqrt((unit_vectors.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
+        vectors, scale = unit_vectors / norms * np.sqrt(d_model), float(d_model)
     size = 0.0 if seed % 3 == 1 else float(generator.uniform(0, 0.3))
     noise = np.sqrt(scale) * generator.normal(size=vectors.shape)
     while np.abs((vectors + size * noise) @ (vectors + size * noise).T / scale - np.eye(len(vectors))).max() > _FAR:
@@ -205,10 +205,10 @@ def uniform_noise(found: Unembedding, tokens: Int64Array, missing: float) -> Low
 
 def two_distributions() -> LowEntropyInstance:
     r"""Return the distributions (1/2, 1/2, 0) and (3/5, 1/5, 1/5) of weights 2/5 and 3/5, and W = I: g is the mode."""
-    found = best(3, 3)
+    unembedding = best(3, 3)
     distributions = np.array([[1.0, 1.0, 0.0], [3.0, 1.0, 1.0]])
     return LowEntropyInstance(
-        found.vectors, found.encoders[[0, 0]], 1.0, np.array([0, 0]), distributions, np.array([2.0, 3.0])
+        unembedding.vectors, unembedding.encoders[[0, 0]], 1.0, np.array([0, 0]), distributions, np.array([2.0, 3.0])
     )
 
 
@@ -222,12 +222,12 @@ def mistaken_token(d_vocab: int) -> LowEntropyInstance:
     Args:
         d_vocab: N, at least 3.
     """
-    found = best(d_vocab, d_vocab)
+    unembedding = best(d_vocab, d_vocab)
     distributions = np.zeros((2, d_vocab))
     distributions[0, 1:3] = 1.0, 4.4373e-10
     distributions[1] = 1.0
     return LowEntropyInstance(
-        found.vectors, found.encoders[[0, 0]], 1.0, np.array([0, 0]), distributions, np.array([1.0, 1.0])
+        unembedding.vectors, unembedding.encoders[[0, 0]], 1.0, np.array([0, 0]), distributions, np.array([1.0, 1.0])
     )
 
 

@@ -221,10 +221,12 @@ def random_outer_product_memory(*, d_model: int, count: int, seed: int) -> Const
         >>> random_outer_product_memory(d_model=64, count=72, seed=0).summary
         '72 associations in one 64 x 64 matrix, a sum of outer products of sign vectors'
     """
-    made = random_associations(d_model, count, seed=seed)
-    task = enumerated_task(count, 1, labels=made.labels)
+    associations = random_associations(d_model, count, seed=seed)
+    task = enumerated_task(count, 1, labels=associations.labels)
     network = bottleneck(
-        made.inputs.astype(np.float64), made.memory.T.astype(np.float64), made.outputs.astype(np.float64)
+        associations.inputs.astype(np.float64),
+        associations.memory.T.astype(np.float64),
+        associations.outputs.astype(np.float64),
     )
     summary = f"{count} associations in one {d_model} x {d_model} matrix, a sum of outer products of sign vectors"
     return Construction(task, network, summary)

@@ -99,22 +99,22 @@ def best_encoder(
         >>> best_encoder(distributions, 2).starts
         0
     """
-    given = _Given.of(distributions, prior, d_model)
-    exact = given.exact()
+    problem = _Given.of(distributions, prior, d_model)
+    exact = problem.exact()
     if exact is not None:
         return exact
     require_at_least(1, starts=starts, iterations=iterations)
     count = (
-        _affordable(len(given.distributions), given.distributions.shape[1], d_model, iterations)
+        _affordable(len(problem.distributions), problem.distributions.shape[1], d_model, iterations)
         if starts is None
         else starts
     )
     finals = math.ceil(count / _FINALISTS)
     total = count + finals + 1
-    search = _Search(given)
+    search = _Search(problem)
     show = progress or (lambda done, total, divergence: None)
     ends: list[_Point] = []
-    for done, (W, E) in enumerate(given.starts(count, seed), 1):
+    for done, (W, E) in enumerate(problem.starts(count, seed), 1):
         ends.append(search.descend(W, E, max(1, iterations // _SCREENING)))
         show(done, total, search.best.divergence)
     for done, end in enumerate(sorted(ends, key=lambda point: point.divergence)[:finals], count + 1):
@@ -122,7 +122,7 @@ def best_encoder(
         show(done, total, search.best.divergence)
     search.descend(search.best.W, search.best.E, _LAST * iterations)
     show(total, total, search.best.divergence)
-    return given.found(search.best, starts=len(ends))
+    return problem.found(search.best, starts=len(ends))
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,8 +61,8 @@ def truncated_distributions(
     if not 0 <= rank <= min(weights.shape):
         raise InputError("rank", f"= {rank} and distributions of shape {weights.shape}", "0 <= rank <= min(T, N)")
     if not weights.min() > 0.0:
-        found = f"a mass is {weights.min()}"
-        raise HypothesisError("the logarithm of a distribution", "distributions of full support", found)
+        problem = f"a mass is {weights.min()}"
+        raise HypothesisError("the logarithm of a distribution", "distributions of full support", problem)
     logarithms = np.log(weights)
     logarithms -= logarithms.mean(axis=1, keepdims=True) if without_means else np.log(weights.sum(axis=1))[:, None]
     scaled = logarithms
@@ -125,9 +125,9 @@ def token_pair_distributions(pairs: int, *, size: float, depth: float) -> Float6
     """
     require_at_least(2, pairs=pairs)
     distributions = np.full((2 * pairs, 2 * pairs), np.exp(-depth))
-    own = np.arange(2 * pairs)
-    distributions[own, own] = np.exp(size)
-    distributions[own, own ^ 1] = np.exp(-size)
+    own_token = np.arange(2 * pairs)
+    distributions[own_token, own_token] = np.exp(size)
+    distributions[own_token, own_token ^ 1] = np.exp(-size)
     return distributions
 
 

@@ -197,8 +197,8 @@ class Fold(Stored):
         for number, stage in enumerate(self.stages):
             for column, place in enumerate(stage.positions):
                 prompt[place] = chr(ord("a") + column) if column < 18 else "z", number
-        said = [("s", number) for number in self.answer]
-        return f"{_in_words([prompt[place] for place in range(self.length)])}, answered {_in_words(said)}"
+        answer_tokens = [("s", number) for number in self.answer]
+        return f"{_in_words([prompt[place] for place in range(self.length)])}, answered {_in_words(answer_tokens)}"
 
     @property
     def guess_most(self) -> int:
@@ -299,9 +299,9 @@ def addition(
     """
     require_at_least(1, digits=digits)
     require_at_least(2, base=base)
-    said = digits + 1 if sum_digits is None else sum_digits
-    if not 1 <= said <= digits + 1:
-        raise InputError("sum_digits", f"= {said}", f"1 to {digits + 1}")
+    answer_length = digits + 1 if sum_digits is None else sum_digits
+    if not 1 <= answer_length <= digits + 1:
+        raise InputError("sum_digits", f"= {answer_length}", f"1 to {digits + 1}")
     orders = {"least": range(digits), "most": range(digits - 1, -1, -1)}
     for name, order in (("first_digit", first_digit), ("first_digit_of_sum", first_digit_of_sum)):
         if order not in orders:
@@ -314,12 +314,12 @@ def addition(
     fixed |= {end + i: token for i, token in enumerate(equals)}
 
     stages = []
-    for digit, (choices, steps, emits) in enumerate(_steps_of_addition(digits, base, said)):
+    for digit, (choices, steps, emits) in enumerate(_steps_of_addition(digits, base, answer_length)):
         positions = (first + places[digit], second + places[digit]) if digit < digits else ()
         stages.append(Stage(positions, choices, steps, emits))
-    answer = range(said) if first_digit_of_sum == "least" else range(said - 1, -1, -1)
+    answer = range(answer_length) if first_digit_of_sum == "least" else range(answer_length - 1, -1, -1)
     name = f"addition of {digits} digits in base {base}"
-    name += "" if said == digits + 1 else f", {said} digits of the sum"
+    name += "" if answer_length == digits + 1 else f", {answer_length} digits of the sum"
     return Fold(name, end + len(equals), fixed, tuple(stages), tuple(answer))
 
 
@@ -456,7 +456,7 @@ def fold_of(
         [[1, 1, 0]]
     """
     before: list[Hashable] = [start]
-    made = []
+    new_stages = []
     for positions, choices in stages:
         places: dict[Hashable, int] = {}
         moves = [[_stepped(step, state, tuple(tokens)) for tokens in choices] for state in before]
@@ -470,28 +470,28 @@ def fold_of(
             raise InputError("step", what, "a token always, or None always")
         table = np.array([list(tokens) for tokens in choices], dtype=np.int64).reshape(len(choices), len(positions))
         emits = np.array(emitted, dtype=np.int64) if some else None
-        made.append(Stage(tuple(positions), table, np.array(steps, dtype=np.int64), emits))
+        new_stages.append(Stage(tuple(positions), table, np.array(steps, dtype=np.int64), emits))
         before = list(places)
-    return Fold(OWN, length, fixed or {}, tuple(made), tuple(answer))
+    return Fold(OWN, length, fixed or {}, tuple(new_stages), tuple(answer))
 
 
 def _stepped(step: Callable[..., Any], state: Hashable, tokens: tuple[int, ...]) -> tuple[Hashable, int | None]:
     """Return the next state and the emitted token, or None, after checking the result of a user's function."""
     try:
-        found = step(state, tokens)
+        result = step(state, tokens)
     except Exception as error:
         raise InputError("step", f"fails on {(state, tokens)!r}: {type(error).__name__}: {error}") from error
     expected = "a state that may be a key of a dict, and a token from 0 on or None"
-    if not isinstance(found, tuple) or len(found) != 2:
-        raise InputError("step", f"gives {found!r} for {(state, tokens)!r}", expected)
-    after, token = found
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise InputError("step", f"gives {result!r} for {(state, tokens)!r}", expected)
+    after, token = result
     is_token = token is None or (isinstance(token, int | np.integer) and not isinstance(token, bool) and token >= 0)
     if not is_token or not isinstance(after, Hashable):
-        raise InputError("step", f"gives {found!r} for {(state, tokens)!r}", expected)
+        raise InputError("step", f"gives {result!r} for {(state, tokens)!r}", expected)
     try:
         hash(after)
     except TypeError as error:  # a tuple of what is not
-        raise InputError("step", f"gives {found!r} for {(state, tokens)!r}", expected) from error
+        raise InputError("step", f"gives {result!r} for {(state, tokens)!r}", expected) from error
     return after, token if token is None else int(token)
 
 
@@ -527,7 +527,7 @@ def maximum(count: int, *, below: int, equals: Sequence[int] = ()) -> Fold:
 
 def _one_by_one(name: str, steps: Sequence[Steps], equals: Sequence[int]) -> Fold:
     """Return a fold that reads one token per stage, followed by the tokens after all of them."""
-    stages = [Stage((place,), *each) for place, each in enumerate(steps)]
+    stages = [Stage((place,), *step) for place, step in enumerate(steps)]
     fixed = {len(stages) + place: token for place, token in enumerate(equals)}
     return Fold(name, len(stages) + len(equals), fixed, tuple(stages), (len(stages) - 1,))
 
@@ -535,16 +535,16 @@ def _one_by_one(name: str, steps: Sequence[Steps], equals: Sequence[int]) -> Fol
 def _named(name: object, stages: int, choices: int) -> list[Steps] | None:
     """Return the stages of the rule with this name, or None if it does not have this many stages and first choices."""
     number = r"([1-9]\d{0,8})"
-    if found := re.fullmatch(
+    if match := re.fullmatch(
         f"addition of {number} digits in base {number}(?:, {number} digits of the sum)?", str(name)
     ):
-        digits, base = int(found[1]), int(found[2])
+        digits, base = int(match[1]), int(match[2])
         if (digits + 1, base**2) == (stages, choices):
-            return _steps_of_addition(digits, base, int(found[3]) if found[3] else digits + 1)
-    if found := re.fullmatch(f"sum of {number} tokens below {number} modulo {number}", str(name)):
-        if (int(found[1]), int(found[2])) == (stages, choices):
-            return _steps_of_sum(stages, choices, int(found[3]))
-    if found := re.fullmatch(f"maximum of {number} tokens below {number}", str(name)):
-        if (int(found[1]), int(found[2])) == (stages, choices):
+            return _steps_of_addition(digits, base, int(match[3]) if match[3] else digits + 1)
+    if match := re.fullmatch(f"sum of {number} tokens below {number} modulo {number}", str(name)):
+        if (int(match[1]), int(match[2])) == (stages, choices):
+            return _steps_of_sum(stages, choices, int(match[3]))
+    if match := re.fullmatch(f"maximum of {number} tokens below {number}", str(name)):
+        if (int(match[1]), int(match[2])) == (stages, choices):
             return _steps_of_maximum(stages, choices)
     return None

@@ -55,12 +55,12 @@ def json_object(path: Path, holds: str) -> dict[str, Any]:
         FileFormatError: The file cannot be read, is no JSON, or holds something else.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise FileFormatError(f"{path} is not readable JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise FileFormatError(f"{path} holds {type(found).__name__}, expected {holds}")
-    return found
+    if not isinstance(content, dict):
+        raise FileFormatError(f"{path} holds {type(content).__name__}, expected {holds}")
+    return content
 
 
 def read_regular_file(path: Path) -> bytes:
@@ -199,8 +199,8 @@ def difference(stored: bytes, expected: bytes) -> str:
     place = next((i for i, (a, b) in enumerate(zip(stored, expected, strict=False)) if a != b), None)
     place = min(len(stored), len(expected)) if place is None else place
     start = max(0, place - _SHOWN)
-    found, wanted = (data[start : place + _SHOWN].decode("utf-8", errors="replace") for data in (stored, expected))
-    return f"at byte {place} it has {found!r}, not {wanted!r}"
+    actual, wanted = (data[start : place + _SHOWN].decode("utf-8", errors="replace") for data in (stored, expected))
+    return f"at byte {place} it has {actual!r}, not {wanted!r}"
 
 
 @contextmanager

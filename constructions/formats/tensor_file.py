@@ -88,7 +88,7 @@ def load_tensors(path: Path, *, dtypes: Collection[str] = ("F64",)) -> tuple[Any
     _require_plain_header(path)
     try:
         with safetensors.safe_open(path, framework="np") as file:
-            found = file.metadata() or {}
+            header = file.metadata() or {}
             kinds = {name: file.get_slice(name).get_dtype() for name in file.keys()}
             if set(kinds.values()) - set(dtypes):
                 raise FileFormatError(f"{path} holds dtypes {kinds}, expected {' or '.join(dtypes)} throughout")
@@ -101,8 +101,8 @@ def load_tensors(path: Path, *, dtypes: Collection[str] = ("F64",)) -> tuple[Any
         raise
     except (OSError, safetensors.SafetensorError, ValueError, RecursionError, InputError) as error:
         raise FileFormatError(f"{path} is not a readable file: {error}") from error
-    if found != {_METADATA_KEY: canonical}:
-        raise FileFormatError(f"{path} has metadata {found}, expected the key {_METADATA_KEY!r} of byheart alone")
+    if header != {_METADATA_KEY: canonical}:
+        raise FileFormatError(f"{path} has metadata {header}, expected the key {_METADATA_KEY!r} of byheart alone")
     return metadata, tensors
 
 

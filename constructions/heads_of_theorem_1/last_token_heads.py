@@ -225,10 +225,10 @@ def _drawn(
                     f"{counted(len(rows), 'context')} end with {task.vocabulary[token]!r}",
                 )
             right = targets[rows] - (W_E[token] + W_pos[-1])[: targets.shape[1]]
-            found = _of_class(task.contexts[rows], values, right, np.random.default_rng((seed, draw, token)))
-            if found is None:
+            class_heads = _of_class(task.contexts[rows], values, right, np.random.default_rng((seed, draw, token)))
+            if class_heads is None:
                 break
-            solved.append(found)
+            solved.append(class_heads)
         if len(solved) == len(classes):
             return W_V, solved
     return None
@@ -246,27 +246,27 @@ def _of_class(
     tokens, counts = np.unique(before[~equal], return_counts=True)
     common = tokens[counts >= _PAIR] if len(contexts) > _COSTLY else tokens[:0]
     rest = equal | ~np.isin(before, common)
-    found: list[_Solved] = []
+    groups: list[_Solved] = []
     if rest.any():
         of_rest = _solved(contexts[rest], values, right[rest], rng)
         if of_rest is None:
             return None
-        found.append(of_rest)
+        groups.append(of_rest)
     for token in common.tolist():
         rows = (before == token) & ~rest
         wanted = right[rows]
         if rest.any():  # these heads read something of all contexts
-            wanted = wanted - centred_features(contexts[rows], found[0].keys, values) @ found[0].output
+            wanted = wanted - centred_features(contexts[rows], groups[0].keys, values) @ groups[0].output
         of_pair = _solved(contexts[rows], values, wanted, rng, token)
         if of_pair is None:
             return None
-        found.append(of_pair)
-    of_pairs = sum(len(part.keys) for part in found[int(rest.any()) :])
-    keys, outputs = [part.keys for part in found], [part.output for part in found]
+        groups.append(of_pair)
+    of_pairs = sum(len(part.keys) for part in groups[int(rest.any()) :])
+    keys, outputs = [part.keys for part in groups], [part.output for part in groups]
     if of_pairs:
         keys.append(_gated(np.zeros((1, keys[0].shape[1])), None))
         outputs.append(np.zeros((values[0].shape[1], right.shape[1])))
-    condition, residual = max(part.condition for part in found), max(part.residual for part in found)
+    condition, residual = max(part.condition for part in groups), max(part.residual for part in groups)
     return _Solved(np.concatenate(keys), np.concatenate(outputs), condition, residual, of_pairs)
 
 

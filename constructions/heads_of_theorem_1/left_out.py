@@ -549,10 +549,10 @@ def modules_memory(*, d_vocab: int, n_ctx: int, kept: int, seed: int) -> Constru
         '12 of 16 contexts memorized by 3 modules of width d = N = 4, the others, of probability 4/40, left out'
     """
     instance = modules_instance(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_vocab, kept=kept, seed=seed)
-    others = d_vocab**n_ctx - kept
+    dropped = d_vocab**n_ctx - kept
     summary = (
         f"{kept} of {d_vocab**n_ctx} contexts memorized by {-(-kept // d_vocab)} modules of width d = N = {d_vocab}, "
-        f"the others, of probability {others}/{3 * kept + others}, left out"
+        f"the others, of probability {dropped}/{3 * kept + dropped}, left out"
     )
     return as_construction(instance, summary)
 
@@ -614,16 +614,16 @@ def _independent_first(front_end: ExactFrontEnd, contexts: Int64Array, wanted: i
             chosen.append(t)
     if not 0 < len(chosen) < len(contexts):
         raise HypothesisError(_PLACE, "independent contexts, and one to leave out", f"{len(chosen)}")
-    others = [t for t in range(len(contexts)) if t not in chosen]
-    return contexts[chosen + others], len(chosen)
+    remaining = [t for t in range(len(contexts)) if t not in chosen]
+    return contexts[chosen + remaining], len(chosen)
 
 
 def _aim(stream: fmpq_mat, reader: fmpq_mat, outputs: fmpq_mat, kept: int) -> None:
     """Give the stream the column (z_t, -1) for the longest z_t, and let the reader read that column only."""
     rows = outputs.tolist()
     first = fmpq_mat(rows[:kept])
-    others = fmpq_mat(rows[kept:])
-    z = (others * first.transpose() * (first * first.transpose()).inv()).tolist()
+    dropped = fmpq_mat(rows[kept:])
+    z = (dropped * first.transpose() * (first * first.transpose()).inv()).tolist()
     longest = max(range(len(z)), key=lambda t: sum((entry * entry for entry in z[t]), fmpq(0)))
     for t in range(len(rows)):
         stream[t, 0] = z[longest][t] if t < kept else fmpq(-int(t == kept + longest))

@@ -122,9 +122,9 @@ def noisy_lookup_memory(
     everything = all_contexts(d_vocab, n_ctx)
     chosen = everything[np.sort(generator.permutation(len(everything))[:contexts])]
     labels = generator.integers(0, d_vocab, contexts)
-    others = generator.exponential(size=(contexts, d_vocab)) + 0.1
-    others[np.arange(contexts), labels] = 0.0
-    distributions = others / others.sum(axis=1, keepdims=True) / noise
+    noise_masses = generator.exponential(size=(contexts, d_vocab)) + 0.1
+    noise_masses[np.arange(contexts), labels] = 0.0
+    distributions = noise_masses / noise_masses.sum(axis=1, keepdims=True) / noise
     distributions[np.arange(contexts), labels] = 1.0 - 1.0 / noise
     task = array_task(chosen, distributions=distributions, vocabulary=d_vocab)
     unembedding = best(d_vocab, d_model)

@@ -160,9 +160,9 @@ def build_memory(
             fewest_heads=fewest_heads,
         )
     if d_model + n_features >= n_contexts:
-        found = builder.by_skip_connection()
-        if found is not None:
-            return found
+        memory = builder.by_skip_connection()
+        if memory is not None:
+            return memory
     known = "" if fewest_heads is None else f"; {fewest_heads} heads suffice"
     raise CapacityError(
         "Theorem 1'",
@@ -397,9 +397,9 @@ def _what_the_rest_is_for(needed: Capacity, n_heads: int, enough: int | None, bu
     if enough is None or built.route != "heads" or n_heads <= enough:
         return ""
     rest = "fit the tail" if tail == "fit" else "keep the features well conditioned"
-    found = "certified to suffice" if needed.fewest_heads_alone is not None else "necessary"
+    status = "certified to suffice" if needed.fewest_heads_alone is not None else "necessary"
     be = "is" if enough == 1 else "are"
-    return f"; {counted(enough, 'head')} {be} {found}, the others {rest} (condition {built.condition:.2g})"
+    return f"; {counted(enough, 'head')} {be} {status}, the others {rest} (condition {built.condition:.2g})"
 
 
 def default_heads(heads_alone: int | None, n_contexts: int, d_head: int, tail: str) -> int:
@@ -550,8 +550,8 @@ class _Builder:
             self.clock.progress("tail", step / most, detail)
 
         with self.clock.stage("tail", f"{counted(len(self.task.tail_contexts), 'context')}"):
-            given = {"W_U": self.W_U, "output": drawn.output, "inverse": drawn.inverse}
-            fit = fit_tail(drawn.front_end, self.task, **given, progress=report)
+            readout = {"W_U": self.W_U, "output": drawn.output, "inverse": drawn.inverse}
+            fit = fit_tail(drawn.front_end, self.task, **readout, progress=report)
             output = drawn.inverse.solve(drawn.right, start=fit.output)
             residual = float(np.abs(drawn.inverse.matrix @ output - drawn.right).max(initial=0.0))
         return self.finished(drawn._replace(output=output, residual=residual), fit)
@@ -573,19 +573,19 @@ class _Builder:
 
     def by_skip_connection(self) -> BuiltMemory | None:
         def attempt(targets: Float64Array) -> SkipConnection | None:
-            found = memorize_with_skip_connection(
+            solution = memorize_with_skip_connection(
                 self.draw, self.task.contexts, targets=targets, W_U=self.W_U, attempts=self.attempts
             )
-            return found if found is not None and found.residual <= _LOOSE else None
+            return solution if solution is not None and solution.residual <= _LOOSE else None
 
         with self.clock.stage("solve", "with the skip connection"):
-            found = attempt(self.targets)
-            if found is None and self.task.target == "labels":
-                found = attempt(association_memory.in_general_position(self.W_U, self.targets, seed=self.seed))
-        if found is None:
+            solution = attempt(self.targets)
+            if solution is None and self.task.target == "labels":
+                solution = attempt(association_memory.in_general_position(self.W_U, self.targets, seed=self.seed))
+        if solution is None:
             return None
-        network = found.front_end.network(found.output, found.W_U)
-        how = found.front_end.kind, found.attempt, found.solver, found.condition, found.residual
+        network = solution.front_end.network(solution.output, solution.W_U)
+        how = solution.front_end.kind, solution.attempt, solution.solver, solution.condition, solution.residual
         return BuiltMemory(network, "skip connection", *how, None, self.clock.seconds)
 
 

@@ -215,14 +215,17 @@ class _Objective:
         gram = self.inverse.project(self.inverse.project(gram).T)
         gram = 0.5 * (gram + gram.T)
         gram[np.diag_indices(len(gram))] += max(self.regularization, _DAMPING * float(np.trace(gram)) / len(gram))
-        identity, given = np.eye(len(gram)), {"lower": True, "trans": 1, "overwrite_b": True, "check_finite": False}
-        inverse = scipy.linalg.solve_triangular(cholesky(gram), identity, **given)
+        identity, triangular_options = (
+            np.eye(len(gram)),
+            {"lower": True, "trans": 1, "overwrite_b": True, "check_finite": False},
+        )
+        inverse = scipy.linalg.solve_triangular(cholesky(gram), identity, **triangular_options)
         return self.inverse.project(inverse).astype(np.float32)
 
     def addition(self, point: Float64Array) -> Float32Array:
         """Q for the coordinates Z."""
-        given = point.reshape(-1, self.base.shape[1]).astype(np.float32)
-        return given if self.coordinates is None else self.coordinates @ given
+        change = point.reshape(-1, self.base.shape[1]).astype(np.float32)
+        return change if self.coordinates is None else self.coordinates @ change
 
     def __call__(self, point: Float64Array) -> tuple[float, Float64Array]:
         addition = self.addition(point)

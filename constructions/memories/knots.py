@@ -298,17 +298,17 @@ def _integers(column: Float64Array, scale: int) -> list[int]:
 def _jumps(codes: Sequence[int], outputs: list[int], precision: int, miss: int) -> dict[int, int]:
     """Return the integer jumps of one output, by the contexts where they occur."""
     value, slope = outputs[0], 0
-    found: dict[int, int] = {}
+    jumps: dict[int, int] = {}
     for i in range(len(codes) - 1):
         gap = codes[i + 1] - codes[i]
         lacking = outputs[i + 1] - value - slope * gap
         if abs(lacking) > miss:
             jump = _rounded((2 * lacking + gap) // (2 * gap), precision)
             if jump:
-                found[i] = jump
+                jumps[i] = jump
                 slope += jump
         value += slope * gap
-    return found
+    return jumps
 
 
 def _rounded(n: int, bits: int) -> int:

@@ -64,15 +64,15 @@ def low_rank_distributions_memory(
         raise HypothesisError(_CLAIM, "distributions", f"the target is {task.target!r}")
     if task.distributions.size > _LARGEST:
         raise CapacityError(_CLAIM, f"distributions of {_LARGEST} entries at most", f"{task.distributions.size}")
-    found = _factors(task.distributions, task.modes(), tolerance, dtype, work, progress)
-    if found is None:
+    factors = _factors(task.distributions, task.modes(), tolerance, dtype, work, progress)
+    if factors is None:
         wanted = f"a rank below {min(task.distributions.shape[1] - 1, task.n_contexts)} within {tolerance:g} nats"
         raise CapacityError(_CLAIM, wanted, "none was found")
-    model = one_hot_model(task, *found, dtype)
+    model = one_hot_model(task, *factors, dtype)
     return Construction(
         task,
         model,
-        f"{counted(task.n_contexts, 'distribution')} of rank {len(found[1])} within {tolerance:g} nats, "
+        f"{counted(task.n_contexts, 'distribution')} of rank {len(factors[1])} within {tolerance:g} nats, "
         f"{model.parameters} parameters",
         Criterion(tolerance=tolerance),
     )
@@ -135,14 +135,14 @@ def _fitted_rows(W: Float64Array, wanted: Float64Array, weights: Float64Array) -
     """Return the rows of E that minimize $\\sum_k \\pi_k (E_t W_k - z_k - c)^2$ over E and c, for weights of
     the sum 1.
     """
-    found = np.empty((len(wanted), len(W)))
+    fitted = np.empty((len(wanted), len(W)))
     for start in range(0, len(wanted), _ROWS):
         part, aims = weights[start : start + _ROWS], wanted[start : start + _ROWS]
         aims = aims - (part * aims).sum(axis=1, keepdims=True)
         mean = part @ W.T
         gram = (W * part[:, None, :]) @ W.T - mean[:, :, None] * mean[:, None, :]
-        found[start : start + _ROWS] = _solved(gram, (part * aims) @ W.T)
-    return found
+        fitted[start : start + _ROWS] = _solved(gram, (part * aims) @ W.T)
+    return fitted
 
 
 def _fitted_columns(E: Float64Array, wanted: Float64Array, weights: Float64Array) -> Float64Array:
@@ -184,6 +184,6 @@ def _rounded_factors(
 ) -> tuple[Float64Array, Float64Array] | None:
     """Factors of the same distributions with small entries, rounded, if every run with them is within the tolerance."""
     centred = logits - logits.mean(axis=1, keepdims=True)
-    E, W = (rounded(each, dtype) for each in _split(centred, rank, np.ones(distributions.shape[1])))
+    E, W = (rounded(factor, dtype) for factor in _split(centred, rank, np.ones(distributions.shape[1])))
     off = (rank + 2) * 2.0 ** -SIGNIFICAND[dtype] * (np.abs(E) @ np.abs(W)).max(axis=1)
     return (E, W) if (_judged(E @ W, distributions, modes, tolerance, off)[2] <= 1.0).all() else None

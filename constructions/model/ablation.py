@@ -83,10 +83,10 @@ def without(model: Model, part: Part) -> Model:
         [[0.0]]
     """
     tensors = model.tensors()
-    found = tensors.get(part.tensor)
-    inside = found is not None and len(part.place) <= found.ndim
-    if found is None or not inside or not all(0 <= i < n for i, n in zip(part.place, found.shape, strict=False)):
+    tensor = tensors.get(part.tensor)
+    inside = tensor is not None and len(part.place) <= tensor.ndim
+    if tensor is None or not inside or not all(0 <= i < n for i, n in zip(part.place, tensor.shape, strict=False)):
         raise InputError("part", f"is {part}, which the model has not")
-    changed = found.copy()
+    changed = tensor.copy()
     changed[part.place] = 0.0
     return assembled(model.options(), {**tensors, part.tensor: changed})

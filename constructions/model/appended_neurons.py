@@ -100,15 +100,15 @@ def appended(model: Model, edits: int, layer: int | None = None) -> Appended:
     block = editable(model, layer).neurons
     if not 1 <= edits <= block.d_mlp:
         raise InputError("edits", f"is {edits}", f"from 1 to the {block.d_mlp} neurons of a block")
-    own = slice(block.d_mlp - edits, None)
+    new_neurons = slice(block.d_mlp - edits, None)
     reads, shifts = block.W_in, block.b_in
     if block.W_gate is not None:
         assert shifts is not None
-        if block.W_in[:, own].any() or not (shifts[own] == 1.0).all():
+        if block.W_in[:, new_neurons].any() or not (shifts[new_neurons] == 1.0).all():
             raise InputError("the last neurons of model", "are not gates beside a factor of 1", "W_in 0 and b_in 1")
         reads, shifts = block.W_gate, block.b_gate
     assert shifts is not None
-    return Appended(reads[:, own], shifts[own], block.W_out[own])
+    return Appended(reads[:, new_neurons], shifts[new_neurons], block.W_out[new_neurons])
 
 
 def with_neurons(model: Model, neurons: Appended, *, layer: int | None = None, everywhere: bool = False) -> Model:
@@ -174,13 +174,13 @@ def _grown(block: FeedForward, neurons: Appended, factor: float) -> FeedForward:
     shifts = np.full_like(neurons.shifts, factor)
     if block.W_gate is None:
         W_in = np.concatenate([block.W_in, neurons.weights], axis=1)
-        own = {"W_in": W_in, "b_in": _longer(block.b_in, neurons.shifts)}
+        tensors = {"W_in": W_in, "b_in": _longer(block.b_in, neurons.shifts)}
     else:
         W_in = np.concatenate([block.W_in, np.zeros_like(neurons.weights)], axis=1)
         W_gate = np.concatenate([block.W_gate, neurons.weights], axis=1)
-        own = {"W_in": W_in, "b_in": _longer(block.b_in, shifts)}
-        own |= {"W_gate": W_gate, "b_gate": _longer(block.b_gate, neurons.shifts)}
-    return replace(block, **own, W_out=np.concatenate([block.W_out, neurons.writes]))
+        tensors = {"W_in": W_in, "b_in": _longer(block.b_in, shifts)}
+        tensors |= {"W_gate": W_gate, "b_gate": _longer(block.b_gate, neurons.shifts)}
+    return replace(block, **tensors, W_out=np.concatenate([block.W_out, neurons.writes]))
 
 
 def _longer(shifts: Float64Array | None, more: Float64Array) -> Float64Array | None:

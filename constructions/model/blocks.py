@@ -218,8 +218,16 @@ class Attention:
     @property
     def plain(self) -> bool:
         """Whether the block has no extensions of other model families: no shared keys, no norm except `norm`, ..."""
-        beside = (self.frequencies, self.slopes, self.q_norm, self.k_norm, self.clip, self.score_cap, self.post_norm)
-        return self.key_heads == self.n_heads and all(each is None for each in beside)
+        extensions = (
+            self.frequencies,
+            self.slopes,
+            self.q_norm,
+            self.k_norm,
+            self.clip,
+            self.score_cap,
+            self.post_norm,
+        )
+        return self.key_heads == self.n_heads and all(extension is None for extension in extensions)
 
     @property
     def key_heads(self) -> int:
@@ -454,9 +462,9 @@ def _freeze(block: Block, dimensions: dict[str, int]) -> None:
 def _require_shapes(block: Block, expected: dict[str, tuple[int, ...]]) -> None:
     first, tensor = next(tensor_fields(block))
     for name, shape in expected.items():
-        found = getattr(block, name)
-        if found is not None and found.shape != shape:
-            raise InputError(name, f"has shape {found.shape}", f"{shape} beside {first} {tensor.shape}")
+        array = getattr(block, name)
+        if array is not None and array.shape != shape:
+            raise InputError(name, f"has shape {array.shape}", f"{shape} beside {first} {tensor.shape}")
 
 
 def _require_option(name: str, value: object, options: Any) -> None:

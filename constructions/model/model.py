@@ -84,8 +84,8 @@ class Model:
                 object.__setattr__(self, name, frozen(name, getattr(self, name), dimensions))
                 if 0 in getattr(self, name).shape:
                     raise InputError(name, f"has shape {getattr(self, name).shape}", "no dimension of 0")
-        given = tuple(each is not None for each in (self.W_E, self.W_pos, self.positions))
-        if given not in ((False, False, False), (True, True, False), (True, False, True)):
+        is_given = tuple(part is not None for part in (self.W_E, self.W_pos, self.positions))
+        if is_given not in ((False, False, False), (True, True, False), (True, False, True)):
             raise InputError(
                 "W_E and W_pos",
                 "must be given together, or W_E and positions: for tokens, none where the task brings vectors",
@@ -130,7 +130,7 @@ class Model:
         """Whether no block and neither end has extensions of other model families (`Attention.plain`)."""
         ends = (self.positions, self.logit_divisor, self.logit_cap)
         blocks = all(getattr(block, "plain", True) for block in self.blocks)
-        return blocks and all(each is None for each in ends)
+        return blocks and all(option is None for option in ends)
 
     @property
     def reads_tokens(self) -> bool:
@@ -224,11 +224,11 @@ class Model:
 
     def options(self) -> dict[str, Any]:
         """Return the settings of the model, besides its tensors, as plain data for JSON."""
-        said = {"input": "tokens" if self.reads_tokens else "vectors", "blocks": [b.options() for b in self.blocks]}
+        fields = {"input": "tokens" if self.reads_tokens else "vectors", "blocks": [b.options() for b in self.blocks]}
         if self.positions is not None:
-            said["positions"] = self.positions
+            fields["positions"] = self.positions
         caps = {"logit_divisor": self.logit_divisor, "logit_cap": self.logit_cap}
-        return said | {name: x.hex() for name, x in caps.items() if x is not None}
+        return fields | {name: x.hex() for name, x in caps.items() if x is not None}
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the tensors by the names that TransformerLens gives them, in the order in which they are hashed."""
@@ -374,14 +374,14 @@ def assembled(options: dict[str, Any], tensors: dict[str, Tensor]) -> Model:
         place, _, field = name.rpartition(".")
         of_place.setdefault(place, {})[field] = tensor
     for prefix, norm_prefix, option in zip(*block_names(described), described, strict=True):
-        own, option = of_place.get(prefix, {}), dict(option)
+        block_tensors, option = of_place.get(prefix, {}), dict(option)
         kind = option.pop("kind")
         require_one_of((*BLOCKS, "layer", "rms"), kind=kind)
         if kind in ("layer", "rms"):
-            blocks.append(Normalization(kind, **own, epsilon=float.fromhex(option["epsilon"])))
+            blocks.append(Normalization(kind, **block_tensors, epsilon=float.fromhex(option["epsilon"])))
             continue
         if "norm" not in option:  # a block of its own that acts on each row
-            blocks.append(BLOCKS[kind](**own, **option))
+            blocks.append(BLOCKS[kind](**block_tensors, **option))
             continue
         option.pop("key_heads", None)  # as the tensors have it
         for name in ("norm", "q_norm", "k_norm", "post_norm"):
@@ -389,7 +389,7 @@ def assembled(options: dict[str, Any], tensors: dict[str, Tensor]) -> Model:
                 place = of_place.get(norm_prefix if name == "norm" else f"{prefix}.{name}", {})
                 option[name] = Normalization(norm["kind"], **place, epsilon=float.fromhex(norm["epsilon"]))
         option |= {name: float.fromhex(option[name]) for name in ("clip", "score_cap") if name in option}
-        blocks.append(BLOCKS[kind](**own, **option))
+        blocks.append(BLOCKS[kind](**block_tensors, **option))
     ends: dict[str, Any] = {"W_E": tensors.get("embed.W_E"), "W_pos": tensors.get("pos_embed.W_pos")}
     ends |= {"b_U": tensors.get("unembed.b_U"), "positions": options.get("positions")}
     ends |= {name: float.fromhex(options[name]) for name in ("logit_divisor", "logit_cap") if name in options}

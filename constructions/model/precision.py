@@ -137,7 +137,7 @@ def rounded_model(model: "Model", dtype: Precision) -> "Model":
     least, most = _RANGES[dtype]
 
     def short(_: str, tensor: "Float64Array") -> "Float64Array":
-        found = np.rint(rounded(tensor, dtype) / least) * least
-        return np.where(np.abs(found) > most, np.inf, found)
+        nearest = np.rint(rounded(tensor, dtype) / least) * least
+        return np.where(np.abs(nearest) > most, np.inf, nearest)
 
     return model.with_each(short)

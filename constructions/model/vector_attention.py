@@ -40,8 +40,10 @@ def theta(contexts: Float64Array, queries: Float64Array, W_Q: Float64Array, W_K:
     _check_shapes(contexts, queries, W_Q, W_K)
     result = np.empty((len(queries), len(W_Q), contexts.shape[1]))
     for head, (query_map, key_map) in enumerate(zip(W_Q, W_K, strict=True)):
-        asked, keys = queries @ query_map, contexts @ key_map
-        scores = asked @ keys[0].T if len(contexts) == 1 else (keys @ asked[:, :, None])[:, :, 0]
+        projected_queries, keys = queries @ query_map, contexts @ key_map
+        scores = (
+            projected_queries @ keys[0].T if len(contexts) == 1 else (keys @ projected_queries[:, :, None])[:, :, 0]
+        )
         result[:, head] = softmax(scores)
     return result
 

@@ -60,12 +60,12 @@ def read_contexts(path: str | Path) -> tuple[Float64Array, Float64Array]:
 def _json_arrays(path: Path) -> dict[str, Any]:
     """Return the lists of a JSON object as arrays."""
     try:
-        found = json.loads(decode(read_bytes(path), str(path)))
-        if not isinstance(found, dict):
+        content = json.loads(decode(read_bytes(path), str(path)))
+        if not isinstance(content, dict):
             raise FileFormatError(f"{path} is no JSON object, expected one with contexts and queries")
-        for name, value in found.items():
+        for name, value in content.items():
             _require_one_shape(name, value)
-        return {name: np.array(value) for name, value in found.items()}
+        return {name: np.array(value) for name, value in content.items()}
     except (ValueError, RecursionError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
@@ -75,12 +75,12 @@ def _json_arrays(path: Path) -> dict[str, Any]:
 def _require_one_shape(name: str, value: Any) -> None:
     """Raise `InputError` unless all lists of one depth have one length; name the first that differs."""
     level: list[tuple[str, Any]] = [(name, value)]
-    while any(isinstance(each, list) for _, each in level):
+    while any(isinstance(part, list) for _, part in level):
         first, expected = level[0]
-        for place, each in level:
-            if _length(each) != _length(expected):
-                raise InputError(place, f"is {_length(each)}", f"{_length(expected)}, as {first} is")
-        level = [(f"{place}[{at}]", entry) for place, each in level for at, entry in enumerate(each)]
+        for place, part in level:
+            if _length(part) != _length(expected):
+                raise InputError(place, f"is {_length(part)}", f"{_length(expected)}, as {first} is")
+        level = [(f"{place}[{at}]", entry) for place, part in level for at, entry in enumerate(part)]
 
 
 def _length(value: Any) -> str:

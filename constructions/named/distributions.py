@@ -80,23 +80,23 @@ def distributions(rows: Sequence[Sequence[Any]], *, where: str = "distributions"
     """
     if not isinstance(rows, Sequence | np.ndarray) or isinstance(rows, str) or len(rows) == 0:
         raise FileFormatError(f"{where} holds no distributions, expected one a row")
-    found: Distributions = []
+    rows_read: Distributions = []
     for place, row in enumerate(rows, 1):
         if not isinstance(row, Sequence | np.ndarray) or isinstance(row, str) or len(row) == 0:
             raise FileFormatError(f"{where}: row {place} is {row!r}, expected the numbers of a distribution")
-        found.append([_number(entry, f"{where}: row {place}") for entry in row])
-        if len(found[-1]) != len(found[0]):
+        rows_read.append([_number(entry, f"{where}: row {place}") for entry in row])
+        if len(rows_read[-1]) != len(rows_read[0]):
             raise FileFormatError(
-                f"{where}: row {place} has {counted(len(found[-1]), 'number')}, expected {len(found[0])} as row 1 has: "
-                "all distributions are over the same tokens"
+                f"{where}: row {place} has {counted(len(rows_read[-1]), 'number')}, expected {len(rows_read[0])} "
+                "as row 1 has: all distributions are over the same tokens"
             )
-        if min(found[-1]) < 0:
-            value = f"row {place} of {where} has the entry {float(min(found[-1])):.6g}"
+        if min(rows_read[-1]) < 0:
+            value = f"row {place} of {where} has the entry {float(min(rows_read[-1])):.6g}"
             raise HypothesisError("A distribution", "entries of at least 0", value)
-        if abs(sum(found[-1]) - 1) > _FAR_FROM_ONE:
-            value = f"row {place} of {where} adds up to {float(sum(found[-1])):.12g}"
+        if abs(sum(rows_read[-1]) - 1) > _FAR_FROM_ONE:
+            value = f"row {place} of {where} adds up to {float(sum(rows_read[-1])):.12g}"
             raise HypothesisError("A distribution", "a sum of 1", value)
-    return found
+    return rows_read
 
 
 def as_distributions(given: Distributions) -> Float64Array:
@@ -119,7 +119,7 @@ def _number(entry: Any, where: str) -> Fraction:
 def _lines(path: Path) -> list[list[str]]:
     lines = decode(read_bytes(path), str(path)).removeprefix(BYTE_ORDER_MARK).splitlines()
     lines = [line.strip() for line in lines if line.strip()]
-    between = next((each for each in (",", ";", "\t") if any(each in line for line in lines)), None)
+    between = next((separator for separator in (",", ";", "\t") if any(separator in line for line in lines)), None)
     return [line.split(between) for line in lines]
 
 

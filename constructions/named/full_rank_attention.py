@@ -90,9 +90,9 @@ def full_rank_memory(
     for other in range(1, _DRAWS):
         if len(rows) == min(matrix.shape):
             break
-        others, matrix = drawn(seed + other)
-        if len(found := independent_rows(matrix)) > len(rows):
-            heads, rows = others, found
+        candidate, matrix = drawn(seed + other)
+        if len(independent := independent_rows(matrix)) > len(rows):
+            heads, rows = candidate, independent
     rank, count = len(rows), len(heads.contexts)
     # So many labels that the most frequent one holds fewer contexts than the rank; one dimension tells two apart.
     kinds = 2 if d_model == 1 else max(len(contexts.vocabulary), -(-2 * count // rank))

@@ -65,13 +65,13 @@ def random_distributions(*, d_vocab: int, n_distributions: int, noise: int, seed
     rng = np.random.default_rng([seed, 8])
     tokens = rng.integers(0, d_vocab, n_distributions).tolist()
     weights = rng.integers(1, 2**20, (n_distributions, d_vocab)).tolist()
-    found = []
+    distributions = []
     for token, row in zip(tokens, weights, strict=True):
-        others = sum(row) - row[token]
-        shares = [Fraction(weight, others * noise) for weight in row]
+        other_mass = sum(row) - row[token]
+        shares = [Fraction(weight, other_mass * noise) for weight in row]
         shares[token] = 1 - Fraction(1, noise)
-        found.append(shares)
-    return found
+        distributions.append(shares)
+    return distributions
 
 
 def johnson_lindenstrauss_memory(
@@ -148,9 +148,9 @@ def _memory(
         f"{size} distributions over {count} tokens in d = {d_model} dimensions: {unembedding.family}, "
         f"kappa = {float(unembedding.kappa):.4g}"
     )
-    asked = Criterion.at_most(_promised(unembedding, encoder, masses) + _ROUNDING)
+    criterion = Criterion.at_most(_promised(unembedding, encoder, masses) + _ROUNDING)
     return LowCoherenceMemory(
-        task=task, model=model, summary=summary, criterion=asked, unembedding=unembedding, encoder=encoder
+        task=task, model=model, summary=summary, criterion=criterion, unembedding=unembedding, encoder=encoder
     )
 
 
@@ -164,8 +164,8 @@ def _promised(unembedding: Unembedding, encoder: LookupEncoder, distributions: F
     rows = distributions / distributions.sum(axis=1, keepdims=True)
     products = encoder.encoders.astype(np.float64) @ unembedding.vectors.astype(np.float64).T
     leads = products[np.arange(len(distributions)), encoder.tokens][:, np.newaxis] - products
-    others = np.arange(count) != encoder.tokens[:, np.newaxis]
-    kappa = np.where(others, leads, -np.inf).max(axis=1) / np.where(others, leads, np.inf).min(axis=1)
+    is_other = np.arange(count) != encoder.tokens[:, np.newaxis]
+    kappa = np.where(is_other, leads, -np.inf).max(axis=1) / np.where(is_other, leads, np.inf).min(axis=1)
     share = np.minimum(kappa * missing_mass(distributions, encoder.tokens), (count - 1) / count)
     entropy = -(rows * np.log(rows)).sum(axis=1)
     binary = -share * np.log(share) - (1 - share) * np.log1p(-share)

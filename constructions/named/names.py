@@ -80,4 +80,4 @@ def leading_from(id: str) -> Name | None:
         >>> leading_from("dana.lemma-2").name, leading_from("dana.lemma-3")
         ('full-rank-attention', None)
     """
-    return next((each for each in NAMES if id in each.statements), None)
+    return next((name for name in NAMES if id in name.statements), None)

@@ -237,8 +237,8 @@ def names() -> dict[str, NamedConstruction]:
         >>> names()["dana.lemma-2"].name
         'full-rank-attention'
     """
-    of_statements = {id: each for each in NAMED for id in each.statements}
-    return {each.name: each for each in NAMED} | of_statements
+    of_statements = {id: construction for construction in NAMED for id in construction.statements}
+    return {construction.name: construction for construction in NAMED} | of_statements
 
 
 def named(name: str) -> NamedConstruction:
@@ -258,4 +258,4 @@ def named(name: str) -> NamedConstruction:
 
 
 def _listed() -> str:
-    return "one of " + "; ".join(f"{each.name} ({each.line})" for each in NAMED)
+    return "one of " + "; ".join(f"{construction.name} ({construction.line})" for construction in NAMED)

@@ -91,10 +91,10 @@ def exact_memory(
             W_V=tuple(integers(2, d_model, d_head) for _ in range(count)),
         )
         try:
-            found = exact_change_of_basis(front_end, contexts, encoder, unembedding)
+            change_of_basis = exact_change_of_basis(front_end, contexts, encoder, unembedding)
         except HypothesisError:
             continue  # of too small a rank
-        return ExactMemory(found.model, contexts, encoder * unembedding)
+        return ExactMemory(change_of_basis.model, contexts, encoder * unembedding)
     raise CapacityError(
         "Theorem 1'",
         f"features [x_S, Y] of rank T = {len(contexts)}",

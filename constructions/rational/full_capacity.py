@@ -51,7 +51,7 @@ def full_capacity_memory(
     facts = d_model + n_heads * d_head
     everything = all_contexts(d_vocab, n_ctx)
     best: tuple[fmpq, ExactSkipConnection, Int64Array, Int64Array] | None = None
-    found = 0
+    draws_solved = 0
     for attempt in range(_ATTEMPTS):
         rng = np.random.default_rng((seed, attempt))
         contexts = everything[np.sort(rng.permutation(len(everything))[:facts])]
@@ -60,16 +60,16 @@ def full_capacity_memory(
             d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=(seed, attempt, 1)
         )
         try:
-            made = exact_change_of_basis(front_end, contexts, *label_targets(labels, d_vocab))
+            change_of_basis = exact_change_of_basis(front_end, contexts, *label_targets(labels, d_vocab))
         except HypothesisError:
             continue
-        if made.condition.with_skip < facts:
+        if change_of_basis.condition.with_skip < facts:
             continue
-        size = np.abs(made.model.W_O).max()
+        size = np.abs(change_of_basis.model.W_O).max()
         if best is None or size < best[0]:
-            best = size, made, contexts, labels
-        found += 1
-        if found == _CANDIDATES:
+            best = size, change_of_basis, contexts, labels
+        draws_solved += 1
+        if draws_solved == _CANDIDATES:
             break
     if best is None:
         raise CapacityError(
@@ -77,11 +77,11 @@ def full_capacity_memory(
             f"contexts and integer weights with features [X, Y] of rank d + H d_h = {facts}",
             f"{_ATTEMPTS} random choices have a smaller rank; try another seed",
         )
-    _, made, contexts, labels = best
+    _, change_of_basis, contexts, labels = best
     task = array_task(contexts, next_tokens=labels, vocabulary=d_vocab, target="labels")
     return Construction(
         task,
-        rounded(made.model),
+        rounded(change_of_basis.model),
         f"{facts} contexts with {n_heads} heads of width {d_head}, which alone reach rank {n_heads * d_head}: the "
         f"skip connection carries {d_model}",
     )

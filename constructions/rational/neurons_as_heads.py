@@ -116,7 +116,7 @@ def masked_neuron(embeddings: list[list[int]], gate: list[int], *, n_ctx: int, m
 
 
 def _identity(size: int, one: Any, zeros: Any) -> Array:
-    found = zeros(size, size)
+    identity = zeros(size, size)
     for i in range(size):
-        found[i, i] = one
-    return found
+        identity[i, i] = one
+    return identity

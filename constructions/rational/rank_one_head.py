@@ -36,11 +36,11 @@ def rank_one_head(*, d_vocab: int, n_ctx: int) -> tuple[ExactFrontEnd, Int64Arra
     """
     if not 1 <= n_ctx <= d_vocab:
         raise InputError("n_ctx", f"= {n_ctx}, d_vocab = {d_vocab}", "1 <= n <= V")
-    found = [
-        (*others, last)
+    sequences = [
+        (*earlier, last)
         for last in range(d_vocab)
-        for others in combinations([token for token in range(d_vocab) if token != last], n_ctx - 1)
+        for earlier in combinations([token for token in range(d_vocab) if token != last], n_ctx - 1)
     ]
     one = (as_rationals([[1]]),)
     W_E, W_pos = as_rationals([[token + 1] for token in range(d_vocab)]), as_rationals([[0]] * n_ctx)
-    return ExactFrontEnd(W_E, W_pos, one, one, one), np.array(found, dtype=np.int64)
+    return ExactFrontEnd(W_E, W_pos, one, one, one), np.array(sequences, dtype=np.int64)

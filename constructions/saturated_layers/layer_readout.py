@@ -84,10 +84,10 @@ def read_out(mixed: Float64Array, targets: Float64Array) -> Float64Array:
     Q, R = np.linalg.qr(mixed.T)
     if len(R) < len(mixed) or not np.abs(np.diagonal(R)).min(initial=np.inf) > 0.0:
         raise HypothesisError("The read-out", "Z of rank T", f"Z of shape {mixed.shape} has linearly dependent rows")
-    found = np.zeros((mixed.shape[1], targets.shape[1]))
+    solution = np.zeros((mixed.shape[1], targets.shape[1]))
     for _ in range(1 + _REFINEMENTS):
-        found += Q @ scipy.linalg.solve_triangular(R, targets - mixed @ found, trans=1)
-    return found
+        solution += Q @ scipy.linalg.solve_triangular(R, targets - mixed @ solution, trans=1)
+    return solution
 
 
 def layer_with_read_out(
@@ -184,8 +184,10 @@ def mixed_matrix_in(
     E, e = memorized(contexts), memorized(queries)
     result = np.empty((len(queries), len(W_Q), contexts.shape[2]))
     for head, (query_map, key_map) in enumerate(zip(memorized(W_Q), memorized(W_K), strict=True)):
-        asked, keys = memorized(e @ query_map), memorized(E @ key_map)
-        scores = memorized(asked @ keys[0].T if len(E) == 1 else (keys @ asked[:, :, None])[:, :, 0])
+        projected_queries, keys = memorized(e @ query_map), memorized(E @ key_map)
+        scores = memorized(
+            projected_queries @ keys[0].T if len(E) == 1 else (keys @ projected_queries[:, :, None])[:, :, 0]
+        )
         weights = memorized(softmax(scores))
         result[:, head] = memorized(weights @ E[0] if len(E) == 1 else (weights[:, None] @ E)[:, 0])
     return result.reshape(len(queries), -1)

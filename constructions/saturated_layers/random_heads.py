@@ -67,9 +67,13 @@ def random_heads(
             mean = queries.mean(axis=0) / np.linalg.norm(queries.mean(axis=0))
             W_Q -= mean[:, None] * (mean @ W_Q)[:, None, :]
     for head in range(n_heads):
-        asked = queries @ W_Q[head]
-        found = contexts @ W_K[head]
-        scores = asked @ found[0].T if len(contexts) == 1 else (found @ asked[:, :, None])[:, :, 0]
+        projected_queries = queries @ W_Q[head]
+        projected_keys = contexts @ W_K[head]
+        scores = (
+            projected_queries @ projected_keys[0].T
+            if len(contexts) == 1
+            else (projected_keys @ projected_queries[:, :, None])[:, :, 0]
+        )
         spread = float(np.std(scores - scores.mean(axis=1, keepdims=True)))
         if spread > 0.0:
             W_Q[head] *= deviation / spread

@@ -221,16 +221,16 @@ def grow_heads(
         if not len(block):
             break
         if not start:
-            made = fit(block, np.zeros((len(block), dimension)))
-            maps, separations[head] = (made.W_Q, made.W_K), _smallest(made.rows)
+            fitted = fit(block, np.zeros((len(block), dimension)))
+            maps, separations[head] = (fitted.W_Q, fitted.W_K), _smallest(fitted.rows)
         else:
             earlier = mixed[:, :head].reshape(examples, -1)
             C = combinations(earlier[:start], earlier[start : block.stop], gram=gram[:start, :start])
             frozen = freeze(contexts, queries, block, rng=rng, key_direction=key_direction)
             keys = contexts[[0] * start if len(contexts) == 1 else slice(start)]
-            made = fit(block, C @ keys[np.arange(start), frozen.winners])
-            separations[head] = _smallest(made.rows)
-            spreads = np.ptp(_scores(keys, queries[:start], made.W_Q, made.W_K), axis=1)
+            fitted = fit(block, C @ keys[np.arange(start), frozen.winners])
+            separations[head] = _smallest(fitted.rows)
+            spreads = np.ptp(_scores(keys, queries[:start], fitted.W_Q, fitted.W_K), axis=1)
             strengths[head] = min(
                 largest_strength,
                 sufficient_strength(
@@ -243,7 +243,7 @@ def grow_heads(
                     margin=margin,
                 ),
             )
-            maps = _with_freezing(made, frozen, float(strengths[head]), merge=key_direction is not None)
+            maps = _with_freezing(fitted, frozen, float(strengths[head]), merge=key_direction is not None)
         columns = maps[0].shape[1]
         W_Q[head, :, :columns], W_K[head, :, :columns] = maps
         mixed[:, head] = mixed_inputs(contexts, queries, W_Q[head : head + 1], W_K[head : head + 1])[:, 0]
@@ -383,16 +383,16 @@ def combinations(earlier: Float64Array, rows: Float64Array, *, gram: Float64Arra
         >>> combinations(np.array([[2.0, 0.0]]), np.array([[1.0, 7.0]])).round(12).tolist()
         [[0.5]]
     """
-    found = np.zeros((len(rows), len(earlier)))
+    coefficients = np.zeros((len(rows), len(earlier)))
     try:
         factor = cholesky(multiply(earlier, earlier.T) if gram is None else gram.copy())
     except np.linalg.LinAlgError:
         return _by_orthogonal_factors(earlier, rows)
     for _ in range(_REFINEMENTS):
-        correction = scipy.linalg.cho_solve((factor.T, False), earlier @ (rows - found @ earlier).T).T
-        found += correction
-        if np.linalg.norm(correction) <= _CONVERGED * np.linalg.norm(found):
-            return found
+        correction = scipy.linalg.cho_solve((factor.T, False), earlier @ (rows - coefficients @ earlier).T).T
+        coefficients += correction
+        if np.linalg.norm(correction) <= _CONVERGED * np.linalg.norm(coefficients):
+            return coefficients
     return _by_orthogonal_factors(earlier, rows)
 
 

@@ -73,8 +73,8 @@ def uniform_memory(
     layers: list[tuple[float, Model]] = []
     for draw in range(_DRAWS):
         if shared and (draw == _DRAWS - 1 or fitting is saturated_heads or d_head == 1):
-            found = fitting(contexts, queries, n_heads=n_heads, d_head=d_head, seed=seed + draw)
-            maps = found.W_Q, found.W_K
+            heads = fitting(contexts, queries, n_heads=n_heads, d_head=d_head, seed=seed + draw)
+            maps = heads.W_Q, heads.W_K
         else:
             maps = random_heads(
                 contexts,
@@ -133,8 +133,8 @@ def skip_connection_memory(
     labels = labelled(contexts, queries, outputs=outputs, seed=seed).labels
     shifted = VectorTask(contexts, queries, labels - queries[:, :outputs])
     if shared:
-        found = saturated_heads(contexts, queries, n_heads=n_heads, d_head=d_head, seed=seed)
-        maps = found.W_Q, found.W_K
+        heads = saturated_heads(contexts, queries, n_heads=n_heads, d_head=d_head, seed=seed)
+        maps = heads.W_Q, heads.W_K
     else:
         maps = random_heads(contexts, queries, n_heads=n_heads, d_head=d_head, seed=seed)
     layer = layer_with_read_out(shifted, *maps, d_value=outputs, d_inner=d_model)
@@ -181,7 +181,7 @@ def shared_context_memory(
 
 def _missed(layer: Model, task: VectorTask) -> float:
     """Return the largest float64 error of a label; for classes 0 if every class has the largest output, else 1."""
-    found = layer_outputs(layer, task)
+    outputs = layer_outputs(layer, task)
     if task.kind == "classification":
-        return float((found.argmax(axis=1) != task.classes).any())
-    return float(np.abs(found - task.labels).max())
+        return float((outputs.argmax(axis=1) != task.classes).any())
+    return float(np.abs(outputs - task.labels).max())

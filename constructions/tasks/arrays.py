@@ -54,10 +54,12 @@ def read_arrays(path: str | Path) -> dict[str, Any]:
             f"{', '.join((*_PLAIN[1:], *_NAMES, *_COUNTS))}"
         )
     result: dict[str, Any] = {name: arrays[name] for name in _PLAIN if name in arrays}
-    given = [name for name in _COUNTS if name in arrays]
-    if given:
-        if len(given) < len(_COUNTS):
-            raise FileFormatError(f"{path} holds {', '.join(given)}, expected all of {', '.join(_COUNTS)} or none")
+    given_counts = [name for name in _COUNTS if name in arrays]
+    if given_counts:
+        if len(given_counts) < len(_COUNTS):
+            raise FileFormatError(
+                f"{path} holds {', '.join(given_counts)}, expected all of {', '.join(_COUNTS)} or none"
+            )
         result["counts"] = Counts(*(arrays[name] for name in _COUNTS))
     for kind in [kind for kind in _NAMES if kind in arrays]:
         names = arrays[kind]
@@ -288,8 +290,8 @@ def _refuse_ties(contexts: Int64Array, counts: Counts, names: tuple[str, ...], a
     """Reject contexts with several most frequent answers unless one of them is the label, as for a table."""
     for i in range(len(counts)):
         tokens, weights = counts.row(i)
-        first, *others = tokens[weights == weights.max()].tolist()
-        if others:
+        first, *rivals = tokens[weights == weights.max()].tolist()
+        if rivals:
             context = " ".join(repr(names[token]) for token in contexts[i])
             raise InputError(
                 f"contexts: {context} -> {answers[first]!r} and {answers[others[0]]!r}",

@@ -96,8 +96,8 @@ def parsed(table: str, delimiter: str, *, strip: bool = False) -> Parsed:
     line = first_line = 1
     stripped = stray = broken = mixed = 0
     row_end = ""
-    for found in _cell(delimiter).finditer(table):
-        cell, plain, end = found["quoted"], found["plain"], found["end"]
+    for match in _cell(delimiter).finditer(table):
+        cell, plain, end = match["quoted"], match["plain"], match["end"]
         if plain is None:
             line += cell.count("\n") + cell.count("\r") - cell.count("\r\n")
             row.append(cell.replace('""', '"'))

@@ -130,10 +130,10 @@ def _bound(value: float, *, rounded_up: bool) -> str:
 
     The decimal is above the bound then: it is another float64 number, since no shorter decimal than `repr` is the same.
     """
-    asked = repr(value).removesuffix(".0")
-    decimal = Context(prec=_DIGITS, rounding=ROUND_CEILING).create_decimal(asked)
-    if not rounded_up or decimal == Context(prec=17).create_decimal(asked):
-        return asked
+    text = repr(value).removesuffix(".0")
+    decimal = Context(prec=_DIGITS, rounding=ROUND_CEILING).create_decimal(text)
+    if not rounded_up or decimal == Context(prec=17).create_decimal(text):
+        return text
     return f"{decimal.normalize():e}" if abs(decimal.adjusted()) > _DIGITS else f"{decimal:f}"
 
 

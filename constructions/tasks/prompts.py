@@ -89,7 +89,9 @@ class PromptTask(TokenTask):
     def continued(self) -> list[tuple[int, Tokens, int]]:
         """Yield, for each token of each answer, the number of the fact, the tokens before it, and the token."""
         pairs = enumerate(zip(self.prompts, self.completions, strict=True))
-        return [(fact, (*prompt, *said[:i]), said[i]) for fact, (prompt, said) in pairs for i in range(len(said))]
+        return [
+            (fact, (*prompt, *answer[:i]), answer[i]) for fact, (prompt, answer) in pairs for i in range(len(answer))
+        ]
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -98,7 +100,7 @@ class PromptTask(TokenTask):
 
     @cached_property
     def _parts(self) -> tuple[Part, ...]:
-        found: list[Part] = []
+        parts: list[Part] = []
         for length in sorted({len(context) for _, context, _ in self.continued()}):
             rows = [row for row in self.continued() if len(row[1]) == length]
             labels = {context: label for _, context, label in rows}
@@ -107,19 +109,21 @@ class PromptTask(TokenTask):
                 vocabulary=self.vocabulary, answers=self.answers if self.apart else None, target="labels",
             )  # fmt: skip
             place = {tuple(context): i for i, context in enumerate(task.contexts.tolist())}
-            found.append(
+            parts.append(
                 Part(
                     task,
                     np.array([fact for fact, _, _ in rows], dtype=np.int64),
                     np.array([place[context] for _, context, _ in rows], dtype=np.int64),
                 )
             )
-        return tuple(found)
+        return tuple(parts)
 
     def one(self, fact: int) -> "PromptTask":
         """Return the task with only this fact."""
-        kept = slice(fact, fact + 1)
-        return replace(self, prompts=self.prompts[kept], completions=self.completions[kept], texts=self.texts[kept])
+        selection = slice(fact, fact + 1)
+        return replace(
+            self, prompts=self.prompts[selection], completions=self.completions[selection], texts=self.texts[selection]
+        )
 
     def answer(self, fact: int) -> Tokens:
         """Return the tokens of the required answer to a prompt."""
@@ -133,12 +137,12 @@ class PromptTask(TokenTask):
 
     def in_words(self, fact: int) -> tuple[tuple[str, ...], str, str | None]:
         """Return the prompt and the answer as they were written."""
-        prompt, said = self.texts[fact]
-        return (prompt,), said, None
+        prompt, answer = self.texts[fact]
+        return (prompt,), answer, None
 
     def decoding(self) -> tuple[list[tuple[int, Tokens]], set[int]]:
         """Return how many tokens precede each answer, and the answer; and the tokens of the prompts."""
-        answers = [(len(prompt), said) for prompt, said in zip(self.prompts, self.completions, strict=True)]
+        answers = [(len(prompt), completion) for prompt, completion in zip(self.prompts, self.completions, strict=True)]
         return answers, {token for prompt in self.prompts for token in prompt}
 
     def unread(self, context: str | Sequence[str]) -> int:
@@ -161,7 +165,7 @@ class PromptTask(TokenTask):
             InputError: It is neither; names the nearest prompt.
         """
         written = [prompt for prompt, _ in self.texts]
-        if isinstance(context, str) and context.strip() in (known := [each.strip() for each in written]):
+        if isinstance(context, str) and context.strip() in (known := [known_text.strip() for known_text in written]):
             fact = known.index(context.strip())
             return self.prompts[fact], fact
         numbers = {name: i for i, name in enumerate(self.vocabulary)} | {f"#{i}": i for i in range(self.d_vocab)}
@@ -215,7 +219,9 @@ class PromptTask(TokenTask):
     @property
     def n_ctx(self) -> int:
         """Largest number of tokens read: a prompt and its answer without the last token."""
-        return max(len(prompt) + len(said) - 1 for prompt, said in zip(self.prompts, self.completions, strict=True))
+        return max(
+            len(prompt) + len(completion) - 1 for prompt, completion in zip(self.prompts, self.completions, strict=True)
+        )
 
     @property
     def most(self) -> int:
@@ -225,11 +231,11 @@ class PromptTask(TokenTask):
     @property
     def following(self) -> dict[Tokens, Counter[int]]:
         """How often each token follows each beginning of an answer."""
-        found: dict[Tokens, Counter[int]] = {}
-        for said in self.completions:
-            for i, token in enumerate(said):
-                found.setdefault(said[:i], Counter())[token] += 1
-        return found
+        counts: dict[Tokens, Counter[int]] = {}
+        for completion in self.completions:
+            for i, token in enumerate(completion):
+                counts.setdefault(completion[:i], Counter())[token] += 1
+        return counts
 
     def sizes(self) -> dict[str, Any]:
         """Return the number and length of the prompts, under the names of the JSON figures."""
@@ -240,7 +246,7 @@ class PromptTask(TokenTask):
     def guess_right(self) -> int:
         """Number of facts whose answer is a beginning of the best sequence that ignores the prompt."""
         times = Counter(self.completions)
-        return max(sum(times[said[:i]] for i in range(1, len(said) + 1)) for said in times)
+        return max(sum(times[answer[:i]] for i in range(1, len(answer) + 1)) for answer in times)
 
     def described(self) -> str:
         """Describe the number and length of the facts."""
@@ -266,12 +272,12 @@ class PromptTask(TokenTask):
 
     def arrays(self) -> dict[str, NDArray]:
         """Return the concatenated prompts and the start of each, and the same for the answers."""
-        found: dict[str, NDArray] = {}
+        arrays: dict[str, NDArray] = {}
         for name in ("prompts", "completions"):
             rows = getattr(self, name)
-            found[f"{name}_indptr"] = np.array([0, *accumulate(map(len, rows))], dtype=np.int64)
-            found[name] = np.array([token for row in rows for token in row], dtype=np.int64)
-        return found
+            arrays[f"{name}_indptr"] = np.array([0, *accumulate(map(len, rows))], dtype=np.int64)
+            arrays[name] = np.array([token for row in rows for token in row], dtype=np.int64)
+        return arrays
 
     @classmethod
     def from_arrays(cls, path: Path, words: dict[str, Any], arrays: dict[str, NDArray]) -> "PromptTask":
@@ -284,8 +290,10 @@ class PromptTask(TokenTask):
         if set(words) - {"answers"} != {"vocabulary", "texts"} or set(arrays) != set(names):
             raise FileFormatError(f"{path} is not a task of prompts: it holds {sorted({**words, **arrays})}")
         try:
-            prompts, said = (_cut(name, arrays[f"{name}_indptr"], arrays[name]) for name in ("prompts", "completions"))
-            task = cls(words["vocabulary"], prompts, said, words["texts"], words.get("answers", ()))
+            prompts, completions = (
+                _cut(name, arrays[f"{name}_indptr"], arrays[name]) for name in ("prompts", "completions")
+            )
+            task = cls(words["vocabulary"], prompts, completions, words["texts"], words.get("answers", ()))
             task.parts  # noqa: B018  (the names of the vocabulary are checked where they are used)
         except (InputError, TypeError, ValueError) as error:
             raise FileFormatError(f"{path} is not a task of prompts: {error}") from error

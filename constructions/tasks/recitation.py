@@ -130,8 +130,10 @@ def _determined(ranks: list[Int64Array], tokens: Int64Array, n_ctx: int) -> bool
 def _windows(ranks: list[Int64Array], tokens: Int64Array, n_ctx: int) -> Int64Array:
     """Return a number per window of this length that has a next token; equal windows get equal numbers."""
     power = min(n_ctx.bit_length(), len(ranks)) - 1
-    own, count = ranks[power], len(tokens) - n_ctx
-    windows = own[:count] * (own.max() + 1) + own[n_ctx - (1 << power) : n_ctx - (1 << power) + count]
+    last_ranks, count = ranks[power], len(tokens) - n_ctx
+    windows = (
+        last_ranks[:count] * (last_ranks.max() + 1) + last_ranks[n_ctx - (1 << power) : n_ctx - (1 << power) + count]
+    )
     return np.unique(windows, return_inverse=True)[1].reshape(-1)
 
 
@@ -170,14 +172,14 @@ def recited_texts(task: Task) -> tuple[RecitedText, ...]:
     if windows is None:
         raise InputError("task", "is of no whole texts", "windows of texts")
     of_bytes, whole = unit_of(task) == "byte", in_parts(task)
-    found: list[RecitedText] = []
+    recited: list[RecitedText] = []
     names = ("",) if whole else titles(task) or ("",)
     pieces = [windows.text[windows.of_text(number)][:-1] for number in range(len(windows.ends))]
     groups = [pieces] if whole else [[piece] for piece in pieces]
     for title, group in zip(names, groups, strict=True):
         tokens = [task.vocabulary[token] for piece in group for token in piece.tolist()]
-        found.append(RecitedText(title, encoded(tokens), None if of_bytes else sum(map(len, tokens))))
-    return tuple(found)
+        recited.append(RecitedText(title, encoded(tokens), None if of_bytes else sum(map(len, tokens))))
+    return tuple(recited)
 
 
 def is_byte(name: str) -> bool:

@@ -72,7 +72,7 @@ class RuleTask(Stored):
         if not isinstance(self.rule, str):
             raise InputError("rule", f"is {self.rule!r}", "a name")
         for name, dimensions in (("tokens", 1), ("steps", 2)):
-            arrays = [_frozen(f"{name}_{s}", each, dimensions) for s, each in enumerate(getattr(self, name))]
+            arrays = [_frozen(f"{name}_{s}", array, dimensions) for s, array in enumerate(getattr(self, name))]
             object.__setattr__(self, name, tuple(arrays))
         for name in ("reads", "answers"):
             object.__setattr__(self, name, _frozen(name, getattr(self, name), 1))
@@ -134,9 +134,9 @@ class RuleTask(Stored):
             after = np.zeros(int(steps.max()) + 1, dtype=np.int64)
             np.add.at(after, steps, inputs[:, None])
             inputs = after
-        found = np.zeros(int(self.answers.max()) + 1, dtype=np.int64)
-        np.add.at(found, self.answers, inputs)
-        return int(found.max())
+        counts = np.zeros(int(self.answers.max()) + 1, dtype=np.int64)
+        np.add.at(counts, self.answers, inputs)
+        return int(counts.max())
 
     @property
     def n_ctx(self) -> int:
@@ -340,27 +340,27 @@ def _answers_of(rule: Callable[..., Any], n_ctx: int) -> Callable[[Int64Array], 
 
     def answers(inputs: Int64Array) -> NDArray[Any]:
         # Tokens are Python's integers, which do not overflow.
-        found = [rule(*row) for row in inputs.tolist()] if by_token else rule(inputs)
-        if np.ma.isMaskedArray(found):
+        results = [rule(*row) for row in inputs.tolist()] if by_token else rule(inputs)
+        if np.ma.isMaskedArray(results):
             raise TypeError("a masked array: which of its answers count?")
-        return np.asarray(found)
+        return np.asarray(results)
 
     def checked(inputs: Int64Array) -> Int64Array:
         try:
-            found = answers(inputs)
+            results = answers(inputs)
         except (Exception, SystemExit) as error:  # whatever somebody's function may raise
             place, error = _first_raising(answers, inputs, error)
             raise InputError("rule", f"{name} raises {type(error).__name__}{place}: {error}", hint) from error
-        if found.shape == (len(inputs),) and found.dtype.kind in "iu":
-            for place in np.flatnonzero((found < 0) | (found >= _LARGEST_TOKEN))[:1]:
-                said = f"{name} returns {found[place]} at the input {_words(inputs[place])}"
-                raise InputError("rule", said, "the number of a token, from 0 on")
-            return found
+        if results.shape == (len(inputs),) and results.dtype.kind in "iu":
+            for place in np.flatnonzero((results < 0) | (results >= _LARGEST_TOKEN))[:1]:
+                message = f"{name} returns {results[place]} at the input {_words(inputs[place])}"
+                raise InputError("rule", message, "the number of a token, from 0 on")
+            return results
         for row in inputs if by_token else ():
             if not isinstance(answer := rule(*row.tolist()), (int, np.integer)) or isinstance(answer, bool):
                 raise InputError("rule", f"{name} returns {answer!r} at the input {_words(row)}", "an integer")
         shape = f"integers {(len(inputs),)}{f', of {hint}' if hint else ''}"
-        raise InputError("rule", f"{name} returns {found.dtype} of shape {found.shape}", shape)
+        raise InputError("rule", f"{name} returns {results.dtype} of shape {results.shape}", shape)
 
     return checked
 
@@ -384,12 +384,12 @@ def _words(row: Int64Array) -> str:
 def _reads_tokens(rule: Callable[..., Any], n_ctx: int) -> bool:
     """Tell whether a function maps the tokens of one input, rather than all inputs at once."""
     try:
-        given = inspect.signature(rule).parameters.values()
+        parameters = inspect.signature(rule).parameters.values()
     except (TypeError, ValueError):  # a function of numpy's own, say
         return False
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    needed = sum(each.kind in kinds and each.default is each.empty for each in given)
-    if needed <= 1 and not any(each.kind is each.VAR_POSITIONAL for each in given):
+    needed = sum(parameter.kind in kinds and parameter.default is parameter.empty for parameter in parameters)
+    if needed <= 1 and not any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return False
     if needed > n_ctx:
         raise InputError("rule", f"is a function of {needed} tokens", f"one of {n_ctx}")
@@ -410,8 +410,8 @@ def _named(
         if s not in reads:
             steps.append(np.arange(1 if values is None else len(values), dtype=np.int64)[:, None])
             continue
-        each = here if modulus is None else here % modulus
-        after = each[None] if values is None else step(values[:, None], each[None])
+        value = here if modulus is None else here % modulus
+        after = value[None] if values is None else step(values[:, None], value[None])
         values, numbers = np.unique(after, return_inverse=True)
         steps.append(numbers.reshape(after.shape).astype(np.int64))
     assert values is not None

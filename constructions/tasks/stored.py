@@ -88,8 +88,8 @@ class Stored(ABC):
 
     def save(self, path: Path) -> None:
         """Write the task to `path` as safetensors, atomically; equal tasks give equal bytes."""
-        said = {"format": FORMAT, "version": VERSION, "task": self.holds, **self.words()}
-        save_tensors(path, self.arrays(), metadata=said)
+        header = {"format": FORMAT, "version": VERSION, "task": self.holds, **self.words()}
+        save_tensors(path, self.arrays(), metadata=header)
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -133,11 +133,12 @@ def read_stored(path: Path, *, version: int = VERSION) -> tuple[str, dict[str, A
     Raises:
         FileFormatError: The file is missing, truncated, or holds no task of this version.
     """
-    said, arrays = load_tensors(path, dtypes=("I64", "F64"))
-    said = said if isinstance(said, dict) else {}
-    found = {name: said.pop(name, None) for name in ("format", "version", "task")}
-    if found["format"] != FORMAT or type(found["version"]) is not int or found["version"] != version:
+    header, arrays = load_tensors(path, dtypes=("I64", "F64"))
+    header = header if isinstance(header, dict) else {}
+    fields = {name: header.pop(name, None) for name in ("format", "version", "task")}
+    if fields["format"] != FORMAT or type(fields["version"]) is not int or fields["version"] != version:
         raise FileFormatError(
-            f"{path} has format {found['format']!r} version {found['version']!r}, expected {FORMAT!r} version {version}"
+            f"{path} has format {fields['format']!r} version {fields['version']!r}, "
+            f"expected {FORMAT!r} version {version}"
         )
-    return str(found["task"]), said, arrays
+    return str(fields["task"]), header, arrays

@@ -156,16 +156,16 @@ def table_form(
             f"is {first_line!r}, which only tells a spreadsheet the separator",
             f"a table without that line, and --delimiter {_spelled(first_line[-1])}",
         )
-    found = _only_delimiter(table) if delimiter is None else delimiter
-    rows = parsed(table, found, strip=True).rows_or_refuse()
+    separator = _only_delimiter(table) if delimiter is None else delimiter
+    rows = parsed(table, separator, strip=True).rows_or_refuse()
     if any(len(row) < 2 for _, row in rows) or not rows:
-        return TableForm(found, bool(header), bool(weights))  # no table of facts, as is said where they are read
-    (line, first), others = rows[0], [row for _, row in rows[1:]]
+        return TableForm(separator, bool(header), bool(weights))  # no table of facts, as is said where they are read
+    (line, first), other_rows = rows[0], [row for _, row in rows[1:]]
     place, shown = f"line {line} of the table", _shown(first)
-    last = [row[-1] for row in others if "" not in row]
+    last = [row[-1] for row in other_rows if "" not in row]
     counts = first[-1].lower() == _WEIGHT and bool(last) and all(map(_INTEGER.fullmatch, last))
     if header is None:
-        header = True if counts else _holds_names(first, others, bool(weights))
+        header = True if counts else _holds_names(first, other_rows, bool(weights))
     if header is None:
         raise InputError(
             place,
@@ -178,7 +178,7 @@ def table_form(
             f"calls the last column {first[-1]!r}, which may count how often a fact occurs or be the answer: {shown}",
             "--weights or --no-weights (in Python weights=True or weights=False)",
         )
-    return TableForm(found, header, bool(weights))
+    return TableForm(separator, header, bool(weights))
 
 
 def _only_delimiter(table: str) -> str:
@@ -195,9 +195,12 @@ def _only_delimiter(table: str) -> str:
     if [reading.delimiter for reading in fitting] == [","]:
         fitting = [reading for reading in readings if reading.in_every_row or reading.in_half_of_the_rows]
     if len(fitting) > 1:
-        ways = [f"with {DELIMITERS[each.delimiter]}s between cells, {_shown(each.rows[-1][1])}" for each in fitting]
-        ways = [f"{way} in line {each.rows[-1][0]}" for way, each in zip(ways, fitting, strict=True)]
-        options = " or ".join(f"--delimiter {_spelled(each.delimiter)}" for each in fitting)
+        ways = [
+            f"with {DELIMITERS[candidate.delimiter]}s between cells, {_shown(candidate.rows[-1][1])}"
+            for candidate in fitting
+        ]
+        ways = [f"{way} in line {candidate.rows[-1][0]}" for way, candidate in zip(ways, fitting, strict=True)]
+        options = " or ".join(f"--delimiter {_spelled(candidate.delimiter)}" for candidate in fitting)
         raise InputError("the table", f"can be read {', or '.join(ways)}", f"{options} (in Python delimiter=)")
     best = max(readings, key=lambda reading: reading.split_rows, default=None)
     return fitting[0].delimiter if fitting else "," if best is None else best.delimiter
@@ -313,7 +316,7 @@ def looks_like_a_table(text: str) -> str | None:
         >>> looks_like_a_table("a,b\\nc,d\\ne,f\\n"), looks_like_a_table("so, so\\nmuch\\ndepends\\n")
         (',', None)
     """
-    for delimiter in (each for each in DELIMITERS if each in text):
+    for delimiter in (candidate for candidate in DELIMITERS if candidate in text):
         rows = parsed(text, delimiter).rows
         if len(rows) > 2 and len(rows[0][1]) > 1 and len({len(row) for _, row in rows}) == 1:
             return delimiter
@@ -373,24 +376,24 @@ def rows_of_contexts(
         >>> rows_of_contexts("0 1 1\n1 0 1\n", header=False)[0]
         [(1, ['0', '1', '1']), (2, ['1', '0', '1'])]
     """
-    if delimiter is None and not any(each in table for each in DELIMITERS):
+    if delimiter is None and not any(separator in table for separator in DELIMITERS):
         table, delimiter = "\n".join(" ".join(line.split()) for line in table.splitlines()), " "
     form = table_form(table, delimiter=delimiter, header=header)
     reading = parsed(table, form.delimiter, strip=True)
     rows = reading.rows_or_refuse()
-    names, found = (tuple(rows[0][1]), rows[1:]) if form.header and rows else ((), rows)
-    if not found:
+    names, body = (tuple(rows[0][1]), rows[1:]) if form.header and rows else ((), rows)
+    if not body:
         raise InputError("the table", "has no rows of contexts")
-    first, width = found[0][0], len(found[0][1])
+    first, width = body[0][0], len(body[0][1])
     problems = []
-    for line, row in found:
+    for line, row in body:
         if len(row) != width:
             words = f"has {counted(len(row), 'cell')}, but line {first} has {width}: {_shown(row)}"
             problems.append(InputError(f"line {line} of the table", words))
         elif "" in row:
             problems.append(InputError(f"line {line} of the table", f"has an empty cell: {_shown(row)}"))
     _refuse(problems)
-    return found, replace(form, names=names, rows=len(found), stripped=reading.stripped)
+    return body, replace(form, names=names, rows=len(body), stripped=reading.stripped)
 
 
 def table_task(
@@ -466,18 +469,18 @@ def _read(
     if not rows:
         raise InputError("the table", "is empty")
     names, facts_of_rows = (rows[:1], rows[1:]) if form.header else ([], rows)
-    kept = [(line, row) for line, row in facts_of_rows if not (skip_empty and "" in row)]
+    kept_rows = [(line, row) for line, row in facts_of_rows if not (skip_empty and "" in row)]
     width = len(names[0][1]) if names else None
     way_out = _SKIP_EMPTY if skip_empty is False else ""
-    found = _facts(
-        kept, weighted=form.weights, place="line {} of the table", width=width, hint=hint, empty_hint=way_out
+    read_facts = _facts(
+        kept_rows, weighted=form.weights, place="line {} of the table", width=width, hint=hint, empty_hint=way_out
     )
-    if not found:
+    if not read_facts:
         left = " but those with an empty cell, which are left out" if facts_of_rows else ""
         raise InputError("the table", f"has a header, but no facts{left}" if names else f"has no rows{left}")
-    task, merged = _task(found, place="line {} of the table", target=target, facts=facts, mass=mass)
-    form = replace(form, names=tuple(names[0][1]) if names else (), rows=len(found), merged=merged)
-    return task, replace(form, stripped=reading.stripped, skipped=len(facts_of_rows) - len(kept))
+    task, merged = _task(read_facts, place="line {} of the table", target=target, facts=facts, mass=mass)
+    form = replace(form, names=tuple(names[0][1]) if names else (), rows=len(read_facts), merged=merged)
+    return task, replace(form, stripped=reading.stripped, skipped=len(facts_of_rows) - len(kept_rows))
 
 
 def facts_task(
@@ -510,15 +513,15 @@ def facts_task(
         >>> task.vocabulary, task.answers
         (('France', 'capital'), ('Paris',))
     """
-    found = _facts(
+    checked_facts = _facts(
         [(i, list(row)) for i, row in enumerate(rows, 1)],
         weighted=weights,
         place="fact {}",
         empty_hint=_SKIP_EMPTY if skip_empty is False else "",
     )
-    if not found:
+    if not checked_facts:
         raise InputError("rows", "is empty", "at least one fact")
-    return _task(found, place="fact {}", target=target, facts=facts, mass=mass)[0]
+    return _task(checked_facts, place="fact {}", target=target, facts=facts, mass=mass)[0]
 
 
 def _task(
@@ -546,7 +549,7 @@ def _task(
         target=target,
         facts=facts,
         mass=mass,
-        origin="table" if target == "labels" and all(len(each) == 1 for each in follows.values()) else None,
+        origin="table" if target == "labels" and all(len(followers) == 1 for followers in follows.values()) else None,
     )
     return task, len(found) - len(line_of)
 
@@ -555,7 +558,7 @@ def _facts(
     rows: Rows, *, weighted: bool, place: str, width: int | None = None, hint: str = "", empty_hint: str = ""
 ) -> list[tuple[int, Fact]]:
     """Return the facts of rows with equal numbers of cells, `width` if a header gives it."""
-    found, problems, empty = [], [], False
+    facts, problems, empty = [], [], False
     for line, row in rows:
         least, where = len(rows[0][1]) if width is None else width, place.format(line)
         if len(row) != least:
@@ -575,9 +578,9 @@ def _facts(
         else:
             *tokens, last = row
             context, following, weight = (tokens[:-1], tokens[-1], int(last)) if weighted else (tokens, last, 1)
-            found.append((line, (tuple(context), following, weight)))
+            facts.append((line, (tuple(context), following, weight)))
     _refuse(problems, empty_hint if empty else "")
-    return found
+    return facts
 
 
 def _is_weight(cell: str) -> bool:
@@ -594,29 +597,29 @@ def _contradictions(
     answers: list[str],
     place: str,
 ) -> list[InputError]:
-    found = []
+    errors = []
     kind, rest = place.split(" {}")
     for context, weight_of in follows.items():
         heaviest = max(weight_of.values())
-        first, *others = (token for token, weight in weight_of.items() if weight == heaviest)
-        found += [
+        first, *rivals = (token for token, weight in weight_of.items() if weight == heaviest)
+        errors += [
             InputError(
                 f"{kind}s {line_of[context, first]} and {line_of[context, other]}{rest}",
                 f"contradict each other: {_shown([read[token] for token in context])} -> {answers[first]!r} and "
                 f"{answers[other]!r} equally often; keep one of them, or learn how often each follows, with the target "
                 "'distributions'",
             )
-            for other in others
+            for other in rivals
         ]
-    return found
+    return errors
 
 
 def _refuse(problems: list[InputError], hint: str = "") -> None:
     """Raise one `InputError` for all bad rows, or for the first ones, with a hint."""
     if problems:
         more = [f"and {len(problems) - _SHOWN_PROBLEMS} more"] * (len(problems) > _SHOWN_PROBLEMS)
-        said = "\n  ".join([*map(str, problems[:_SHOWN_PROBLEMS]), *more])
-        raise InputError(problems[0].argument, said.removeprefix(f"{problems[0].argument} ") + hint)
+        message = "\n  ".join([*map(str, problems[:_SHOWN_PROBLEMS]), *more])
+        raise InputError(problems[0].argument, message.removeprefix(f"{problems[0].argument} ") + hint)
 
 
 def _shown(tokens: list[str] | tuple[str, ...]) -> str:

@@ -306,16 +306,16 @@ class Task(TokenTask):
             raise InputError("labels", "must be the first mode of each distribution for the target 'distributions'")
 
     def _check_origin(self) -> None:
-        found: Origin = "own"
+        true_origin: Origin = "own"
         if self.distributions is None:
             if (self.labels == self.counts.first_maxima()).all():
-                found = "most frequent"
+                true_origin = "most frequent"
         elif _are_smoothed(self.distributions, self.counts, self.n_answers):
-            found = "smoothed counts"
-        one_each = found == "most frequent" and len(self.counts.indices) == len(self.counts)
-        if self.origin not in ("", found, "own", *(["table"] if one_each else [])):
-            raise InputError("origin", f"is {self.origin!r}, but by the counts it is {found!r}")
-        object.__setattr__(self, "origin", self.origin or found)
+            true_origin = "smoothed counts"
+        one_each = true_origin == "most frequent" and len(self.counts.indices) == len(self.counts)
+        if self.origin not in ("", true_origin, "own", *(["table"] if one_each else [])):
+            raise InputError("origin", f"is {self.origin!r}, but by the counts it is {true_origin!r}")
+        object.__setattr__(self, "origin", self.origin or true_origin)
 
     def _check_windows(self, windows: Windows) -> None:
         of_text = self.target == "labels" and self.origin == "most frequent" and not self.apart
@@ -323,8 +323,8 @@ class Task(TokenTask):
             raise InputError("windows", "are not the contexts", "those, with labels of one vocabulary, and no tail")
         if self.vocabulary[windows.end] != END:
             raise InputError("windows", f"end with {self.vocabulary[windows.end]!r}", repr(END))
-        own = (self.counts.indptr, self.counts.indices, self.counts.data)
-        if not all(map(np.array_equal, own, windows.following())):
+        stored_counts = (self.counts.indptr, self.counts.indices, self.counts.data)
+        if not all(map(np.array_equal, stored_counts, windows.following())):
             raise InputError("counts", "are not those of the windows", "what follows each of them")
 
     @property
@@ -435,8 +435,8 @@ class Task(TokenTask):
         """
         words = tuple(self.vocabulary[token] for token in self.contexts[fact].tolist())
         modes = [self.answers[token] for token in np.flatnonzero(self.modes(np.array([fact])))]
-        said = modes[0] if len(modes) == 1 else " or ".join(map(visible, modes))
-        return words, said, typed(self, fact) if self.windows is not None else None
+        answer = modes[0] if len(modes) == 1 else " or ".join(map(visible, modes))
+        return words, answer, typed(self, fact) if self.windows is not None else None
 
     def decoding(self) -> tuple[list[tuple[int, tuple[int, ...]]], set[int]]:
         """Return how many tokens precede an answer, which is any single token; and the tokens that are read."""
@@ -565,7 +565,7 @@ class Task(TokenTask):
             )
         number = {name: i for i, name in enumerate(self.names())}
         new = np.array([number[name] for name in self.answers], dtype=np.int64)
-        counts, tail_counts = (each.renumbered(new) for each in (self.counts, self.tail_counts))
+        counts, tail_counts = (counts_of_part.renumbered(new) for counts_of_part in (self.counts, self.tail_counts))
         distributions = None if self.distributions is None else smoothed_distributions(counts, len(number))
         return replace(
             self,
@@ -595,8 +595,8 @@ class Task(TokenTask):
         answers = words.get("answers", vocabulary)
         if not origin or ("answers" in words and answers in ([], vocabulary)):
             raise FileFormatError(f"{path} is not a task: origin or answers are empty, or the vocabulary once more")
-        own = [{"labels": "labels"}.get(target, "distributions")] if origin == "own" else []
-        if set(arrays) != set(_PRIMARY) | set(own):
+        own_arrays = [{"labels": "labels"}.get(target, "distributions")] if origin == "own" else []
+        if set(arrays) != set(_PRIMARY) | set(own_arrays):
             raise FileFormatError(f"{path} is not a task: it has the arrays {sorted(arrays)}, of {target} ({origin})")
         try:
             counts, tail_counts = (
@@ -825,16 +825,16 @@ def make_task(
     if facts is None and mass is None and at_most is not None:
         facts = min(at_most, len(totals))
     memorized = _memorized(totals, facts=facts, mass=mass)
-    kept = counts.rows(0, memorized)
+    memorized_counts = counts.rows(0, memorized)
     if target == "labels":
         if distributions is not None:
             raise InputError("distributions", "are given, but the target is 'labels'")
         chosen = None
-        labels = kept.first_maxima()
+        labels = memorized_counts.first_maxima()
     else:
         width = len(answers or vocabulary)
         chosen = (
-            smoothed_distributions(kept, width)
+            smoothed_distributions(memorized_counts, width)
             if distributions is None
             else np.asarray(distributions)[order][:memorized]
         )
@@ -844,7 +844,7 @@ def make_task(
         vocabulary=tuple(vocabulary),
         answers=tuple(answers),
         contexts=contexts[:memorized],
-        counts=kept,
+        counts=memorized_counts,
         labels=labels,
         distributions=chosen,
         prior=totals[:memorized] / totals.sum(),

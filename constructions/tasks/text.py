@@ -224,11 +224,11 @@ def _numbered(codes: IntegerArray, texts: list[str] | None, size: int) -> tuple[
     first = np.full(len(occurrences), len(codes), dtype=np.int64)
     np.minimum.at(first, codes, np.arange(len(codes)))
     order = seen[np.lexsort((first[seen], -occurrences[seen]))]
-    kept = order if len(order) <= size else order[: size - 1]
-    number_of = np.full(len(occurrences), len(kept), dtype=np.int64)
-    number_of[kept] = np.arange(len(kept))
-    names = tuple(texts[code] if texts else chr(code) for code in kept.tolist())
-    return names if len(kept) == len(order) else (*names, OTHER), number_of[codes]
+    vocabulary = order if len(order) <= size else order[: size - 1]
+    number_of = np.full(len(occurrences), len(vocabulary), dtype=np.int64)
+    number_of[vocabulary] = np.arange(len(vocabulary))
+    names = tuple(texts[code] if texts else chr(code) for code in vocabulary.tolist())
+    return names if len(vocabulary) == len(order) else (*names, OTHER), number_of[codes]
 
 
 def _windows(tokens: Int64Array, d_vocab: int, n_ctx: int) -> tuple[Int64Array, Counts]:

@@ -172,7 +172,7 @@ def _readings(text: str, task: Facts) -> list[tuple[str, ...]]:
 
 def _separators(task: Facts) -> list[str]:
     """Return the possible separators of the cells of a context, none of which occurs in a token."""
-    return [each for each in _SEPARATORS if task.apart or each not in task.vocabulary]
+    return [separator for separator in _SEPARATORS if task.apart or separator not in task.vocabulary]
 
 
 def _only_in_csv(task: Facts) -> bool:
@@ -412,9 +412,9 @@ def echoed(task: Facts, places: Int64Array | None = None) -> str:
     ]
     if len(shown) > _ECHOED:
         parts[-1] += f" and {counted(len(shown) - _ECHOED, 'more fact')}"
-    if task.target == "labels" and (others := task.contradicted):
+    if task.target == "labels" and (contradictions := task.contradicted):
         total = int(task.counts.totals().sum())
-        parts.append(f"{others} of {counted(total, 'observation')} contradict what is asked")
+        parts.append(f"{contradictions} of {counted(total, 'observation')} contradict what is asked")
     seen: dict[str, str] = {}
     for name in dict.fromkeys((*task.vocabulary, *task.answers)):
         other = seen.setdefault(_composed(name), name)

@@ -80,8 +80,8 @@ class Windows:
             return _sliding(self.text, self.n_ctx, self.end)
         windows = np.empty((len(self.text), self.n_ctx), dtype=np.int64)
         for number, title in enumerate(self.titles.tolist()):
-            own = self.of_text(number)
-            windows[own, 0], windows[own, 1:] = title, _sliding(self.text[own], self.n_ctx - 1, title)
+            place = self.of_text(number)
+            windows[place, 0], windows[place, 1:] = title, _sliding(self.text[place], self.n_ctx - 1, title)
         return windows
 
     @cached_property

@@ -182,10 +182,10 @@ def _drawn(
     coherences = []
     for attempt in range(_DRAWS):
         vectors = draw(count, d_model, seed=seed + attempt)
-        least, largest, found = _leads(vectors)
-        if least > 0 and (asked is None or found <= asked):
-            return Unembedding(f"{name}, seed {seed + attempt}", vectors, vectors, least, largest, found)
-        coherences.append(found)
+        least, largest, coherence = _leads(vectors)
+        if least > 0 and (asked is None or coherence <= asked):
+            return Unembedding(f"{name}, seed {seed + attempt}", vectors, vectors, least, largest, coherence)
+        coherences.append(coherence)
     wanted = "that every token leads" if asked is None else f"a coherence of at most {float(asked):.4g}"
     lowest = f"of {_DRAWS} draws the least coherence is {float(min(coherences)):.4g}; a larger d_model lowers it"
     raise HypothesisError(f"A drawing of {count} {name} in {counted(d_model, 'dimension')}", wanted, lowest)
@@ -203,20 +203,23 @@ def _leads(vectors: Int8Array) -> tuple[int, int, Fraction]:
     least, largest, coherence = np.inf, -np.inf, Fraction(0)
     step = max(1, _BLOCK // len(rows))
     for start in range(0, len(rows), step):
-        own = np.arange(start, min(start + step, len(rows)))
-        products = rows[own] @ rows.T
-        itself = np.arange(len(own)), own
+        rows_here = np.arange(start, min(start + step, len(rows)))
+        products = rows[rows_here] @ rows.T
+        itself = np.arange(len(rows_here)), rows_here
         products[itself] = -np.inf
         highest = products.max(axis=1)
         products[itself] = np.inf
         lowest = products.min(axis=1)
-        least, largest = min(least, (squares[own] - highest).min()), max(largest, (squares[own] - lowest).max())
+        least, largest = (
+            min(least, (squares[rows_here] - highest).min()),
+            max(largest, (squares[rows_here] - lowest).max()),
+        )
         if alike:
             closest = max(highest.max(), -lowest.min())
             coherence = max(coherence, Fraction(int(closest), int(squares[0])))
         else:
             products[itself] = 0.0
-            cosine = (np.abs(products) / np.multiply.outer(lengths[own], lengths)).max()
+            cosine = (np.abs(products) / np.multiply.outer(lengths[rows_here], lengths)).max()
             coherence = max(coherence, Fraction(float(cosine)) * (1 + _ROUNDED))
     return int(least), int(largest), min(coherence, Fraction(1))  # the inequality of Cauchy and Schwarz
 

@@ -61,8 +61,8 @@ def families(count: int, d_model: int) -> list[Family]:
     """
     require_at_least(2, count=count)
     require_at_least(1, d_model=d_model)
-    found = [*_along_axes(count, d_model), *_of_forms(count, d_model), *_of_polynomials(count, d_model)]
-    return sorted(found, key=lambda family: family.kappa)
+    candidates = [*_along_axes(count, d_model), *_of_forms(count, d_model), *_of_polynomials(count, d_model)]
+    return sorted(candidates, key=lambda family: family.kappa)
 
 
 def best_family(count: int, d_model: int) -> Family:
@@ -83,12 +83,12 @@ def best_family(count: int, d_model: int) -> Family:
         >>> best_family(50_257, 1024).name, str(best_family(50_257, 1024).kappa)
         ('Kerdock, D = 1024', '33/31')
     """
-    found = families(count, d_model)
-    if not found:
+    fitting = families(count, d_model)
+    if not fitting:
         raise CapacityError(
             "an unembedding with a proved coherence", f"more dimensions for N = {count} tokens", f"d = {d_model}"
         )
-    return found[0]
+    return fitting[0]
 
 
 def _along_axes(count: int, d_model: int) -> Iterator[Family]:

@@ -24,7 +24,7 @@ MUTANTS = [
            "what offsets add is forgotten"),
     memory("affine_memory", "constant = rule.answers[task.labels[one]] * times - sums[one]", "constant = 0",
            "the rule's constant is left out"),
-    memory("affine_memory", "wanted[others, 0] -= 1 + np.arange(len(others))", "wanted[others, 0] -= 1",
+    memory("affine_memory", "wanted[exceptions, 0] -= 1 + np.arange(len(exceptions))", "wanted[exceptions, 0] -= 1",
            "two answers that no sum is share a number"),
     memory("affine_memory", "wanted[rule.zero], aimed[rule.zero] = lowest + moduli, lowest + cap",
            "wanted[rule.zero], aimed[rule.zero] = lowest + moduli, lowest + moduli",

@@ -11,8 +11,8 @@ MUTANTS = [
     memory("is_open[0] = not margin > 0.0", "is_open[0] = False", "one precision of the ladder is all"),
     memory(" if least > 0.0 else None,", ",", "a tie is an answer"),
     memory(
-        'refuted = found == "memorized"',
-        'refuted = found in ("memorized", "undecided")',
+        'refuted = fact_fate == "memorized"',
+        'refuted = fact_fate in ("memorized", "undecided")',
         "what is not decided is memorized",
     ),
     memory(

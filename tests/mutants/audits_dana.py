@@ -157,7 +157,7 @@ MUTANTS = [
         "    lower *= 1.01\n    if lower > 0:\n        return DivergenceFloor(lower, Verdict.PROVED",
         "a false floor of one head",
     ),
-    sign_patterns("max(1, int(found))", "max(1, int(found)) + 5", "Warren's count and five more"),
+    sign_patterns("max(1, int(heads))", "max(1, int(heads)) + 5", "Warren's count and five more"),
     linear_relations(
         "sum(rank - 1 for rank in indicator_ranks)", "sum(rank for rank in indicator_ranks)", "U2 is too weak"
     ),

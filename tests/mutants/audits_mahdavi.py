@@ -63,8 +63,8 @@ MUTANTS = [
     of_builder("saturated_heads", FITTED, DRAWN, "heads that fit nothing", APPENDIX_J),
     of_builder(
         "layer_readout",
-        "        found += Q @ scipy",
-        "        found += 0.5 * Q @ scipy",
+        "        solution += Q @ scipy",
+        "        solution += 0.5 * Q @ scipy",
         "a read-out that misses the labels",
         THEOREM_1,
     ),
@@ -117,8 +117,8 @@ MUTANTS = [
     of_judge("output_rank", "min(n_heads * d_value, d_inner)", "d_inner", "H d_v does not count", RANDOM_LAYER),
     of_judge(
         "sinusoidal_positions",
-        "float(found.smallest_singular_value)",
-        "9.0 + float(found.smallest_singular_value)",
+        "float(certificate.smallest_singular_value)",
+        "9.0 + float(certificate.smallest_singular_value)",
         "a room that is too large",
         POSITIONS,
     ),

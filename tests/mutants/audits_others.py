@@ -124,7 +124,7 @@ MUTANTS = [
         "and _are_disjoint(table))]),", "and True)]),", "answers that relations share are disjoint"
     ),
     zhang_2017_theorem_by_zhang_2017_theorem(
-        "decided(found == wanted and one and", "decided(one and", "values that are missed are met"
+        "decided(computed == wanted and one and", "decided(one and", "values that are missed are met"
     ),
     kajitsuka_sato_2024_separation_by_kajitsuka_sato_2024_separation(
         "decided(complete and unrepeated and", "decided(unrepeated and", "some sequences are all"

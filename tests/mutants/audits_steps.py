@@ -45,7 +45,7 @@ MUTANTS = [
     slides_zero_divergence("[[largest: N]]", "[[largest: N - 1]]", "another rank of the logarithms"),
     slides_sparse_regime("[[columns: N + 1]]", "[[columns: N]]", "a column is forgotten"),
     # Builders.
-    dana_head_width("given.W_K.transpose(0, 2, 1)", "given.W_Q.transpose(0, 2, 1)", "other scores"),
+    dana_head_width("block.W_K.transpose(0, 2, 1)", "block.W_Q.transpose(0, 2, 1)", "other scores"),
     parabola("0.0 - tokens * tokens", "0.0 - 2.0 * tokens * tokens", "another parabola"),
     # Judges.
     likeliest_contexts(

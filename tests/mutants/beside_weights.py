@@ -19,12 +19,16 @@ MUTANTS = [
     decoding("and pad not in ends:", "and False:", "a pad in prompts is not named"),
     decoding("isinstance(value, bool) == isinstance(usual, bool)", "True", "a truth value is a number"),
     decoding("    if is_of_transformer_lens(config):", "    if False:", "files of another library are read"),
-    tokenizer("if any(value is not each for each in said.get(name) or [False]):", "if False:", "fields are not named"),
+    tokenizer(
+        "if any(value is not followed for followed in expected.get(name) or [False]):",
+        "if False:",
+        "fields are not named",
+    ),
     tokenizer('given is None), ""', 'False), ""', "a cut that differs is not refused"),
     tokenizer('known.get(str(number)) == x.get("content")', "True", "tokens that are added are known"),
     texts("        if host is not None:", "        if False:", "nobody is asked how texts are cut"),
     texts("bare == list(tokens[start:])", "True", "what is put last may be anything"),
-    texts("(*begins, *found.ids[start:stop])", "tuple(found.ids[:stop])", "nothing is put first"),
+    texts("(*begins, *encoding.ids[start:stop])", "tuple(encoding.ids[:stop])", "nothing is put first"),
     given(
         "        _require_loaded_exactly(Path(source), options)\n", "", "weights may be rounded when they are loaded"
     ),

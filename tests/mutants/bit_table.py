@@ -14,7 +14,9 @@ MUTANTS = [
         "if 3 * digits * (base // 2) ** 2 <= 1 << precision)", "if base)", "logits need more bits than there are"
     ),
     bit_table(
-        "if (2 * own + 1) * max(1, base - 1) <= 1 << precision:", "if True:", "a column is silenced by a long sum"
+        "if (2 * column_bits + 1) * max(1, base - 1) <= 1 << precision:",
+        "if True:",
+        "a column is silenced by a long sum",
     ),
     bit_table("_SHARP = 256.0", "_SHARP = 16.0", "other positions weigh something"),
     bit_table(
@@ -25,8 +27,8 @@ MUTANTS = [
     ),
     in_runs("& (terms.total <= self.largest)", "", "sums that overflow together are exact"),
     precision(
-        "found = np.rint(rounded(tensor, dtype) / least) * least",
-        "found = rounded(tensor, dtype)",
+        "nearest = np.rint(rounded(tensor, dtype) / least) * least",
+        "nearest = rounded(tensor, dtype)",
         "numbers keep bits that no run has to keep",
     ),
 ]

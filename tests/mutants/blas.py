@@ -50,7 +50,7 @@ MUTANTS = [
     blas("rng.integers(-150, 150, inner)", "np.zeros(inner, dtype=np.int64)", "inner indices are not scaled apart"),
     blas("np.array_equal(entries @ v, a @ (b @ v))", "True", "graded integers are not compared"),
     blas("bool(np.all(entries == product)) and ", "", "fractions count as integers"),
-    blas("found.shape != (rows, columns) or ", "", "the shape of a product is not looked at"),
+    blas("computed.shape != (rows, columns) or ", "", "the shape of a product is not looked at"),
     blas("    (700, 701, 699),\n", "", "the largest shape is left out"),
     blas("(error * (2**53 - n) <= n *", "(error <= n * 2**13 *", "mantissas may be 13 bits too short"),
     blas("[(-1074, 0), (-537, -537), (0, -1074)]", "[(0, 0)]", "the subnormals of the probe are normal"),

@@ -21,7 +21,9 @@ shown = of("byheart/theorems/rank_profile.py", "tests/byheart/theorems/test_rank
 MUTANTS = [
     profiled("self.upper < self.printed", "self.lower < self.printed", "a count that may hold is said to fail"),
     profiled(
-        "zip((True, False), found", "zip((False, True), found", "the skip connection is counted with the heads alone"
+        "zip((True, False), lower_bounds",
+        "zip((False, True), lower_bounds",
+        "the skip connection is counted with the heads alone",
     ),
     profiled(
         "heads * d_head + (d_model if with_skip else 0)",

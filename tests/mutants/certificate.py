@@ -68,9 +68,9 @@ MUTANTS = [
     ),
     certificate("if self.file != WITNESS_FILE:", "if False:", "the witness may be any file of the system"),
     # The prover, and its check.
-    loading("if found.model != named.model:", "if False:", "the hash of the model is not compared"),
-    loading("if found.task != named.task:", "if False:", "the hash of the task is not compared"),
-    loading_by_memorization("    if found != named:", "    if False:", "the sizes are not compared"),
+    loading("if actual.model != named.model:", "if False:", "the hash of the model is not compared"),
+    loading("if actual.task != named.task:", "if False:", "the hash of the task is not compared"),
+    loading_by_memorization("    if actual != named:", "    if False:", "the sizes are not compared"),
     loading_by_memorization(
         "    except MemoryError as error:", "    except ZeroDivisionError as error:", "a huge array is a crash"
     ),

@@ -8,7 +8,7 @@ code = of(
 knot = of("constructions/memories/knots.py", "tests/constructions/memories/test_knots.py")
 
 MUTANTS = [
-    code("if len(np.unique(found.codes)) == count:", "if True:", "codes may collide"),
+    code("if len(np.unique(code.codes)) == count:", "if True:", "codes may collide"),
     code("if len(np.unique(contexts, axis=0)) < count:", "if False:", "contexts may repeat"),
     code("if base**n_ctx <= 2**bits:", "if base**n_ctx <= 2 ** (bits + 1):", "numbers to a base are too long"),
     code("free = np.flatnonzero(~taken.any_of(codes))", "free = np.arange(len(codes))", "codes are never taken"),

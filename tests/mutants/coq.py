@@ -8,7 +8,7 @@ compiled = of("byheart/coq/compiled.py", "tests/byheart/coq/test_compiled.py")
 library = of("byheart/coq/library.py", "tests/byheart/coq/test_library.py")
 
 MUTANTS: list[Mutant] = [
-    claim("if found.sha256 != stated:", "if False:", "a model that the certificate is not about"),
+    claim("if actual.sha256 != stated:", "if False:", "a model that the certificate is not about"),
     claim('if task.target != "labels":', "if False:", "distributions are claimed as if they were labels"),
     claim('return "a norm before it"', "return None", "a normalization is left out of the claim"),
     claim('block.options["score_root"] == 1', "True", "scores are claimed without their root"),
@@ -39,5 +39,9 @@ MUTANTS: list[Mutant] = [
     compiled("if statement.id not in proved:", "if False:", "a text is compared with no text"),
     compiled('part].get(name, "nothing")', "part].get(name, stated[name])", "a number that is not proved is compared"),
     compiled('if not (place / LIBRARY / f"{name}o").is_file():', "if True:", "the library is compiled again"),
-    library("library[1:], ([each] for each in library)", "library[1:], ([each] for each in library[1:])", "a cycle"),
+    library(
+        "library[1:], ([required] for required in library)",
+        "library[1:], ([required] for required in library[1:])",
+        "a cycle",
+    ),
 ]

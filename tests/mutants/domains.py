@@ -87,12 +87,12 @@ MUTANTS = [
         "two runs drop what the other has kept",
     ),
     evaluation(
-        "        if found.interrupted:\n            raise",
+        "        if judged.interrupted:\n            raise",
         "        if False:\n            raise",
         "a check that was interrupted is an answer, which is kept",
     ),
-    journal(" and keep_if(found):", ":", "what does not last is kept"),
-    journal("(found := journal.get(name)) is not None:", "False:", "a re-run does everything again"),
+    journal(" and keep_if(outcome):", ":", "what does not last is kept"),
+    journal("(outcome := journal.get(name)) is not None:", "False:", "a re-run does everything again"),
     program_text(
         '("byheart", "constructions", "verify")',
         '("constructions", "verify")',

@@ -77,8 +77,8 @@ MUTANTS = [
         "range(1, contexts.shape[1] + 1)", "range(contexts.shape[1], contexts.shape[1] + 1)", "earlier positions count"
     ),
     judge_by_proof("if site.is_last or distance == 0.0 else np.inf", "", "an earlier block leaks into others"),
-    appended_neurons_by_proof("if block.W_in[:, own].any() or not", "if not", "the factor of a gate may read"),
-    appended_neurons_by_proof("or not (shifts[own] == 1.0).all()", "", "the factor of a gate may be 2"),
+    appended_neurons_by_proof("if block.W_in[:, new_neurons].any() or not", "if not", "the factor of a gate may read"),
+    appended_neurons_by_proof("or not (shifts[new_neurons] == 1.0).all()", "", "the factor of a gate may be 2"),
     appended_neurons_by_proof("place - 1 if neurons.parallel else place", "place", "parallel neurons read before"),
     appended_neurons_by_proof("_grown(site.neurons, neurons, 1.0)", "_grown(site.neurons, neurons, 0.0)", "gates of 0"),
     edited_folder("not same or any(tensor.any()", "any(tensor.any()", "another model is taken for the same"),

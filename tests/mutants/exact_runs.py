@@ -20,7 +20,9 @@ device = of("verify/torch/device.py", "tests/verify/torch/test_device.py")
 
 MUTANTS = [
     device(
-        "found[name] = found.get(name, True) and bool(", "found[name] = bool(True or ", "every device rounds nothing"
+        "is_exact[name] = is_exact.get(name, True) and bool(",
+        "is_exact[name] = bool(True or ",
+        "every device rounds nothing",
     ),
     device("powers[0] == 1.0 and", "powers[0] <= 1.0 and", "exp(0) may be less than 1"),
     device("(weights == 1.0 / count).sum() == count and", "", "equal scores may have any weights"),

@@ -17,7 +17,7 @@ asked = of("byheart/folds/proved_fold.py", "tests/byheart/folds/test_proved_fold
 
 MUTANTS = [
     paths("allowed &= token == last", "pass", "any token may be the last"),
-    paths("allowed &= each.emits == label", "pass", "any token may be the label"),
+    paths("allowed &= stage_moves.emits == label", "pass", "any token may be the label"),
     paths("states[:, self.after[starts]] =", "states[:, : len(starts)] =", "states without a move are left out"),
     paths("return parts[self._filled(parts)]", "return parts[1:][self._filled(parts[1:])]", "a part of a cell is lost"),
     means("value = up(value + radius)", "value = up(value)", "values are exact"),
@@ -27,7 +27,7 @@ MUTANTS = [
     boxes("+ (np.abs(middle) + np.abs(half)) * 2.0**-50", "* 0.5", "halves are too small"),
     rows("heads.value.size[read] + heads.value.radius[read]", "0.0 * heads.value.size[read]", "means are exact"),
     judge("self.left += 1", "pass", "an input that nothing decides is right"),
-    judge("elif said != paths.label:", "elif False:", "a single input is right"),
+    judge("elif token != paths.label:", "elif False:", "a single input is right"),
     judge("if self.in_reals else None", "", "real arithmetic decides a run"),
     judge("(ahead >= 0.0)", "(ahead >= -1e9)", "any input is wrong"),
     greedy("- others) > 0.0).all()", "- others) >= 0.0).all()", "of two equal logits one is the largest"),
@@ -41,13 +41,13 @@ MUTANTS = [
     leads(
         "own = up(logits[:, paths.label] + radii[:, paths.label])", "own = 0.5 * logits[:, paths.label]", "half a lead"
     ),
-    leads("wanted=max(0.0, share * found)", "wanted=0.0", "nothing beyond 0 is proved"),
+    leads("wanted=max(0.0, share * smallest)", "wanted=0.0", "nothing beyond 0 is proved"),
     leads("if not work.left and work.wrong is None:", "if True:", "what is not proved is a bound"),
     exported("if host.name != HOST:", "if False:", "every host decodes"),
     exported("if not allow_loss and", "if False and", "what is refuted is written"),
     again("measured.right < measured.inputs", "False", "the host may say something else"),
     again("if not 0 <= right <= inputs:", "if False:", "generate may be right on more than it was asked"),
     again("if len(prompt) != fold.length:", "if False:", "two numbers are a prompt"),
-    asked("list(said) == answer[: len(said)]", "True", "what the model says is right"),
+    asked("list(tokens) == answer[: len(tokens)]", "True", "what the model says is right"),
     asked("True if is_whole else None", "True", "what is not decided is right"),
 ]

@@ -29,7 +29,9 @@ MUTANTS = [
     headline("verdict, words = Verdict.REFUTED, VACUOUS", "words = VACUOUS", "the exit code of a guess is 0"),
     headline("elif verdict is Verdict.PROVED and origin == OWN:", "elif False:", "a model's own outputs are memorized"),
     headline(
-        'if values["memorized"] >= asked:', 'if values["memorized"]:', "one context stands for all that are asked for"
+        'if values["memorized"] >= required:',
+        'if values["memorized"]:',
+        "one context stands for all that are asked for",
     ),
     headline(
         'values["mean_upper"] < values.get("guess_lower", 0)', 'values["mean_upper"] <= 1e9', "no guess is compared"
@@ -59,19 +61,19 @@ MUTANTS = [
     stated_answers("if stored.get(GUESS) != own.get(GUESS):", "if False:", "the guess of a certificate is believed"),
     counts("if guess != stored[guessed]:", "if False:", "the guess of a rule is believed"),
     certificate(
-        "if found.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:",
+        "if outcome.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:",
         "if False:",
         "what was not proved again is memorized",
     ),
     rule(
-        "np.add.at(found, self.answers, inputs)",
-        "found[self.answers] = inputs",
+        "np.add.at(counts, self.answers, inputs)",
+        "counts[self.answers] = inputs",
         "states of one answer are not added up",
     ),
     handshake(
         "outside = np.flatnonzero(~(off <= limit).all(axis=1))", "outside = []", "whatever a module computes agrees"
     ),
-    handshake("each.data = data.double().cpu()", "each.data = each.data", "the module is not run in float64"),
+    handshake("tensor.data = data.double().cpu()", "tensor.data = tensor.data", "the module is not run in float64"),
     handshake("part.training = flag", "part.training = True", "flags are overwritten"),
     handshake('hasattr(part, "parametrizations")', "False", "computed maps are read"),
     given("if not handshake and (left :=", "if False and (left :=", "a buffer that nobody asks about is left out"),
@@ -79,7 +81,7 @@ MUTANTS = [
     export("if refuse and found.verdict is not Verdict.PROVED:", "if False:", "what loses is written"),
     computed('right if task.target == "labels" else right & near', "right", "an argmax is a distribution"),
     running(
-        "if found.verdict is Verdict.PROVED and judged.outcome.verdict is not Verdict.PROVED:",
+        "if outcome.verdict is Verdict.PROVED and judged.outcome.verdict is not Verdict.PROVED:",
         "if False:",
         "what is measured is memorized though the weights do not hold it",
     ),

@@ -38,7 +38,7 @@ again = of("byheart/hosts/exported_folder.py", "tests/byheart/hosts/test_exporte
 
 MUTANTS = [
     again("if stored != expected:", "if False:", "an export may have any card"),
-    again("if type(found[each]) is not int or found[each] < 0:", "if False:", "a run may hold anything"),
+    again("if type(figures[figure]) is not int or figures[figure] < 0:", "if False:", "a run may hold anything"),
     again(
         "if foreign := [name for name in files_of(folder) if not (again / name).is_file()]:",
         "if foreign := []:",
@@ -77,11 +77,11 @@ MUTANTS = [
     gpt2('(("n_head", 1), ("n_layer", 0))', '(("n_head", 0), ("n_layer", 0))', "there may be no head"),
     gpt2("        if type(options[name]) is not bool:", "        if False:", "0 is a truth value"),
     gpt2("if other := sorted(set(architectures) - set(_ARCHITECTURES)):", "if other := ():", "any is GPT-2"),
-    gpt2("    if len(given) < len(weights):", "    if False:", "a tensor may be given twice"),
+    gpt2("    if len(unprefixed) < len(weights):", "    if False:", "a tensor may be given twice"),
     gpt2("if type(epsilon) not in (int, float) or not", "if not", "an epsilon may be a text"),
     gpt2('        _require_size(options, "n_inner", neurons.d_mlp)\n', "", "the number of neurons is not compared"),
     gpt2(
-        'if "lm_head.weight" not in given and not options["tie_word_embeddings"]:',
+        'if "lm_head.weight" not in unprefixed and not options["tie_word_embeddings"]:',
         "if False:",
         "a readout that is missing is the embeddings",
     ),

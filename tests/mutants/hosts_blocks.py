@@ -67,8 +67,8 @@ MUTANTS = [
         "neighbours are halves",
     ),
     module(
-        "keys, values = (x.repeat_interleave(each, dim=0) for x in (keys, values))",
-        "keys, values = (x.repeat(each, 1, 1, 1) for x in (keys, values))",
+        "keys, values = (x.repeat_interleave(group_size, dim=0) for x in (keys, values))",
+        "keys, values = (x.repeat(group_size, 1, 1, 1) for x in (keys, values))",
         "torch repeats other keys",
     ),
     module('scores = scores + own["slopes"][:, None, None, None] * places', "pass", "torch has no slopes"),
@@ -83,7 +83,7 @@ MUTANTS = [
     of_any_family(
         "        if is_tied:", "        if False:", "a readout may differ from the embeddings that it is said to be"
     ),
-    of_any_family("if any(each != found[0] for each in found):", "if False:", "a field may say two things"),
+    of_any_family("if any(candidate != values[0] for candidate in values):", "if False:", "a field may say two things"),
     decoder(
         'return min(positions, c.count("sliding_window")) if slides else positions',
         "return positions",

@@ -21,5 +21,5 @@ MUTANTS = [
         "systems that mean nothing are solved",
     ),
     system("along[1] += _AWAY / max(1.0, reach)", "pass", "a number is seen through nothing"),
-    system("found[at_label] = -np.inf", "found[:, 0] = -np.inf", "a label is its own rival"),
+    system("outputs[at_label] = -np.inf", "outputs[:, 0] = -np.inf", "a label is its own rival"),
 ]

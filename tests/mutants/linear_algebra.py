@@ -175,8 +175,8 @@ NONSINGULARITY = each_of(
     ("    if decided is None:\n        return None\n", "", "matrices that no prime decides are refuted"),
     ("    if not given.exact:\n        return None\n", "", "the midpoint stands for its set"),
     (
-        "    if found is None:\n        return NonsingularCertificate(Verdict.UNDECIDED",
-        "    if found is None:\n        return NonsingularCertificate(Verdict.PROVED",
+        "    if bound is None:\n        return NonsingularCertificate(Verdict.UNDECIDED",
+        "    if bound is None:\n        return NonsingularCertificate(Verdict.PROVED",
         "nothing proves",
     ),
 )
@@ -199,7 +199,7 @@ RANK = each_of(
     "linear_algebra/rank",
     "verify/linear_algebra/test_rank falsify/test_singular_matrices",
     (
-        "        if not minor.proves_rank_of(given.integers):\n            continue\n",
+        "        if not minor.proves_rank_of(matrices.integers):\n            continue\n",
         "",
         "a minor is believed without being judged",
     ),
@@ -217,8 +217,8 @@ RANK = each_of(
         "kernel vectors are believed",
     ),
     (
-        '    return found if found.proves_rank_of(matrix if axis == "columns" else matrix.transpose()) else None',
-        "    return found",
+        'return dependency if dependency.proves_rank_of(matrix if axis == "columns" else matrix.transpose()) else None',
+        "return dependency",
         "dependencies are believed",
     ),
     ("up(up(away) + compressed.radius)", "up(up(away))", "the radii of a compressed set are ignored"),

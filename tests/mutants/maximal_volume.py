@@ -9,7 +9,7 @@ MUTANTS = [
     swapped("np.argmax(np.abs(coefficients))", "np.argmax(coefficients)", "negative coefficients are not seen"),
     swapped("row[s] -= 1.0", "row[s] -= 0.5", "a swap changes the coefficients wrongly"),
     swapped("coefficients[:, s] / pivot", "coefficients[:, s]", "a swap is not divided by its pivot"),
-    swapped("if not np.isfinite(found).all():", "if False:", "dependent rows to begin with"),
+    swapped("if not np.isfinite(coefficients).all():", "if False:", "dependent rows to begin with"),
     swapped("chosen[s] = t", "chosen[t % len(chosen)] = t", "another row is swapped"),
     swapped("or not excess > 0", "or not excess >= 0", "an excess of 0, whose swaps need not end"),
 ]

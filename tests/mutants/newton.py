@@ -47,11 +47,11 @@ MUTANTS = [
     steps("ahead - 2.0 * self.violations + behind", "ahead - behind", "a slope passes for the bend"),
     steps("<= _BEND * np", "<= np.inf * np", "no step bends too much"),
     search(
-        "                if found.spent:\n                    raise _WorkSpentError",
+        "                if solution.spent:\n                    raise _WorkSpentError",
         "                if False:\n                    raise _WorkSpentError",
         "a start that was cut off passes for one that failed",
     ),
-    search("self.left -= found.work", "pass", "work is not counted"),
+    search("self.left -= solution.work", "pass", "work is not counted"),
     Mutant(
         SEARCH,
         "work=work - first.work",
@@ -61,7 +61,7 @@ MUTANTS = [
     ),
     Mutant(
         STEPS,
-        "once + each > work",
+        "point_cost + step_cost > work",
         "0 > work",
         f"{SPENT}test_a_step_that_would_take_too_long_is_not_begun",
         "a step is begun whatever it takes",

@@ -33,8 +33,8 @@ MUTANTS = [
     ),
     domain(
         "attention_tables",
-        "found.append(rounded_outwards(arb_mat([[(score - top).exp() for score in scores]]))[0])",
-        "found.append(Enclosure(rounded_outwards(arb_mat([[(score - top).exp() for score in scores]]))[0].midpoint))",
+        "powers.append(rounded_outwards(arb_mat([[(score - top).exp() for score in scores]]))[0])",
+        "powers.append(Enclosure(rounded_outwards(arb_mat([[(score - top).exp() for score in scores]]))[0].midpoint))",
         "the powers are taken for floats",
     ),
     domain(
@@ -51,8 +51,8 @@ MUTANTS = [
     ),
     domain(
         "separable",
-        "found[np.append(np.arange(before), place)]",
-        "found[np.append(np.arange(before), before)]",
+        "products[np.append(np.arange(before), place)]",
+        "products[np.append(np.arange(before), before)]",
         "every last token is the first",
     ),
     memory(
@@ -83,15 +83,15 @@ MUTANTS = [
     built(
         "memories/heads/label_system", "    W_U[0] = -1.0  #", "    W_U[0] = 0.0  #", "what is no answer is in front"
     ),
-    claimed("zhang_2017_theorem", " and given == points.tolist())", ")", "any points may be read"),
+    claimed("zhang_2017_theorem", " and embedding == points.tolist())", ")", "any points may be read"),
     claimed(
         "vardi_2022_sqrt",
-        "decided(found.memorized == found.count == count)",
-        "decided(found.count == count)",
+        "decided(judged.memorized == judged.count == count)",
+        "decided(judged.count == count)",
         "labels may be lost",
     ),
     claimed(
-        "madden_2024_upper", "decided(found.outside)", "decided(True)", "distributions within reach are out of reach"
+        "madden_2024_upper", "decided(barrier.outside)", "decided(True)", "distributions within reach are out of reach"
     ),
     claimed(
         "kajitsuka_sato_2024_separation",
@@ -111,5 +111,5 @@ MUTANTS = [
         "",
         "inputs are no values of the neurons",
     ),
-    claimed("bubeck_2020_four", "if not given or network.d_out", "if network.d_out", "any points may be read"),
+    claimed("bubeck_2020_four", "if not same_points or network.d_out", "if network.d_out", "any points may be read"),
 ]

@@ -9,7 +9,11 @@ bounded = of("verify/runs/bounded_runs.py", "tests/byheart/test_reciting.py test
 recitation = of("constructions/tasks/recitation.py", "tests/constructions/tasks/test_recitation.py")
 
 MUTANTS = [
-    windows("windows[own, 0], windows[own, 1:] = title,", "windows[own, 0], windows[own, 1:] = self.end,", "no title"),
+    windows(
+        "windows[place, 0], windows[place, 1:] = title,",
+        "windows[place, 0], windows[place, 1:] = self.end,",
+        "no title",
+    ),
     windows("[np.full(n_ctx, before), text[:-1]]", "[np.full(n_ctx, 0), text[:-1]]", "the beginning is a text"),
     windows("self.text[-1] != self.end or", "", "a text need not end"),
     windows("order = np.argsort(first)", "order = np.arange(len(first))", "windows in another order"),

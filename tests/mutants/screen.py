@@ -56,8 +56,9 @@ MUTANTS = [
         "every run is said to be right where one run was measured",
     ),
     job(
-        "    yield work.listed(made, chosen, tried)\n    if request.quick or whole or request.name != SMALLEST:\n",
-        "    if request.quick or whole or request.name != SMALLEST:\n        yield work.listed(made, chosen, tried)\n",
+        "    yield work.listed(memory, chosen, tried)\n    if request.quick or whole or request.name != SMALLEST:\n",
+        "    if request.quick or whole or request.name != SMALLEST:\n"
+        "        yield work.listed(memory, chosen, tried)\n",
         "the first memory is not saved before the search",
     ),
     ask("    if answer.ignored:", "    if False:", "what was not read is called memorized"),

@@ -41,7 +41,7 @@ MUTANTS = [
     said("kajitsuka_sato_2024_separation", "[[apart: e = r = 1/10]]", "[[apart: e = r = 1/9]]", "other distances"),
     said("huben_2023_two_layers", "[[neurons: T - 1]]", "[[neurons: T - 2]]", "one neuron is too many"),
     conditions(' and ", text)', ' or ", text)', "hypotheses joined by `and` are one"),
-    conditions("tail = found.group() if found else tail", "tail = tail", "of a list of sizes the last alone counts"),
+    conditions("tail = match.group() if match else tail", "tail = tail", "of a list of sizes the last alone counts"),
     conditions("return any(", "return all(", "one of two alternatives is not enough"),
     conditions("is Verdict.PROVED", "is not Verdict.UNDECIDED", "a condition that fails holds"),
 ]

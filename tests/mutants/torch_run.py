@@ -28,8 +28,8 @@ MUTANTS = [
         "positions are counted from the end",
     ),
     module(
-        "last, asked = torch.unique(where[:, -1], return_inverse=True)",
-        "last, asked = torch.unique(where[:, 0], return_inverse=True)",
+        "last, query_of = torch.unique(where[:, -1], return_inverse=True)",
+        "last, query_of = torch.unique(where[:, 0], return_inverse=True)",
         "the first position asks",
     ),
     module(

@@ -58,10 +58,14 @@ def bigram_rank(
     check_sizes(**sizes)
     _require_bigrams(contexts)
     while True:
-        found = relations(contexts, **sizes, with_skip=with_skip, seed=seed)
-        formula = len(contexts) - len(found.rows) + span_bound(contexts[found.rows], **sizes, with_skip=with_skip)
-        if found.rank == formula:
-            return found
+        relation_basis = relations(contexts, **sizes, with_skip=with_skip, seed=seed)
+        formula = (
+            len(contexts)
+            - len(relation_basis.rows)
+            + span_bound(contexts[relation_basis.rows], **sizes, with_skip=with_skip)
+        )
+        if relation_basis.rank == formula:
+            return relation_basis
         seed += 1
 
 

@@ -95,18 +95,18 @@ def closed_forms(
     def bracket(theorem: str, hypothesis: str, lower: int) -> ClosedForm:
         return ClosedForm(theorem, hypothesis, lower, upper)
 
-    found = [bracket("Theorem G2", "S >= 2", universal_rank(contexts, **sizes, with_skip=with_skip))]
+    forms = [bracket("Theorem G2", "S >= 2", universal_rank(contexts, **sizes, with_skip=with_skip))]
     if with_skip and n_ctx > d_head:
-        found.append(bracket("Theorem S4", "S - 1 >= d_h", long_contexts_rank(contexts, **sizes)))
+        forms.append(bracket("Theorem S4", "S - 1 >= d_h", long_contexts_rank(contexts, **sizes)))
     if n_contexts == d_vocab**n_ctx and (n_ctx == 2 or (with_skip and d_head <= d_vocab)):
         rank = all_contexts_rank(d_vocab, n_ctx, **sizes, with_skip=with_skip)
-        found.append(ClosedForm("Theorem S5", "all N^S contexts, d_h <= N or S = 2", rank, rank))
+        forms.append(ClosedForm("Theorem S5", "all N^S contexts, d_h <= N or S = 2", rank, rank))
     if search and n_ctx == 2:
         rank = bigram_rank(contexts, **sizes, with_skip=with_skip, seed=seed).rank
-        found.append(ClosedForm("Theorem S2", "S = 2", rank, rank))
+        forms.append(ClosedForm("Theorem S2", "S = 2", rank, rank))
     if search and with_skip and n_contexts <= _LARGEST_SEARCH:
-        found.append(bracket("Theorem S3", "S >= 2", partition(contexts, **sizes, seed=seed).size))
-    return tuple(found)
+        forms.append(bracket("Theorem S3", "S >= 2", partition(contexts, **sizes, seed=seed).size))
+    return tuple(forms)
 
 
 def universal_rank(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True) -> int:

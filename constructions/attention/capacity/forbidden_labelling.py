@@ -78,9 +78,9 @@ def forbidding_multipliers(contexts: Int64Array, labels: Int64Array, *, n_heads:
     contexts, labels = _checked(contexts, labels)
     require_at_least(0, n_heads=n_heads)
     for token in np.unique(contexts[:, -1]):
-        found = _in_class(contexts, labels, np.flatnonzero(contexts[:, -1] == token), n_heads)
-        if found is not None:
-            return found
+        multipliers_in_class = _in_class(contexts, labels, np.flatnonzero(contexts[:, -1] == token), n_heads)
+        if multipliers_in_class is not None:
+            return multipliers_in_class
     return None
 
 
@@ -112,10 +112,10 @@ def most_forbidden_heads(contexts: Int64Array, labels: Int64Array) -> ForbiddenH
     for token in tokens[np.argsort(-sizes, kind="stable")]:
         rows = np.flatnonzero(contexts[:, -1] == token)
         while len(rows) >= 2 ** (best.n_heads + 2):
-            found = _in_class(contexts, labels, rows, best.n_heads + 1)
-            if found is None:
+            class_multipliers = _in_class(contexts, labels, rows, best.n_heads + 1)
+            if class_multipliers is None:
                 break
-            best = ForbiddenHeads(best.n_heads + 1, found)
+            best = ForbiddenHeads(best.n_heads + 1, class_multipliers)
     return best
 
 
@@ -179,16 +179,16 @@ def _nonnegative_kernel_vector(matrix: Any) -> Int64Array | None:
     import scipy.optimize
 
     columns = matrix.shape[1]
-    found = scipy.optimize.linprog(
+    program = scipy.optimize.linprog(
         np.zeros(columns),
         A_eq=scipy.sparse.vstack([matrix, np.ones((1, columns))]),
         b_eq=np.append(np.zeros(matrix.shape[0]), 1.0),
         method="highs-ds",
     )
-    if not found.success:
+    if not program.success:
         return None
-    support = np.flatnonzero(found.x > _TINY)
-    x = found.x[support]
+    support = np.flatnonzero(program.x > _TINY)
+    x = program.x[support]
     while 0 < len(support) <= _MOST_SUPPORT:
         dense = matrix[:, support].toarray().astype(np.int64)
         kernel, dimension = fmpz_mat(np.unique(dense[dense.any(axis=1)], axis=0).tolist()).nullspace()

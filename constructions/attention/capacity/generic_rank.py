@@ -193,14 +193,14 @@ def relations(
     widths = _widths(contexts, d_model, d_head, n_heads, with_skip=with_skip, limits=None)
     reduced, rank = _features(contexts, d_model, widths, seed=seed).transpose().rref()
     independent = _pivots(reduced, rank)
-    others = np.setdiff1d(np.arange(len(contexts)), independent)
+    dependent = np.setdiff1d(np.arange(len(contexts)), independent)
     # A context that is no pivot is a combination of the pivots at which its column of the reduced matrix is nonzero.
     used = [
         int(context)
         for row, context in enumerate(independent.tolist())
-        if any(int(reduced[row, other]) for other in others.tolist())
+        if any(int(reduced[row, other]) for other in dependent.tolist())
     ]
-    return Relations(rank=rank, rows=np.union1d(others, np.array(used, dtype=np.int64)).astype(np.int64))
+    return Relations(rank=rank, rows=np.union1d(dependent, np.array(used, dtype=np.int64)).astype(np.int64))
 
 
 def dependent_contexts(
@@ -330,9 +330,11 @@ def _ranks_of_both(matrix: nmod_mat, widths: Int64Array) -> tuple[Int64Array, In
     reduced, rank = matrix.rref()
     pivots, ends = _pivots(reduced, rank), np.cumsum(widths)
     of_first = int(np.searchsorted(pivots, widths[0]))
-    others = np.setdiff1d(np.arange(widths[0], ends[-1]), pivots).tolist()
-    above = [int(reduced[row, column]) for row in range(of_first) for column in others]
-    also = np.array(others, dtype=np.int64)[_pivots(*nmod_mat(of_first, len(others), above, PRIME).rref())]
+    other_columns = np.setdiff1d(np.arange(widths[0], ends[-1]), pivots).tolist()
+    above = [int(reduced[row, column]) for row in range(of_first) for column in other_columns]
+    also = np.array(other_columns, dtype=np.int64)[
+        _pivots(*nmod_mat(of_first, len(other_columns), above, PRIME).rref())
+    ]
     ranks = np.searchsorted(pivots, ends).astype(np.int64)
     return ranks, ranks - of_first + np.searchsorted(also, ends).astype(np.int64)
 

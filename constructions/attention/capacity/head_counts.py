@@ -353,11 +353,13 @@ def _ranks_of_both_up_to_full(
 
     def ranks_with(heads: int) -> tuple[Int64Array, ...]:
         report(f"rank of {len(contexts)} contexts with {heads} heads, beside the skip connection and alone")
-        beside, alone = (peeling.rank_bounds(**sizes, n_heads=heads, with_skip=each) for each in (True, False))
-        return generic_ranks_of_both(contexts, **sizes, n_heads=heads, seed=seed, limits=beside, limits_alone=alone)
+        with_skip_ranks, alone = (peeling.rank_bounds(**sizes, n_heads=heads, with_skip=skip) for skip in (True, False))
+        return generic_ranks_of_both(
+            contexts, **sizes, n_heads=heads, seed=seed, limits=with_skip_ranks, limits_alone=alone
+        )
 
-    necessary = [peeling.fewest_heads(**sizes, with_skip=each) for each in (True, False)]
-    most = max(len(contexts) if each is None else each for each in necessary)
+    necessary = [peeling.fewest_heads(**sizes, with_skip=skip) for skip in (True, False)]
+    most = max(len(contexts) if skip is None else skip for skip in necessary)
     ranks = _up_to_full(ranks_with, len(contexts), d_head, most)
     return dict(zip((True, False), ranks, strict=True))
 
@@ -367,11 +369,11 @@ def _up_to_full(
 ) -> tuple[Int64Array, ...]:
     """Extend the ranks until they are full or there is a head per context."""
     while True:
-        found = ranks_with(n_heads)
-        ranks = min(found, key=lambda each: int(each[-1]))
+        reached = ranks_with(n_heads)
+        ranks = min(reached, key=lambda each: int(each[-1]))
         missing = full - int(ranks[-1])
         if missing == 0 or n_heads >= full:
-            return found
+            return reached
         growth = max(1, int(ranks[-1] - ranks[-2])) if n_heads else d_head
         n_heads = min(full, n_heads - (-missing // growth))
 
@@ -392,13 +394,13 @@ def sharpened(contexts: Int64Array, bound: UpperBound, *, seed: int, report: Pro
 def _by_name(peeling: Peeling, rows: Int64Array, *, d_model: int, d_head: int, n_heads: int) -> dict[str, UpperBound]:
     """Return the smallest bound of each kind over all sub-alphabets and the given set of contexts."""
     sizes: dict[str, Any] = {"d_model": d_model, "d_head": d_head, "n_heads": n_heads}
-    found = {}
+    smallest = {}
     for name in ("U1", "U2", "U1'") if n_heads else ("U1", "U2"):
         kind: dict[str, Any] = {**sizes, "with_skip": name != "U1'", "name": name}
-        found[name] = min(
+        smallest[name] = min(
             peeling.upper_bound(**kind), upper_bound(peeling.contexts, rows, **kind), key=lambda bound: bound.rank
         )
-    return found
+    return smallest
 
 
 def bounds_are_met(contexts: Int64Array, d_head: int) -> bool:

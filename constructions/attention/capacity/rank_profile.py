@@ -145,10 +145,10 @@ def _of_width(
     if bounds_are_met(contexts, d_head):
         ranks = limits
     elif eliminate:
-        found = generic_ranks_of_both(
+        lower_bounds = generic_ranks_of_both(
             contexts, **sizes, n_heads=n_heads, seed=seed, limits=limits[True], limits_alone=limits[False]
         )
-        ranks = dict(zip((True, False), found, strict=True))
+        ranks = dict(zip((True, False), lower_bounds, strict=True))
     else:
         last_tokens = min(d_model, len(np.unique(contexts[:, -1])))
         each_adds_one = np.minimum(np.arange(n_heads + 1), len(contexts))  # Theorem G2

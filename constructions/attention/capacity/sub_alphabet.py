@@ -520,10 +520,10 @@ def _indicator_rank(tokens: Int64Array, *, enough: int) -> int:
     _, columns = np.unique(tokens + span * np.arange(tokens.shape[1]), return_inverse=True)
     columns, alone = columns.reshape(tokens.shape), 0
     while alone < enough:
-        own = (np.bincount(columns.ravel()) == 1)[columns].any(axis=1)
-        if not own.any():
+        has_private_column = (np.bincount(columns.ravel()) == 1)[columns].any(axis=1)
+        if not has_private_column.any():
             break
-        alone, columns = alone + int(own.sum()), columns[~own]
+        alone, columns = alone + int(has_private_column.sum()), columns[~has_private_column]
         if not len(columns):
             break
     if alone >= enough or not len(columns):

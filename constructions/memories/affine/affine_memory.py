@@ -72,14 +72,14 @@ def affine_memory(task: Task, *, dtype: Precision = "float32") -> Construction[T
     modulo = " x ".join(map(str, rule.moduli))
     shared, factor = _shared_terms(rule, present & ~rule.absorbs)
     for terms, times in ((shared, factor), (_own_terms(rule), (1,) * len(rule.moduli))):
-        found = _model(task, rule, terms, np.array(times), 1 << SIGNIFICAND[dtype])
-        if found is not None:
+        network = _model(task, rule, terms, np.array(times), 1 << SIGNIFICAND[dtype])
+        if network is not None:
             but = f", but {counted(exceptions, 'exception')}" if exceptions else ""
             return Construction(
                 task,
-                found,
-                f"{counted(task.n_contexts, 'fact')} as sums modulo {modulo}{but}, {len(found.blocks)} blocks, "
-                f"{found.parameters} parameters",
+                network,
+                f"{counted(task.n_contexts, 'fact')} as sums modulo {modulo}{but}, {len(network.blocks)} blocks, "
+                f"{network.parameters} parameters",
             )
     raise CapacityError(_CLAIM, f"sums that {SIGNIFICAND[dtype]} bits hold", f"those modulo {modulo} are longer")
 
@@ -101,17 +101,19 @@ def _shared_terms(rule: AffineRule, present: BoolArray) -> tuple[list[Term], tup
     for j, modulus in enumerate(rule.moduli):
         of_positions = rule.tokens[:, :, j]
         left = [s for s in range(len(present)) if len(np.unique(of_positions[s][present[s]])) > 1]
-        own: list[Term] = []
+        group_terms: list[Term] = []
         while left:
             bases = [(of_positions[s], present[s]) for s in left] + [(rule.numbers % modulus, present.any(axis=0))]
             tried = [_multiples(base, left, of_positions, present, modulus) for base in bases]
-            numbers, found = max(tried, key=lambda each: len(each[1]))
-            own.append(Term(j, numbers, np.array([found.get(s, 0) for s in range(len(present))])))
-            left = [s for s in left if s not in found]
+            numbers, functions = max(tried, key=lambda each: len(each[1]))
+            group_terms.append(Term(j, numbers, np.array([functions.get(s, 0) for s in range(len(present))])))
+            left = [s for s in left if s not in functions]
         times.append(
-            _best_unit(np.concatenate([term.factors[term.factors > 0] for term in own]), modulus) if own else 1
+            _best_unit(np.concatenate([term.factors[term.factors > 0] for term in group_terms]), modulus)
+            if group_terms
+            else 1
         )
-        terms += [term._replace(factors=_centred(times[-1] * term.factors, modulus)) for term in own]
+        terms += [term._replace(factors=_centred(times[-1] * term.factors, modulus)) for term in group_terms]
     return terms, tuple(times)
 
 
@@ -131,10 +133,10 @@ def _multiples(
         else:
             place = np.unique(have, return_index=True)[1][:40]
             rows = np.column_stack([have[place], np.ones_like(place)])
-            found = solved(rows, wanted[place], modulus)
-            if found is None:
+            multiplier = solved(rows, wanted[place], modulus)
+            if multiplier is None:
                 continue
-            factor, constant = map(int, found)
+            factor, constant = map(int, multiplier)
         if ((factor * have + constant - wanted) % modulus).any() or (new.any() and math.gcd(factor, modulus) > 1):
             continue
         if new.any():
@@ -178,22 +180,22 @@ def _model(task: Task, rule: AffineRule, terms: list[Term], times: Int64Array, e
     # What is so much above the lowest sum or more is left M above it or more by the steps: no residue.
     cap = rule.moduli[0] * (2 * steps[0][0] if steps[0] else 1)
     if rule.zero is not None:
-        found = _with_zero(task, rule, terms, absorbed, int(lowest[0]) + cap)
-        if found is None or len(moduli) > 1:
+        with_absorbing = _with_zero(task, rule, terms, absorbed, int(lowest[0]) + cap)
+        if with_absorbing is None or len(moduli) > 1:
             return None
-        terms, sums = found, _sums(task.contexts, found, 1)
+        terms, sums = with_absorbing, _sums(task.contexts, with_absorbing, 1)
     one = np.flatnonzero(rule.follows & ~absorbed)[0]  # the terms are those of the rule up to a constant
     constant = rule.answers[task.labels[one]] * times - sums[one]
     wanted = lowest + (rule.answers * times - constant - lowest) % moduli
     occurs = np.unique(task.labels)
-    others = [answer for answer in occurs.tolist() if rule.answers[answer, 0] < 0 and answer != rule.zero]
-    wanted[others] = lowest
-    wanted[others, 0] -= 1 + np.arange(len(others))  # steps leave alone what is below all sums
+    exceptions = [answer for answer in occurs.tolist() if rule.answers[answer, 0] < 0 and answer != rule.zero]
+    wanted[exceptions] = lowest
+    wanted[exceptions, 0] -= 1 + np.arange(len(exceptions))  # steps leave alone what is below all sums
     aimed = wanted.copy()
     if rule.zero is not None:
         wanted[rule.zero], aimed[rule.zero] = lowest + moduli, lowest + cap
-    each = [[term for term in terms if term.coordinate == j] for j in range(len(moduli))]
-    if rule.follows.all() and all(len(own) == 1 for own in each):
+    terms_by_coordinate = [[term for term in terms if term.coordinate == j] for j in range(len(moduli))]
+    if rule.follows.all() and all(len(coordinate_terms) == 1 for coordinate_terms in terms_by_coordinate):
         built = _at_once(task, terms, rule.moduli)
     else:
         outside = np.flatnonzero(~rule.follows)
@@ -230,15 +232,18 @@ def _with_zero(task: Task, rule: AffineRule, terms: list[Term], absorbed: BoolAr
     """Return the terms with numbers of absorbing tokens so large that every sum with one of them reaches the cap."""
     occurs = np.stack([np.bincount(column, minlength=task.d_vocab) > 0 for column in task.contexts.T])
     large = [rule.absorbs[term.factors != 0].any(axis=0) for term in terms]
-    for term, own in zip(terms, large, strict=True):
+    for term, is_absorbing in zip(terms, large, strict=True):
         reads = term.factors != 0
-        if (term.factors < 0).any() or (occurs[reads] & own & ~rule.absorbs[reads]).any():
+        if (term.factors < 0).any() or (occurs[reads] & is_absorbing & ~rule.absorbs[reads]).any():
             return None
-    without = [term._replace(numbers=np.where(own, 0, term.numbers)) for term, own in zip(terms, large, strict=True)]
+    without = [
+        term._replace(numbers=np.where(is_absorbing, 0, term.numbers))
+        for term, is_absorbing in zip(terms, large, strict=True)
+    ]
     number = cap - int(_sums(task.contexts[absorbed], without, 1).min())
     return [
-        term._replace(numbers=np.where(own, max(number, 0), term.numbers))
-        for term, own in zip(terms, large, strict=True)
+        term._replace(numbers=np.where(is_absorbing, max(number, 0), term.numbers))
+        for term, is_absorbing in zip(terms, large, strict=True)
     ]
 
 
@@ -265,7 +270,7 @@ def _at_once(task: Task, terms: list[Term], moduli: tuple[int, ...]) -> _Built:
         start = len(counts) - left
         sets.append(counts[start : start + (1 << (left.bit_length() - 1))])
     alone = len(sets) == 1 and len(counts) == n_ctx
-    set_of = [next((g for g, own in enumerate(sets) if s in own), len(sets)) for s in range(n_ctx)]
+    set_of = [next((g for g, positions in enumerate(sets) if s in positions), len(sets)) for s in range(n_ctx)]
     W_pos, added = np.zeros((n_ctx, width)), np.zeros(width, dtype=np.int64)
     neurons: list[tuple[int, float, float, int, float]] = []  # column, sign, shift, output, weight
     for j, (term, modulus) in enumerate(zip(terms, moduli, strict=True)):
@@ -308,7 +313,7 @@ def _at_once(task: Task, terms: list[Term], moduli: tuple[int, ...]) -> _Built:
         b_Q=None if alone else np.full((len(sets), 1), _SHARP),
         W_K=W_K,
         W_V=W_V,
-        W_O=np.stack([len(own) * np.eye(width) for own in sets]),
+        W_O=np.stack([len(positions) * np.eye(width) for positions in sets]),
         skip=False,
     )
     return _Built(W_E, W_pos, [*blocks, heads], added, n_ctx * int(largest))

@@ -78,8 +78,8 @@ def affine_rule(task: Task) -> AffineRule:
     if task.target != "labels":
         raise HypothesisError(_CLAIM, "labels", f"the target is {task.target!r}")
     if not 2 <= task.n_ctx <= _LONGEST:
-        found = counted(task.n_ctx, "token")
-        raise HypothesisError(_CLAIM, f"contexts of 2 to {_LONGEST} tokens", f"contexts of {found}")
+        description = counted(task.n_ctx, "token")
+        raise HypothesisError(_CLAIM, f"contexts of 2 to {_LONGEST} tokens", f"contexts of {description}")
     zero, absorbs = _absorbing(task)
     kept = ~_absorbed(task.contexts, absorbs)
     kept &= task.labels != (-1 if zero is None else zero)
@@ -88,8 +88,8 @@ def affine_rule(task: Task) -> AffineRule:
         raise HypothesisError(_CLAIM, f"at least {least} facts, which could show a rule", f"{kept.sum()}")
     occurs = np.bincount(task.labels[kept], minlength=task.n_answers)
     if not 2 <= (occurs > 0).sum() <= _MOST_ANSWERS:
-        found = counted(int((occurs > 0).sum()), "answer")
-        raise HypothesisError(_CLAIM, f"2 to {_MOST_ANSWERS} answers", found)
+        description = counted(int((occurs > 0).sum()), "answer")
+        raise HypothesisError(_CLAIM, f"2 to {_MOST_ANSWERS} answers", description)
     best, most = None, 0.0
     rare = (0 < occurs) & (4 * occurs < np.median(occurs[occurs > 0]))
     for left_out in (np.zeros_like(rare), rare) if rare.any() else (rare,):
@@ -156,11 +156,11 @@ def solved(rows: Int64Array, values: Int64Array, modulus: int) -> Int64Array | N
     form = fmpz_mat(lattice.tolist()).hnf().tolist()
     if form[size - 1][size - 1] != modulus:
         return None
-    found = [0] * (size - 1)
+    solution = [0] * (size - 1)
     for i in reversed(range(size - 1)):
-        known = form[i][-1] - sum(form[i][j] * found[j] for j in range(i + 1, size - 1))
-        found[i] = int(known) % modulus // int(form[i][i])
-    return np.array(found)
+        known = form[i][-1] - sum(form[i][j] * solution[j] for j in range(i + 1, size - 1))
+        solution[i] = int(known) % modulus // int(form[i][i])
+    return np.array(solution)
 
 
 def _absorbing(task: Task) -> tuple[int | None, BoolArray]:
@@ -176,8 +176,8 @@ def _absorbing(task: Task) -> tuple[int | None, BoolArray]:
         np.add.at(votes, answer[one], count[one])
     zero = int(votes.argmax())
     absorbs &= answers == zero
-    others = task.labels[~_absorbed(task.contexts, absorbs)]
-    if absorbs.any() and len(np.unique(others)) > 2 and 16 * (others == zero).sum() <= len(others):
+    other_labels = task.labels[~_absorbed(task.contexts, absorbs)]
+    if absorbs.any() and len(np.unique(other_labels)) > 2 and 16 * (other_labels == zero).sum() <= len(other_labels):
         return zero, absorbs
     return None, np.zeros_like(absorbs)
 
@@ -197,7 +197,9 @@ def _rules(facts: _Facts) -> Iterator[_Rule]:
     rng = np.random.default_rng(0)
     looked_at = rng.permutation(len(labels))[:_LOOKED_AT]
     of_tokens = _numberings(facts.task.vocabulary, np.unique(contexts), size)
-    of_answers = [each[facts.kinds] for each in _numberings(facts.task.answers or facts.task.vocabulary, facts.kinds)]
+    of_answers = [
+        numbering[facts.kinds] for numbering in _numberings(facts.task.answers or facts.task.vocabulary, facts.kinds)
+    ]
     numbered = [
         (modulus, answers % modulus)
         for answers in of_answers
@@ -222,8 +224,8 @@ def _rules(facts: _Facts) -> Iterator[_Rule]:
     for modulus, answers in numbered:
         if _constant(exchanges, answers, modulus):
             yield (modulus,), answers[:, None], _fitted(facts, answers[:, None], (modulus,)), plain
-    if found := _ordered(exchanges, len(facts.kinds)):
-        moduli, elements = found
+    if ordering := _ordered(exchanges, len(facts.kinds)):
+        moduli, elements = ordering
         yield moduli, elements, _fitted(facts, elements, moduli), plain
 
 
@@ -231,16 +233,16 @@ def _numberings(names: tuple[str, ...], used: Int64Array, size: int | None = Non
     """Return the possible numberings of the tokens: the integers that the used names spell (0 for other names), and the
     token numbers.
     """
-    own = np.arange(len(names) if size is None else size)
-    written = np.zeros_like(own)
+    token_numbers = np.arange(len(names) if size is None else size)
+    written = np.zeros_like(token_numbers)
     for i in used.tolist():
         try:
             written[i] = int(names[i])
         except (ValueError, OverflowError):
             if size is None:
-                return [own]
+                return [token_numbers]
     far = np.abs(written).max() >= _LARGEST_NUMBER
-    return [own] if far or (written[used] == own[used]).all() else [written, own]
+    return [token_numbers] if far or (written[used] == token_numbers[used]).all() else [written, token_numbers]
 
 
 _Exchange = tuple[Int64Array, Int64Array]
@@ -249,7 +251,7 @@ _Exchange = tuple[Int64Array, Int64Array]
 
 def _exchanges(contexts: Int64Array, labels: Int64Array) -> list[_Exchange]:
     """Return how the answers change when one frequent token replaces another."""
-    found = []
+    exchanges = []
     for s, column in enumerate(contexts.T):
         common = np.argsort(-np.bincount(column), kind="stable")[:_EXCHANGED]
         rest = np.ascontiguousarray(np.delete(contexts, s, axis=1))
@@ -257,8 +259,8 @@ def _exchanges(contexts: Int64Array, labels: Int64Array) -> list[_Exchange]:
         for one, other in combinations([np.flatnonzero(column == token) for token in common.tolist()], 2):
             _, i, j = np.intersect1d(keys[one], keys[other], assume_unique=True, return_indices=True)
             if len(i) >= 3:
-                found.append((labels[one][i], labels[other][j]))
-    return found
+                exchanges.append((labels[one][i], labels[other][j]))
+    return exchanges
 
 
 def _constant(exchanges: list[_Exchange], answers: Int64Array, modulus: int) -> bool:
@@ -321,12 +323,12 @@ def abelian_coordinates(add: Int64Array) -> tuple[tuple[int, ...], Int64Array]:
                 break
             multiple = add[multiple, np.arange(size)]
         chosen = int(np.where(pure, order, 0).argmax())
-        found, multiple = np.flatnonzero(inside), 0
+        members, multiple = np.flatnonzero(inside), 0
         wider = np.column_stack([elements, np.zeros(size, dtype=np.int64)])
         for k in range(1, int(order[chosen])):
             multiple = int(add[multiple, chosen])
-            wider[add[multiple, found]] = wider[found] + k * (np.arange(wider.shape[1]) == len(moduli))
-            inside[add[multiple, found]] = True
+            wider[add[multiple, members]] = wider[members] + k * (np.arange(wider.shape[1]) == len(moduli))
+            inside[add[multiple, members]] = True
         elements = wider
         moduli.append(int(order[chosen]))
     return tuple(moduli), elements
@@ -347,8 +349,8 @@ def _fitted(facts: _Facts, elements: Int64Array, moduli: tuple[int, ...]) -> Int
         known = like >= 0
         _most_frequent(tokens[s], column[known], values[known] - values[like[known]], moduli)
     for s, column in [*enumerate(contexts.T)] * 2:  # tokens that were compared with too few contexts
-        others = sum(tokens[i][other] for i, other in enumerate(contexts.T) if i != s)
-        _most_frequent(tokens[s], column, values - others, moduli)
+        other_sum = sum(tokens[i][other] for i, other in enumerate(contexts.T) if i != s)
+        _most_frequent(tokens[s], column, values - other_sum, moduli)
     return tokens % moduli
 
 

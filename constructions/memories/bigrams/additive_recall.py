@@ -87,10 +87,10 @@ def _network(task: Task, position: int) -> tuple[Model, int]:
     """Return the network whose relations are the tokens at a position, and their number."""
     relations, of_context = np.unique(task.contexts[:, position], return_inverse=True)
     answers = [np.unique(task.labels[of_context == r]) for r in range(len(relations))]
-    memorized = [r for r, own in enumerate(answers) if len(own) > 1]
+    memorized = [r for r, relation_answers in enumerate(answers) if len(relation_answers) > 1]
     width = _FIRST + len(memorized)
     numbers = np.arange(len(relations)) - len(relations) // 2
-    apart = np.ceil(0.5 + max((len(own) - 1) ** 2 / 8 for own in answers))
+    apart = np.ceil(0.5 + max((len(relation_answers) - 1) ** 2 / 8 for relation_answers in answers))
     # The head leaves minus what the first token holds: the subject's coordinates, or the relation's number.
     moved = [_RELATION] if position == 0 else list(range(_FIRST, width))
     sign = np.ones(width)
@@ -100,15 +100,15 @@ def _network(task: Task, position: int) -> tuple[Model, int]:
     W_E[relations, _RELATION] = numbers
     W_U = np.zeros((width, task.n_answers))
     W_U[_CONSTANT] = -1.0  # answers that never occur; the logit of the right one is 0 or more
-    for r, own in enumerate(answers):
-        code = scalar_label_code(len(own))
-        W_U[_CONSTANT, own] = code.columns[0] - apart * numbers[r] ** 2
-        W_U[_RELATION, own] = 2 * apart * numbers[r]
+    for r, relation_answers in enumerate(answers):
+        code = scalar_label_code(len(relation_answers))
+        W_U[_CONSTANT, relation_answers] = code.columns[0] - apart * numbers[r] ** 2
+        W_U[_RELATION, relation_answers] = 2 * apart * numbers[r]
         if r in memorized:
             rows = of_context == r
             subjects, place = task.contexts[rows, 1 - position], _FIRST + memorized.index(r)
-            W_E[subjects, place] = code.points[np.searchsorted(own, task.labels[rows])]
-            W_U[place, own] = code.points
+            W_E[subjects, place] = code.points[np.searchsorted(relation_answers, task.labels[rows])]
+            W_U[place, relation_answers] = code.points
     W_pos = np.zeros((2, width))
     W_pos[1, _CONSTANT] = 1.0
     values = np.eye(width)[:, moved] if moved else np.zeros((width, 1))

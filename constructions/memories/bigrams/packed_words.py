@@ -222,10 +222,10 @@ def _one_word(groups: int, group_bits: int, place_bits: int, top: float) -> Feed
 def _one_digit(m: int, bits: int) -> FeedForward:
     """Return $B^{-i} w$ for place i: each neuron is lowered by $B^{m - i}$ per differing bit."""
     places = np.arange(m)
-    own, scale = _bits(places, (m - 1).bit_length()), 2.0 ** (-places * bits)
+    place_bits, scale = _bits(places, (m - 1).bit_length()), 2.0 ** (-places * bits)
     down = 2.0 ** (m * bits) * scale
-    W_in = np.vstack([scale, down * (2.0 * own - 1.0).T])
-    return FeedForward(W_in=W_in, b_in=-down * own.sum(axis=1), W_out=np.ones((m, 1)), skip=False)
+    W_in = np.vstack([scale, down * (2.0 * place_bits - 1.0).T])
+    return FeedForward(W_in=W_in, b_in=-down * place_bits.sum(axis=1), W_out=np.ones((m, 1)), skip=False)
 
 
 def _stripped(m: int, bits: int, kinds: int) -> list[FeedForward]:
@@ -242,8 +242,8 @@ def _stripped(m: int, bits: int, kinds: int) -> list[FeedForward]:
         threshold = 2.0**place
         rows = [[gain, gain, 1.0]] if above is None else [[gain, gain, 1.0], [-gain * above, -gain * above, -above]]
         shifts = np.array([1.0 - gain * threshold, -gain * threshold, 0.0])
-        found = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0]])
-        blocks.append(FeedForward(W_in=np.array(rows), b_in=shifts, W_out=found, skip=False))
+        readers = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0]])
+        blocks.append(FeedForward(W_in=np.array(rows), b_in=shifts, W_out=readers, skip=False))
         above = threshold
     blocks.append(FeedForward(W_in=np.array([[1.0], [-(2.0**bits)]]), W_out=np.ones((1, 1)), skip=False))
     return blocks

@@ -85,9 +85,9 @@ def positional_code(contexts: Int64Array, d_vocab: int, *, binary: bool = False,
         if binary and bits <= n_ctx:
             continue
         for weights, values in _candidates(rng, bits, steps, n_ctx, count, draws):
-            found = _code(read, ranks, d_vocab, weights, values)
-            if len(np.unique(found.codes)) == count:
-                return found
+            code = _code(read, ranks, d_vocab, weights, values)
+            if len(np.unique(code.codes)) == count:
+                return code
     raise CapacityError("A positional code", f"at most {_MOST_BITS} bits", f"none tells {count} contexts apart")
 
 

@@ -73,17 +73,17 @@ def _affine_numerators(bits: Int64Array, signs: Int64Array, denominators: Int64A
     columns = np.hstack([affine / row[:, None] for row in denominators])
     columns *= (signs / np.abs(columns).max(axis=1))[:, None]
     unknowns = columns.shape[1]
-    found = scipy.optimize.linprog(
+    program = scipy.optimize.linprog(
         np.append(np.zeros(unknowns), -1.0),
         A_ub=np.hstack([-columns, np.ones((len(bits), 1))]),
         b_ub=np.zeros(len(bits)),
         bounds=[(-1, 1)] * unknowns + [(None, 1)],
         method="highs-ds",
     )
-    if not found.success or found.x[-1] < _LEAST_LEAD:
+    if not program.success or program.x[-1] < _LEAST_LEAD:
         return None
     for precision in range(1, _MOST_BITS):
-        rounded = np.rint(np.ldexp(found.x[:-1], precision)).astype(np.int64).reshape(len(denominators), -1)
+        rounded = np.rint(np.ldexp(program.x[:-1], precision)).astype(np.int64).reshape(len(denominators), -1)
         if _has_signs(affine.astype(object) @ rounded.T.astype(object), denominators.T.astype(object), signs):
             return rounded.tolist()
     return None
@@ -92,8 +92,8 @@ def _affine_numerators(bits: Int64Array, signs: Int64Array, denominators: Int64A
 def _has_signs(numerators: NDArray, denominators: NDArray, signs: Int64Array) -> bool:
     """Tell whether the sums of fractions with positive denominators have these signs, in Python integers."""
     heads = range(numerators.shape[1])
-    others = [np.delete(denominators, h, axis=1).prod(axis=1) for h in heads]
-    return bool(((sum(numerators[:, h] * others[h] for h in heads)) * signs > 0).all())
+    other_products = [np.delete(denominators, h, axis=1).prod(axis=1) for h in heads]
+    return bool(((sum(numerators[:, h] * other_products[h] for h in heads)) * signs > 0).all())
 
 
 def _network(slopes: list[int], places: list[list[int]], numerators: list[list[int]]) -> Model:

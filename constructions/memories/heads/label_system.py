@@ -98,8 +98,8 @@ def first_that_holds(task: Task, claim: str, needed: str, tried: Iterable[tuple[
 
 def _least_lead(model: Model, task: Task) -> float:
     """Return the smallest margin of the labels in float64 arithmetic, in nats."""
-    found = logits(model, task.contexts)
+    outputs = logits(model, task.contexts)
     at_label = np.arange(task.n_contexts), task.labels
-    right = found[at_label]
-    found[at_label] = -np.inf
-    return float((right - found.max(axis=1)).min())
+    right = outputs[at_label]
+    outputs[at_label] = -np.inf
+    return float((right - outputs.max(axis=1)).min())

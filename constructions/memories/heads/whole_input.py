@@ -69,5 +69,5 @@ def sum_of_tokens(terms: int, *, below: int, modulus: int) -> Model:
 def _read_out(blocks: tuple[Attention | FeedForward, ...], length: int, below: int, answers: int) -> Model:
     """Return a model with a stream of one number that answers with the token next to it."""
     tokens: Float64Array = np.arange(float(below))[:, None]
-    said: Float64Array = np.arange(float(answers))
-    return Model(blocks, 2.0 * said[None], b_U=-(said**2), W_E=tokens, W_pos=np.zeros((length, 1)))
+    answer_values: Float64Array = np.arange(float(answers))
+    return Model(blocks, 2.0 * answer_values[None], b_U=-(answer_values**2), W_E=tokens, W_pos=np.zeros((length, 1)))

@@ -41,15 +41,15 @@ class Newton(Memory):
         else:
             require_few(task, _MOST_ALONE if limits.attention_only else _MOST)
             work = _ALONE if limits.attention_only else _UNNAMED
-        found = newton_memory(task, work=work, seed=limits.seed, progress=limits.progress)
-        width, d_qk, n_heads = found.shape
-        tried = ", ".join(f"{a.parameters}: {a.solved} of {a.seeds}" for a in found.attempts)
+        memory = newton_memory(task, work=work, seed=limits.seed, progress=limits.progress)
+        width, d_qk, n_heads = memory.shape
+        tried = ", ".join(f"{a.parameters}: {a.solved} of {a.seeds}" for a in memory.attempts)
         return Construction(
             task,
-            found.network,
+            memory.network,
             f"{counted(task.n_contexts, 'context')} by {counted(n_heads, 'head')} found by search, d = {width}, "
-            f"d_qk = {d_qk}, {found.parameters} parameters; starts that succeeded, by parameters: {tried}"
-            + ("" if found.complete else f"; the search was stopped after {work / 1e9:g} s, as its steps are counted"),
+            f"d_qk = {d_qk}, {memory.parameters} parameters; starts that succeeded, by parameters: {tried}"
+            + ("" if memory.complete else f"; the search was stopped after {work / 1e9:g} s, as its steps are counted"),
         )
 
 

@@ -144,15 +144,15 @@ def levenberg_marquardt(
         entries = len(point.violations()) * len(variables)
         smaller = min(len(point.violations()), len(variables))
         of_point = _CALL + _ENTRY * entries
-        once, each = of_point + _PRODUCT * entries * smaller, of_point + _PRODUCT * smaller**3 / 3
-        if taken + once + each > work:
+        point_cost, step_cost = of_point + _PRODUCT * entries * smaller, of_point + _PRODUCT * smaller**3 / 3
+        if taken + point_cost + step_cost > work:
             return Descent(variables, False, len(costs) - 1, point.cost, taken, True)
-        taken += once
+        taken += point_cost
         linear = _Linear.of(point, len(variables))
         for _ in range(_ATTEMPTS):
-            if taken + each > work:
+            if taken + step_cost > work:
                 return Descent(variables, False, len(costs), point.cost, taken, True)
-            taken += each
+            taken += step_cost
             with np.errstate(over="ignore", invalid="ignore"):
                 step = linear.step(damping, at, variables)
             if step is not None:
@@ -161,8 +161,8 @@ def levenberg_marquardt(
                     reached = at(moved)
                     better = reached.cost < point.cost  # not so where it is NaN
                 if better:
-                    kept = (point.cost - reached.cost) / max(linear.promise(step.straight, damping), _TINY)
-                    ease = 1.0 - (2.0 * min(kept, 2.0) - 1.0) ** 3
+                    gain_ratio = (point.cost - reached.cost) / max(linear.promise(step.straight, damping), _TINY)
+                    ease = 1.0 - (2.0 * min(gain_ratio, 2.0) - 1.0) ** 3
                     damping, growth = max(damping * max(1.0 / _EASING, ease), _LEAST_DAMPING), 2.0
                     variables, point = moved, reached
                     break

@@ -266,8 +266,8 @@ class Table:
 
     def margin(self, network: Model) -> float:
         """Return the margin of the label in the worst fact, in float64 arithmetic."""
-        found = logits(network, self.task.contexts)
-        return float(_leads(found, self.task.labels).min())
+        outputs = logits(network, self.task.contexts)
+        return float(_leads(outputs, self.task.labels).min())
 
 
 def freedom(shape: Shape, *, d_vocab: int, n_ctx: int) -> int:
@@ -313,7 +313,7 @@ def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besi
     """
     d_vocab, n_ctx = len(table.read), table.contexts.shape[1]
     narrowest = _NARROWEST[table.has_two_stages] if narrowest is None else narrowest
-    found: list[tuple[tuple[bool, int], Shape]] = []
+    candidates: list[tuple[tuple[bool, int], Shape]] = []
     for d_model in _WIDTHS if n_ctx > 1 else (2,):
         for d_qk in range(1, min(d_model, _MOST_QUERIES) + 1) if d_model != besides else ():
             room = entries - table.used(Shape(d_model, d_qk, 0))
@@ -325,8 +325,8 @@ def best_shape(table: Table, entries: int, *, narrowest: int | None = None, besi
             if table.has_two_stages:
                 # What the second stage frees, less the changes of basis that leave the logits as they are.
                 score += table.used(shape) - n_heads * (d_qk**2 + 1) - d_model * (d_model + 2)
-            found.append(((d_model >= narrowest, score), shape))
-    return max(found, key=lambda each: each[0])[1] if found else None
+            candidates.append(((d_model >= narrowest, score), shape))
+    return max(candidates, key=lambda each: each[0])[1] if candidates else None
 
 
 def safe_shape(table: Table, per_fact: float) -> Shape:
@@ -441,7 +441,7 @@ class _Search:
         solved: Shape | None = None
         try:
             for k, shape in itertools.product(range(self.seed, self.seed + self.seeds), steps):
-                found = solve(
+                solution = solve(
                     self.table,
                     shape,
                     iterations=self.iterations,
@@ -449,16 +449,16 @@ class _Search:
                     seed=k,
                     report=self._reported(shape, k),
                 )
-                self.left -= found.work
-                steps[shape].append(found.iterations)
-                if found.done:
-                    network = self.table.network(shape, found.variables)
+                self.left -= solution.work
+                steps[shape].append(solution.iterations)
+                if solution.done:
+                    network = self.table.network(shape, solution.variables)
                     margin = self.table.margin(network)
                     if margin >= LEAST_MARGIN:
                         self.best = _Found(network, shape, margin, k)
                         solved = shape
                         break
-                if found.spent:
+                if solution.spent:
                     raise _WorkSpentError
         finally:
             for shape, taken in steps.items():
@@ -689,9 +689,9 @@ class _Pairs(_Point):
     @cached_property
     def lacking(self) -> Float64Array:
         """Shortfall of each margin, `[T, K]`; 0 for the label itself."""
-        found = self.run.logits
+        outputs = self.run.logits
         at_label = np.arange(len(self.labels)), self.labels
-        result = np.maximum(_WANTED - (found[at_label][:, None] - found), 0.0)
+        result = np.maximum(_WANTED - (outputs[at_label][:, None] - outputs), 0.0)
         result[at_label] = 0.0
         return result
 
@@ -703,17 +703,17 @@ class _Pairs(_Point):
         return self.lacking[np.nonzero(self.lacking)]
 
     def at_other(self, other: "_Pairs") -> Float64Array:
-        facts, others = np.nonzero(self.lacking)
-        found = other.run.logits
-        return _WANTED - (found[facts, self.labels[facts]] - found[facts, others])
+        facts, rivals = np.nonzero(self.lacking)
+        outputs = other.run.logits
+        return _WANTED - (outputs[facts, self.labels[facts]] - outputs[facts, rivals])
 
     def rows(self) -> "_PairRows":
-        facts, others = np.nonzero(self.lacking)
+        facts, rivals = np.nonzero(self.lacking)
         labels, shape, W_U = self.labels[facts], self.run.shape, self.run.part["W_U"]
         rows = np.arange(len(facts))
-        derivative = self.run.stream_rows(facts, (W_U[:, others] - W_U[:, labels]).T)
+        derivative = self.run.stream_rows(facts, (W_U[:, rivals] - W_U[:, labels]).T)
         columns = derivative[:, shape.places["W_U"]].reshape(len(facts), shape.d_model, shape.labels)
-        columns[rows, :, others] += self.run.stream[facts]
+        columns[rows, :, rivals] += self.run.stream[facts]
         columns[rows, :, labels] -= self.run.stream[facts]
         derivative[:, shape.places["W_U"]] = columns.reshape(len(facts), -1)
         return _PairRows(derivative)

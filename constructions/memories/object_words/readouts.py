@@ -174,11 +174,11 @@ class TwoColumns(Readout):
         return self.digits.places == 1 and 2.0 * self.lift <= 2.0**precision
 
     def blocks(self) -> list[Block]:
-        found = []
+        blocks = []
         for bit in reversed(range(self.low, self.digits.bits)):
             first, last = bit == self.digits.bits - 1, bit == self.low
-            found += [self._missing(bit, first=first), self._moved(bit, last=last)]
-        return found
+            blocks += [self._missing(bit, first=first), self._moved(bit, last=last)]
+        return blocks
 
     def _missing(self, bit: int, *, first: bool) -> FeedForward:
         """Return $t$ next to v and the bits above; the first column holds v only."""

@@ -61,11 +61,11 @@ class Grid(NamedTuple):
     @property
     def turned(self) -> Float64Array:
         """Sign after the folds of x to 0: -1 if they reverse the rest of the number, else 1, `[G]`."""
-        left, found = self.x, np.ones(len(self.x))
+        remainder, signs = self.x, np.ones(len(self.x))
         for bit in reversed(range(1, self.bits + 1)):
-            found = found * np.where(left >= 2 ** (bit - 1), -1.0, 1.0)
-            left = np.minimum(left, 2**bit - 1 - left)
-        return found
+            signs = signs * np.where(remainder >= 2 ** (bit - 1), -1.0, 1.0)
+            remainder = np.minimum(remainder, 2**bit - 1 - remainder)
+        return signs
 
     def folds(self, width: int) -> list[Block]:
         """Return the folds of column 1, which holds 1 + x and the rest of the number."""
@@ -193,8 +193,8 @@ class _PairWords(Words):
             -(x[:, None] ** 2) - 2.0 * x[:, None] * tails - y[:, None] ** 2, -(x**2) - y**2,
         )  # fmt: skip
         units = 2.0**precision * min(1.0, M / 2.0 ** (_FINE - 1))
-        own = terms.parts[:, *np.diag_indices(len(x))]
-        if M * own.max() > units or not terms.stay_below(room - 2.0 * tail, precision):
+        own_parts = terms.parts[:, *np.diag_indices(len(x))]
+        if M * own_parts.max() > units or not terms.stay_below(room - 2.0 * tail, precision):
             return False
         reach = np.abs(self.centred_places).max() + 2 * self.far + 1
         delta, slopes = np.arange(-reach, reach + 1.0)[:, None], 2.0 * np.arange(float(m)) + 1.0
@@ -202,8 +202,8 @@ class _PairWords(Words):
         knots = np.maximum(delta - places, 0.0).sum(axis=1, keepdims=True)
         ramp = np.maximum(delta + 1.0 - places[0], 0.0)
         terms = _Terms.of(np.ones(1), -2.0 * knots, slopes * ramp, -((slopes + 1.0) ** 2) / 4.0)
-        own = terms.parts[delta == places]
-        return M * own.max() <= 2.0**precision and terms.stay_below(room, precision)
+        own_parts = terms.parts[delta == places]
+        return M * own_parts.max() <= 2.0**precision and terms.stay_below(room, precision)
 
 
 class _Terms(NamedTuple):

@@ -142,7 +142,7 @@ class ShortWords(SubjectWords):
 
     def selecting(self, shift: Float64Array | None = None) -> list[Block]:
         places, M = self.places, self.digits.top
-        G, selection, each = places.groups, _Selection.of(places), np.arange(self.relations)
+        G, selection, relation = places.groups, _Selection.of(places), np.arange(self.relations)
         eye = np.eye(G)
         share = np.full((G, 1), (1.0 if self.columns.subject_first else 0.5) / M)
         split = FeedForward(
@@ -152,7 +152,7 @@ class ShortWords(SubjectWords):
         )
         scale = 2.0 ** (-self.digits.bits * places.place)
         W_in = np.zeros((G + 1, self.relations))
-        W_in[places.group, each] = scale
+        W_in[places.group, relation] = scale
         W_in[G] = M * scale * selection.slope
         ones = np.ones((self.relations, 1))
         pick = FeedForward(W_in=W_in, b_in=M * scale * selection.shift, W_out=ones, b_out=shift, skip=False)
@@ -185,7 +185,7 @@ class LongWords(SubjectWords):
         return rows
 
     def selecting(self, shift: Float64Array | None = None) -> list[Block]:
-        places, M, each = self.places, self.digits.top, np.arange(self.relations)
+        places, M, relation = self.places, self.digits.top, np.arange(self.relations)
         G, m, eye = places.groups, places.places, np.eye(places.groups)
         pushing = self._pushing
         sums = np.arange(m) + (m + 1.0) * (G - 1)  # minus the sum of a relation's row, by its place
@@ -199,7 +199,7 @@ class LongWords(SubjectWords):
         )
         scale = 2.0 ** (-self.digits.bits * places.place)
         W_in = np.zeros((G + m, self.relations))
-        W_in[places.group, each], W_in[G + places.place, each] = scale, -M * scale
+        W_in[places.group, relation], W_in[G + places.place, relation] = scale, -M * scale
         pick = FeedForward(W_in=W_in, W_out=np.ones((self.relations, 1)), b_out=shift, skip=False)
         return [seen, self._other_row(), pick]
 
@@ -250,14 +250,14 @@ class _Selection(NamedTuple):
     @classmethod
     def of(cls, places: Places) -> "_Selection":
         """Return the numbers; for two groups at least, for the sum of a row is that of its other columns."""
-        each, group, G = np.arange(len(places.group)), places.group, places.groups
+        relation, group, G = np.arange(len(places.group)), places.group, places.groups
         rho = (places.place - (places.places - 1) // 2).astype(np.float64)
         widest = np.abs(rho).max()
         least = 1.0 + widest**2  # 2 rho rho_r - rho_r^2 is at most rho^2, so that others stay below w - M
         sigma = least * (G - 1) / 2.0 + widest + widest**2 / 2.0
-        pushed = np.full((len(each), G), -least)
-        pushed[each, group] = -(rho**2)
-        pushed[each, (group + 1) % G] -= 2.0 * (rho + sigma) + pushed.sum(axis=1)
+        pushed = np.full((len(relation), G), -least)
+        pushed[relation, group] = -(rho**2)
+        pushed[relation, (group + 1) % G] -= 2.0 * (rho + sigma) + pushed.sum(axis=1)
         return cls(pushed, rho + sigma, 2.0 * rho, -(rho**2) - 2.0 * rho * sigma, group)
 
     def fit(self, digits: Digits, precision: int, subject_first: bool) -> bool:
@@ -271,9 +271,9 @@ class _Selection(NamedTuple):
         if M * -self.pushed.min() * (1.0 if subject_first else 2.0) > units:
             return False
         most = 0.0
-        for neuron, own in enumerate(self.own):
+        for neuron, relation_terms in enumerate(self.own):
             for word in (0.0, 1.0):
-                row = word + self.pushed[:, own]
+                row = word + self.pushed[:, relation_terms]
                 terms = np.stack([row, self.slope[neuron] * self.code, np.full(len(row), self.shift[neuron])])
                 above, below = np.maximum(terms, 0.0).sum(axis=0), np.maximum(-terms, 0.0).sum(axis=0)
                 if M * max(above[neuron], below[neuron]) > units:

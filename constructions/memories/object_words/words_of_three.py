@@ -108,8 +108,8 @@ class ThreeWords(Words):
         slots = np.full((subjects, relations, U * m), -1)
         slots[:, :, :places] = table
         W_E = np.zeros((d_vocab, self.width))
-        for g, own in enumerate(np.split(slots.reshape(subjects, -1), self.width, axis=1)):
-            W_E[columns.subjects, g] = self.digits.words(own)
+        for g, group_slots in enumerate(np.split(slots.reshape(subjects, -1), self.width, axis=1)):
+            W_E[columns.subjects, g] = self.digits.words(group_slots)
         group, pushed = np.arange(self.width), -(m + 2.0)
         W_E[columns.relations] = np.where(group // U == np.arange(relations)[:, None], 0.0, pushed)
         word, place = np.divmod(np.arange(places), m)

@@ -68,9 +68,9 @@ class Cells:
         place, n = _place_bits(task.n_ctx), len(self.rows) + len(self.columns)
         d, wide, hidden = self.width + place, max(1, n), len(self.named[0]) + len(self.columns)
         of_heads = len(self.positions) * (2 * d * place + place + d * self.each + self.each * wide)
-        found = digits * len(self.placed[0])
-        second = (found + 1) * (found + digits) - found if self.columns else 0
-        table = hidden * (wide + 1 + found) + found + second
+        table_entries = digits * len(self.placed[0])
+        second = (table_entries + 1) * (table_entries + digits) - table_entries if self.columns else 0
+        table = hidden * (wide + 1 + table_entries) + table_entries + second
         return (
             (task.d_vocab + task.n_ctx) * d
             + of_heads
@@ -139,8 +139,8 @@ def digits_of_labels(kinds: int, precision: int) -> tuple[int, int]:
         >>> digits_of_labels(19, 8), digits_of_labels(100, 8), digits_of_labels(53, 11)
         ((19, 1), (10, 2), (53, 1))
     """
-    found = ((next(b for b in range(1, kinds + 1) if b**digits >= kinds), digits) for digits in count(1))
-    return next((base, digits) for base, digits in found if 3 * digits * (base // 2) ** 2 <= 1 << precision)
+    sizes = ((next(b for b in range(1, kinds + 1) if b**digits >= kinds), digits) for digits in count(1))
+    return next((base, digits) for base, digits in sizes if 3 * digits * (base // 2) ** 2 <= 1 << precision)
 
 
 class _Plan(NamedTuple):
@@ -170,14 +170,17 @@ def _plan(task: Task, precision: int) -> _Plan:
     chosen = _telling(bits > 0, labels)
     if 2 * len(chosen) > 1 << precision:
         raise CapacityError(_CLAIM, f"contexts that {2 ** (precision - 1)} bits tell apart", f"{len(chosen)} are taken")
-    found: list[Cells] = []
+    candidates: list[Cells] = []
     for order in (chosen, sorted(chosen), sorted(chosen, key=lambda i: (i % width, i))):
-        for own in range(min(_COLUMN_BITS, len(order)) + 1 if base else 1):
-            if (2 * own + 1) * max(1, base - 1) <= 1 << precision:
-                for turned in (order, order[own:] + order[:own]):  # columns by the last bits, or the first
-                    cut = len(order) - own
-                    found.append(Cells(bits, width, tuple(turned[:cut]), tuple(turned[cut:])))
-    return _Plan(min(found, key=lambda cells: cells.parameters(task, digits)), base, digits)
+        for column_bits in range(min(_COLUMN_BITS, len(order)) + 1 if base else 1):
+            if (2 * column_bits + 1) * max(1, base - 1) <= 1 << precision:
+                for turned in (
+                    order,
+                    order[column_bits:] + order[:column_bits],
+                ):  # columns by the last bits, or the first
+                    cut = len(order) - column_bits
+                    candidates.append(Cells(bits, width, tuple(turned[:cut]), tuple(turned[cut:])))
+    return _Plan(min(candidates, key=lambda cells: cells.parameters(task, digits)), base, digits)
 
 
 def _telling(bits: BoolArray, labels: Int64Array) -> list[int]:
@@ -265,9 +268,9 @@ def _heads(cells: Cells, places: Float64Array) -> Attention:
     W_K[:, cells.width :] = np.eye(place)
     taken = [0] * n_heads
     for column, bit in enumerate(order):
-        position, own = divmod(bit, cells.width)
+        position, offset = divmod(bit, cells.width)
         head = reads.index(position)
-        W_V[head, own, taken[head]] = W_O[head, taken[head], column] = 1.0
+        W_V[head, offset, taken[head]] = W_O[head, taken[head], column] = 1.0
         taken[head] += 1
     W_Q, b_Q = np.zeros((n_heads, d, place)), _SHARP * places[reads]
     return Attention(W_Q=W_Q, b_Q=b_Q, W_K=W_K, W_V=W_V, W_O=W_O, skip=False)
@@ -279,18 +282,18 @@ def _table(cells: Cells, numbers: Float64Array, top: float, shift: Float64Array)
     The latter is $(W_{ij} - t h_j)_+$, where h is the number of its bits that differ, and t at least W.
     """
     (rows, row), (columns, column), digits = cells.named, cells.placed, numbers.shape[1]
-    size, bits, found = len(rows), len(cells.columns), len(columns) * digits
+    size, bits, digit_columns = len(rows), len(cells.columns), len(columns) * digits
     W_in, b_in = np.zeros((max(1, len(cells.rows) + bits), size + bits)), np.zeros(size + bits)
     W_in[: len(cells.rows), :size], b_in[:size] = rows.T, 1.0 - len(cells.rows)
     W_in[len(cells.rows) + np.arange(bits), size + np.arange(bits)] = 1.0
     table = np.zeros((size, len(columns), digits))
     table[row, column] = numbers
     pushed = np.repeat(top * columns.T, digits, axis=1)
-    W_out, b_out = np.vstack([table.reshape(size, found), pushed]), -pushed.clip(min=0.0).sum(axis=0)
+    W_out, b_out = np.vstack([table.reshape(size, digit_columns), pushed]), -pushed.clip(min=0.0).sum(axis=0)
     if not bits:
         return [FeedForward(W_in=W_in, b_in=b_in, W_out=W_out, b_out=shift, skip=False)]
     total = np.tile(np.eye(digits), (len(columns), 1))
     return [
         FeedForward(W_in=W_in, b_in=b_in, W_out=W_out, b_out=b_out, skip=False),
-        FeedForward(W_in=np.eye(found), W_out=total, b_out=shift, skip=False),
+        FeedForward(W_in=np.eye(digit_columns), W_out=total, b_out=shift, skip=False),
     ]

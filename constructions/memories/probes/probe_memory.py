@@ -239,7 +239,7 @@ def plan_of(
     cells = math.ceil(facts / load) + (2 * probes if facts > 1 else 0)
     sizes = dict(facts=facts, n_ctx=n_ctx, d_vocab=d_vocab, answers=answers, outputs=outputs, probes=probes)
     segment = cells if not spread else min(_SEGMENT, round(2 ** (math.log(facts) / math.log(2.91) - 0.5)))
-    found: list[Plan] = []
+    plans: list[Plan] = []
     most_labels = (SIGNIFICAND[dtype] - _SPARE) // max(1, (answers - 1).bit_length())
     every = (0, *sorted({max(1, int(most_labels * 0.75**k)) for k in range(14)}))
     for m in every if labels_per_word is None else [labels_per_word] * (0 <= labels_per_word <= most_labels):
@@ -254,19 +254,19 @@ def plan_of(
             squares = 2 * sum(n**2 for n in (*plan.split, width)) <= _EXACT
             words = plan.table_rows * plan.modulus**m <= _SUMMED
             if squares and words if m else knots:
-                found.append(plan)
-    if not found:
-        asked = "" if labels_per_word is None else f" with {counted(labels_per_word, 'label')} an entry"
+                plans.append(plan)
+    if not plans:
+        condition = "" if labels_per_word is None else f" with {counted(labels_per_word, 'label')} an entry"
         raise CapacityError(
-            _CLAIM, "a table whose sums stay exact", f"{facts} facts with {answers} answers have none{asked}"
+            _CLAIM, "a table whose sums stay exact", f"{facts} facts with {answers} answers have none{condition}"
         )
-    return min(found, key=lambda plan: plan.parameters)
+    return min(plans, key=lambda plan: plan.parameters)
 
 
 def _richer(plan: Plan, free: int) -> Plan:
     """Return the plan with the most free rounds, up to a limit, that leaves codes for all tokens."""
     richer = (replace(plan, free=most) for most in range(min(free, len(plan.mixing.strides)), 0, -1))
-    return next((each for each in richer if each.codes_below >= 2 * plan.d_vocab), plan)
+    return next((candidate for candidate in richer if candidate.codes_below >= 2 * plan.d_vocab), plan)
 
 
 def _widths(cells: int) -> list[int]:
@@ -393,8 +393,8 @@ def _combinations(plan: Plan) -> tuple[Int64Array, Int64Array]:
     0.
     """
     chooses = (np.arange(plan.columns) < 2).astype(np.int64)[:, None]
-    made = np.hstack([plan.selected, chooses])
-    return made, -np.minimum(plan.mixing.weights @ made, 0).sum(axis=(0, 1)) * (plan.codes_below - 1)
+    combined = np.hstack([plan.selected, chooses])
+    return combined, -np.minimum(plan.mixing.weights @ combined, 0).sum(axis=(0, 1)) * (plan.codes_below - 1)
 
 
 def _cells(plan: Plan, codes: Int64Array, contexts: Int64Array) -> Int64Array:
@@ -402,8 +402,8 @@ def _cells(plan: Plan, codes: Int64Array, contexts: Int64Array) -> Int64Array:
     sums = np.zeros((len(contexts), plan.columns), dtype=np.int64)
     for place, weight in enumerate(plan.mixing.weights):
         sums += (codes @ weight)[contexts[:, -1 - place]]
-    made, lacking = _combinations(plan)
-    numbers = sums @ made + lacking
+    combinations, lacking = _combinations(plan)
+    numbers = sums @ combinations + lacking
     cells = numbers[:, :-1] % plan.segment
     if plan.segments > 1:
         cells += plan.segment * (numbers[:, -1:] % plan.segments + np.arange(plan.probes))
@@ -515,18 +515,18 @@ def _numbers(plan: Plan) -> FeedForward:
     elsewhere.
     """
     columns, wide, probes = plan.columns, _width(plan), plan.probes
-    made, lacking = _combinations(plan)
+    combinations, lacking = _combinations(plan)
     most = plan.growth[0] * (plan.codes_below - 1) + 1
     silence = float(-(-most // 4) + 1)
     places = 2.0 * np.arange(probes) - (probes - 1)
-    W_in = np.vstack([made[:, :probes], 2.0 * silence * places[None], np.full((1, probes), -silence)])
+    W_in = np.vstack([combinations[:, :probes], 2.0 * silence * places[None], np.full((1, probes), -silence)])
     b_in = lacking[:probes] - silence * places**2
     W_out = np.zeros((probes, wide))
     W_out[:, _NUMBER] = 1.0
     at = np.eye(columns + 2)[columns]
     parts: list[tuple[Float64Array, Float64Array, Float64Array]] = [(W_in, b_in, W_out)]
     if plan.segments > 1:  # what chooses it; and where that of this probe begins, if the first one's were 0
-        chooses = np.append(made[:, probes], [0.0, 0.0])[:, None]
+        chooses = np.append(combinations[:, probes], [0.0, 0.0])[:, None]
         parts.append((chooses, lacking[probes:].astype(np.float64), _unit(wide, _chooser(plan))))
         column, times = _of_segment(plan)
         parts.append((at[:, None], np.array([probes - 1.0]), times / 2 * _unit(wide, column)))

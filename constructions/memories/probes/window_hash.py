@@ -89,8 +89,10 @@ def _faults(drawn: Mixing) -> tuple[int, int]:
 def _unimodular() -> Int64Array:
     every = np.array(list(product((-1, 0, 1), repeat=4))).reshape(-1, 2, 2)
     one = np.eye(2, dtype=np.int64)
-    kept = (np.abs(np.abs(np.linalg.det(every)) - 1) < 0.5) & (np.abs(np.abs(np.linalg.det(every + one)) - 1) < 0.5)
-    return every[kept]
+    is_unimodular = (np.abs(np.abs(np.linalg.det(every)) - 1) < 0.5) & (
+        np.abs(np.abs(np.linalg.det(every + one)) - 1) < 0.5
+    )
+    return every[is_unimodular]
 
 
 def _signed_permutations(size: int) -> Int64Array:
