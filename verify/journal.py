@@ -72,7 +72,7 @@ class Journal:
                     file.write(line)
             else:  # without what is not believed, such as half a line of a run that was killed
                 self._read()  # what another run of now has added
-                write_atomically(self.path, b"".join(self._line(*each) for each in self._pieces.items()))
+                write_atomically(self.path, b"".join(self._line(*stored) for stored in self._pieces.items()))
             self._is_ours = True
         except OSError as error:  # there may be half a line now
             self.lost, self._is_ours = error, False
@@ -84,7 +84,7 @@ class Journal:
     def _read(self) -> int:
         """Load the trusted lines of the file; return how many lines are not trusted."""
         lines = _lines(self.path)
-        believed = [found for line in lines if (found := self._believed(line)) is not None]
+        believed = [entry for line in lines if (entry := self._believed(line)) is not None]
         self._pieces = {**dict(believed), **self._pieces}
         return len(lines) - len(believed)
 
@@ -141,8 +141,8 @@ def cached_map(
     for piece, name in completed(named, pieces):
         if isinstance(name, Exception):
             yield piece, name, False
-        elif journal is not None and (found := journal.get(name)) is not None:
-            yield piece, found, True
+        elif journal is not None and (outcome := journal.get(name)) is not None:
+            yield piece, outcome, True
         else:
             left[piece] = name
     look = _nothing if journal is None else journal.look
@@ -150,14 +150,14 @@ def cached_map(
         if isinstance(result, Exception):
             yield piece, result, False
             continue
-        found, about, name = result
+        outcome, about, name = result
         same = name == canonical_json(left[piece])
         if workers is not None and not same:
-            found = WorkerError("its worker sees other files than those here, or they have changed meanwhile")
-        elif journal is not None and same and about == canonical_json(journal.about) and keep_if(found):
+            outcome = WorkerError("its worker sees other files than those here, or they have changed meanwhile")
+        elif journal is not None and same and about == canonical_json(journal.about) and keep_if(outcome):
             with suppress(InputError):  # what JSON cannot hold is worked out again
-                journal.add(left[piece], found)
-        yield piece, found, False
+                journal.add(left[piece], outcome)
+        yield piece, outcome, False
 
 
 def _nothing() -> None:
@@ -167,8 +167,8 @@ def _nothing() -> None:
 def _signed(
     work: Callable[[Piece], Any], about: Callable[[], object], named: Callable[[Piece], object], piece: Piece
 ) -> tuple[Any, str, str]:
-    found = work(piece)
-    return found, canonical_json(about()), canonical_json(named(piece))
+    result = work(piece)
+    return result, canonical_json(about()), canonical_json(named(piece))
 
 
 def is_kept_file(path: Path) -> bool:
@@ -198,15 +198,15 @@ def _own_key() -> bytes:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             # Whole or not at all, and never over that of another run.
-            made = path.with_name(f"key.{os.getpid()}")
-            with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            draft = path.with_name(f"key.{os.getpid()}")
+            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(secrets.token_bytes(_KEY_BYTES))
             try:
-                os.link(made, path)
+                os.link(draft, path)
             except FileExistsError:
                 pass
             finally:
-                made.unlink()
+                draft.unlink()
         about, key = path.stat(), read_regular_file(path)
     except (OSError, RuntimeError, FileFormatError) as error:  # RuntimeError: there is no home
         raise InputError("the key of kept pieces", f"cannot be read or written: {error}") from error

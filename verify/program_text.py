@@ -33,8 +33,8 @@ def files_sha256(*places: Path, names: str = "*") -> str:
         places: Files, or folders with all that is below them.
         names: Which names of files in a folder count.
     """
-    found = [_files_of(place, names) or secrets.token_hex() for place in places]
-    return hashlib.sha256(canonical_json(found).encode()).hexdigest()
+    hashed = [_files_of(place, names) or secrets.token_hex() for place in places]
+    return hashlib.sha256(canonical_json(hashed).encode()).hexdigest()
 
 
 def _program_now() -> str:
@@ -46,8 +46,8 @@ def _files_of(place: Path, names: str) -> list[tuple[str, str]]:
     every = [place] if place.is_file() else sorted(place.rglob(names))
     if any(path.is_dir() and path.is_symlink() for path in every):
         return []
-    found = [path for path in every if "__pycache__" not in path.parts]
-    return [(str(path.relative_to(place)), _sha256_of(path) if path.is_file() else "") for path in found]
+    files = [path for path in every if "__pycache__" not in path.parts]
+    return [(str(path.relative_to(place)), _sha256_of(path) if path.is_file() else "") for path in files]
 
 
 def _sha256_of(path: Path) -> str:

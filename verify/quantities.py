@@ -172,9 +172,9 @@ def rank(matrix: Enclosure | ArrayLike, *, radius: ArrayLike = 0.0) -> Bounds:
         >>> rank([[1.0, 0.0], [0.0, 1e-3]], radius=1e-6) >= 2
         True
     """
-    given = given_matrix(matrix, radius)
-    bracket = rank_bracket(_judged(given))
-    if given.exact:
+    matrices = given_matrix(matrix, radius)
+    bracket = rank_bracket(_judged(matrices))
+    if matrices.exact:
         return Bounds(bracket.lower, bracket.upper, "a minor modulo a prime, and an identity over the integers")
     return Bounds(bracket.lower, bracket.upper, "the set, squeezed to a neighbourhood of the identity")
 
@@ -196,9 +196,13 @@ def full_row_rank(matrix: Enclosure | ArrayLike, *, radius: ArrayLike = 0.0) -> 
         >>> full_row_rank([[1, 2, 3], [2, 4, 7]]).verdict, full_row_rank([[1, 2, 3], [2, 4, 6]]).verdict
         (<Verdict.PROVED: 'PROVED'>, <Verdict.REFUTED: 'REFUTED'>)
     """
-    given = given_matrix(matrix, radius)
-    found = certify_full_row_rank(_judged(given))
-    return Proof(found.verdict, _reason(found.method, found.verdict, given), found.smallest_singular_value)
+    matrices = given_matrix(matrix, radius)
+    certificate = certify_full_row_rank(_judged(matrices))
+    return Proof(
+        certificate.verdict,
+        _reason(certificate.method, certificate.verdict, matrices),
+        certificate.smallest_singular_value,
+    )
 
 
 def nonsingular(matrix: Enclosure | ArrayLike, *, radius: ArrayLike = 0.0) -> Proof:
@@ -222,12 +226,12 @@ def nonsingular(matrix: Enclosure | ArrayLike, *, radius: ArrayLike = 0.0) -> Pr
         >>> nonsingular([[2.0, 1.0], [1.0, 1.0]], radius=0.5).verdict
         <Verdict.UNDECIDED: 'UNDECIDED'>
     """
-    given = given_matrix(matrix, radius)
-    found = certify_nonsingular(_judged(given))
-    reason = _reason(found.method, found.verdict, given)
-    if found.kernel is not None:
-        reason = f"the matrix times {_shown(found.kernel)} is 0"
-    return Proof(found.verdict, reason, found.smallest_singular_value)
+    matrices = given_matrix(matrix, radius)
+    certificate = certify_nonsingular(_judged(matrices))
+    reason = _reason(certificate.method, certificate.verdict, matrices)
+    if certificate.kernel is not None:
+        reason = f"the matrix times {_shown(certificate.kernel)} is 0"
+    return Proof(certificate.verdict, reason, certificate.smallest_singular_value)
 
 
 def spectral_norm(matrix: Enclosure | ArrayLike, *, radius: ArrayLike = 0.0) -> Bounds:
@@ -248,10 +252,10 @@ def spectral_norm(matrix: Enclosure | ArrayLike, *, radius: ArrayLike = 0.0) -> 
         >>> norm >= 5 - 1e-9, norm <= 5 + 1e-9
         (True, True)
     """
-    given = given_matrix(matrix, radius)
-    found = enclose_spectral_norm(given.enclosure)
+    matrices = given_matrix(matrix, radius)
+    norm = enclose_spectral_norm(matrices.enclosure)
     method = "a Cholesky factor of c I - A A^T from above, a vector from below"
-    return Bounds(max(0.0, float(found.lower())), float(found.upper()), method)
+    return Bounds(max(0.0, float(norm.lower())), float(norm.upper()), method)
 
 
 def kl(p: ArrayLike, logits: Enclosure | ArrayLike, *, radius: ArrayLike = 0.0) -> Bounds:
@@ -344,7 +348,7 @@ def argmax_margin(logits: Enclosure | ArrayLike, label: int | None = None, *, ra
     radii = np.broadcast_to(scores.enclosure.radius, scores.shape)[0].tolist()
     if not all(map(math.isfinite, radii)):
         return Margin(chosen, Bounds(-math.inf, math.inf, "a logit of which nothing is known"))
-    wide = [Fraction(each) for each in radii]
+    wide = [Fraction(radius_entry) for radius_entry in radii]
     others = [i for i in range(len(values)) if i != chosen]
     lower = middle[chosen] - wide[chosen] - max(middle[i] + wide[i] for i in others)
     upper = middle[chosen] + wide[chosen] - max(middle[i] - wide[i] for i in others)
@@ -392,8 +396,8 @@ _DECIDED = {
 
 def _distribution(p: ArrayLike) -> list[Fraction]:
     """Return the probabilities as fractions that add up to 1."""
-    given = given_matrix(_as_row(p, "p"), name="p")
-    entries = given.fractions[0]
+    row = given_matrix(_as_row(p, "p"), name="p")
+    entries = row.fractions[0]
     if any(entry < 0 for entry in entries):
         at = next(i for i, entry in enumerate(entries) if entry < 0)
         raise HypothesisError("A divergence", "probabilities >= 0", f"p[{at}] = {float(entries[at]):.4g}")

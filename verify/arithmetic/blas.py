@@ -222,8 +222,8 @@ def _graded_integers(product: _Product) -> bool:
         middle = rng.integers(-150, 150, inner)
         left = _LAYOUTS[index % 4](np.ldexp(a.astype(np.float64), row + middle))
         right = _LAYOUTS[index // 2 % 4](np.ldexp(b.astype(np.float64), column - middle[:, None]))
-        found = matmul(left, right)
-        if found.shape != (rows, columns) or not _is_integer_product(np.ldexp(found, -row - column), a, b, rng):
+        computed = matmul(left, right)
+        if computed.shape != (rows, columns) or not _is_integer_product(np.ldexp(computed, -row - column), a, b, rng):
             return False
     a = rng.integers(-(2**20), 2**20, (min(product.wide[0], 257), 131))
     x = a.astype(np.float64)
@@ -256,12 +256,14 @@ def _full_mantissas(product: _Product) -> bool:
             a[: rows // 2, 1:-1] = 0
         up = rng.integers(0, spread, inner, endpoint=True)
         down = spread - up[:, None]
-        found = product.multiply(np.ldexp(a.astype(np.float64), up), np.ldexp(b.astype(np.float64), down))
-        if not (found.shape == (rows, columns) and np.all(np.isfinite(found))):
+        computed = product.multiply(np.ldexp(a.astype(np.float64), up), np.ldexp(b.astype(np.float64), down))
+        if not (computed.shape == (rows, columns) and np.all(np.isfinite(computed))):
             return False
-        some, others = (np.unique(np.linspace(0, size - 1, 20 if size <= 20 else 5, dtype=int)) for size in found.shape)
+        some, others = (
+            np.unique(np.linspace(0, size - 1, 20 if size <= 20 else 5, dtype=int)) for size in computed.shape
+        )
         x, y = a[some].astype(object) << up.astype(object), b[:, others].astype(object) << down.astype(object)
-        error = np.abs(np.vectorize(int, otypes=[object])(found[np.ix_(some, others)]) - x @ y)
+        error = np.abs(np.vectorize(int, otypes=[object])(computed[np.ix_(some, others)]) - x @ y)
         # gamma_n = n u / (1 - n u) = n / (2^53 - n) for n terms that are not zero
         n = np.count_nonzero(x, axis=1)[:, None].astype(object)
         if not np.all(error * (2**53 - n) <= n * (np.abs(x) @ np.abs(y))):

@@ -43,16 +43,16 @@ def exp_floats(x: Floats, *, radii: bool = False) -> Floats:
     for start in range(0, flat.size, _CHUNK):
         y = result[0, start : start + _CHUNK]
         r, power = workspace[:, : y.size]
-        given = flat[start : start + _CHUNK]
+        chunk = flat[start : start + _CHUNK]
         # Without either end the power of 2 that is put into the exponent leaves its bits.
-        if not (given.min() >= EXP_LOWEST and given.max() <= _EXP_HIGHEST):
-            given = np.clip(given, EXP_LOWEST, _EXP_HIGHEST)
-        k = np.multiply(given, _LN2_INVERSE, out=y)
+        if not (chunk.min() >= EXP_LOWEST and chunk.max() <= _EXP_HIGHEST):
+            chunk = np.clip(chunk, EXP_LOWEST, _EXP_HIGHEST)
+        k = np.multiply(chunk, _LN2_INVERSE, out=y)
         k += _SHIFT
         exponent = np.left_shift(k.view(np.int64), 52, out=power.view(np.int64))
         k -= _SHIFT
         np.multiply(k, _LN2_HIGH, out=r)
-        np.subtract(given, r, out=r)
+        np.subtract(chunk, r, out=r)
         k *= _LN2_LOW
         r -= k
         np.multiply(r, _EXP[-1], out=y)
@@ -139,7 +139,7 @@ def log_floats(x: Floats, fraction: Floats | None = None, *, radii: bool = False
     LOG_ERROR, or _LOG1P_ERROR with a fraction; infinity where x is 0 or negative.
     """
     flat = np.ascontiguousarray(x).reshape(-1)
-    given = None if fraction is None else np.ascontiguousarray(fraction).reshape(-1)
+    fraction_flat = None if fraction is None else np.ascontiguousarray(fraction).reshape(-1)
     result = np.empty((1 + radii, flat.size))
     workspace = np.empty((4, min(flat.size, _CHUNK)))
     for start in range(0, flat.size, _CHUNK):
@@ -155,8 +155,8 @@ def log_floats(x: Floats, fraction: Floats | None = None, *, radii: bool = False
         np.subtract(z.view(np.int64), exponent, out=f.view(np.int64))
         np.copyto(k, exponent)
         f -= 1.0
-        if given is not None:
-            np.copyto(f, given[start : start + _CHUNK], where=k == 0.0)
+        if fraction_flat is not None:
+            np.copyto(f, fraction_flat[start : start + _CHUNK], where=k == 0.0)
         if subnormal is not None:
             k -= (54.0 * 2.0**52) * subnormal
         np.add(f, 2.0, out=s)
@@ -177,7 +177,7 @@ def log_floats(x: Floats, fraction: Floats | None = None, *, radii: bool = False
         if radii:
             r = np.abs(y, out=result[1, start : start + _CHUNK])
             # 1 + x was rounded where x is given: the error of log alone forgets that.
-            r *= LOG_ERROR if given is None else _LOG1P_ERROR
+            r *= LOG_ERROR if fraction_flat is None else _LOG1P_ERROR
             if subnormal is not None:
                 r[~(flat[start : start + _CHUNK] > 0.0)] = np.inf
     return result.reshape((2, *x.shape) if radii else x.shape)

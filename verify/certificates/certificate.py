@@ -317,8 +317,8 @@ class Certificate:
 
     def in_every_run(self, dtype: str) -> Statement | None:
         """Return the statement about every run in a number format, or None."""
-        found = (each for each in self.statements if each.id == RUNS and each.named["format"] == dtype)
-        return next(found, None)
+        of_runs = (each for each in self.statements if each.id == RUNS and each.named["format"] == dtype)
+        return next(of_runs, None)
 
     def rests_on(self, text: Statement) -> Statement | None:
         """Return the statement that every window of a text is memorized, from which its decoding follows."""
@@ -340,8 +340,8 @@ class Certificate:
     def _prover_alone(self, statement: Statement) -> str:
         """Return the part of a statement for which the kernel has no proof, in the words of its kind; else empty."""
         kind, stated = self._said.known[self.statements.index(statement)]
-        said = getattr(kind, "prover_alone", None)
-        return "" if said is None else said(stated, self._said.certificate)
+        describe = getattr(kind, "prover_alone", None)
+        return "" if describe is None else describe(stated, self._said.certificate)
 
     def stating(self, *more: Statement | None) -> "Certificate":
         """Return the certificate with more statements, each in its place; unproved ones are dropped."""
@@ -350,8 +350,8 @@ class Certificate:
 
     def figure(self, id: str, name: str) -> int | float | None:
         """Return a number of the statement of the kind `id`, for JSON; none where it is not stated."""
-        found = self.statement(id)
-        return None if found is None or name not in found.values else plain_number(found.values[name])
+        statement = self.statement(id)
+        return None if statement is None or name not in statement.values else plain_number(statement.values[name])
 
     def answer_figures(self) -> dict[str, int | float | None]:
         """Return what is proved of margins, of losses and of the best guess, by the names of figures; losses in nats.
@@ -511,7 +511,7 @@ def _said(certificate: Certificate) -> _Said:
     Raises:
         InputError: A statement of an unknown kind, or one that is impossible or does not fit the subject or the others.
     """
-    subject, asked = certificate.subject, certificate.criterion
+    subject, question = certificate.subject, certificate.criterion
     ids = [statement.id for statement in certificate.statements]
     first = DOMAIN if subject.is_of_a_rule else ANSWERS
     if [id for id in ids if group_of(id, certificate.kinds) == 0] != [first]:
@@ -520,7 +520,7 @@ def _said(certificate: Certificate) -> _Said:
     if foreign := {id for id in ids if find_kind(id, ())} - allowed:
         raise InputError("statements", f"are {ids}", f"none of {sorted(foreign)} about {subject.origin!r}")
     records = [statement.record() for statement in certificate.statements]
-    criterion = KernelCriterion(asked.asked, asked.tolerance, asked.contexts, asked.bound)
+    criterion = KernelCriterion(question.asked, question.tolerance, question.contexts, question.bound)
     about = subject.model, subject.task, subject.target, subject.origin, dict(subject.sizes)
     stated, known = KernelCertificate(*about, criterion, records, None), list[Known]()
     try:
@@ -594,8 +594,8 @@ class CheckReport:
         if left[Verdict.REFUTED]:
             false = [f"{check.id}, {check.reason}" for check in self.checks if check.verdict is Verdict.REFUTED]
             return f"THE CERTIFICATE IS FALSE: {'; '.join([*false, *self.asides])}"
-        found = self._outcome
-        if found.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:
+        outcome = self._outcome
+        if outcome.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:
             missing = f"not proved again: {', '.join(left[Verdict.UNDECIDED])}"
             found = replace(found.adding(missing), word="NOT DECIDED")
         return str(found.adding(*self.asides))
@@ -610,7 +610,7 @@ class CheckReport:
     @property
     def _proved_again(self) -> list[Statement]:
         proved = {check.id for check in self.checks if check.is_proved}
-        return [each for each in self.certificate.statements if each.label in proved]
+        return [statement for statement in self.certificate.statements if statement.label in proved]
 
     def summary(self) -> dict[str, Any]:
         """Return the results as JSON data, with numbers rounded to float64."""
@@ -687,7 +687,7 @@ def _said_by_heart(text: Statement) -> str:
     values, dtype = text.values, text.named["format"]
     name = "character" if "characters" in values else "byte"
     size = int(values.get("characters", values["bytes"]))
-    said = f"{size:,} of {size:,} {inflected(name, size)}"
+    phrase = f"{size:,} of {size:,} {inflected(name, size)}"
     if values["parts"] > 1:
         said += f" in {values['parts']:,} parts" if values["texts"] == 1 else f" of {values['texts']:,} texts"
     return f"{said}, in {dtype}" if dtype == REALS else f"{said}, in every {dtype} run"
@@ -739,7 +739,7 @@ def mask_text(memorized: list[bool]) -> str:
     """
     if all(memorized) or not any(memorized):
         return ""
-    bits = "".join("1" if each else "0" for each in memorized).ljust(4 * -(-len(memorized) // 4), "0")
+    bits = "".join("1" if is_memorized else "0" for is_memorized in memorized).ljust(4 * -(-len(memorized) // 4), "0")
     return "".join(f"{int(bits[i : i + 4], 2):x}" for i in range(0, len(bits), 4))
 
 
@@ -832,8 +832,8 @@ def _parse_subject(data: Any) -> Subject:
 
 
 def _parse_statements(data: Any) -> tuple[Statement, ...]:
-    found = expect("statements", data, list)
-    return tuple(_parse_statement(f"statements[{place}]", each) for place, each in enumerate(found))
+    records = expect("statements", data, list)
+    return tuple(_parse_statement(f"statements[{place}]", record) for place, record in enumerate(records))
 
 
 def _parse_statement(where: str, data: Any) -> Statement:

@@ -184,10 +184,10 @@ def answer(criterion: Criterion, values: Mapping[str, Number]) -> Verdict:
         if "mean_upper" in values and values["mean_upper"] <= bound:
             return Verdict.PROVED
         return Verdict.REFUTED if "mean_lower" in values and values["mean_lower"] > bound else Verdict.UNDECIDED
-    asked = values["contexts"] if criterion.contexts is None else criterion.contexts
-    if values["memorized"] >= asked:
+    required = values["contexts"] if criterion.contexts is None else criterion.contexts
+    if values["memorized"] >= required:
         return Verdict.PROVED
-    return Verdict.REFUTED if values["contexts"] - values["wrong"] < asked else Verdict.UNDECIDED
+    return Verdict.REFUTED if values["contexts"] - values["wrong"] < required else Verdict.UNDECIDED
 
 
 def beats_a_guess(criterion: Criterion, values: Mapping[str, Number], target: str) -> bool:

@@ -63,15 +63,15 @@ def load_certified(
         model, task = Model.load(folder / MODEL_FILE), read(folder / TASK_FILE)
     except MemoryError as error:
         raise FileFormatError(f"{folder} holds arrays that ask for more memory than there is") from error
-    found, named = subject_of(model, task), certificate.subject
-    if found.model != named.model:
+    actual, named = subject_of(model, task), certificate.subject
+    if actual.model != named.model:
         raise TamperedError(f"{MODEL_FILE} is not the model that the certificate is about: its hash differs")
-    if found.task != named.task:
+    if actual.task != named.task:
         raise TamperedError(f"{TASK_FILE} is not the {kind} that the certificate is about: its hash differs")
-    if found != named:
+    if actual != named:
         raise TamperedError(
             f"the certificate is about {named.target} ({named.origin}) and the sizes {dict(named.sizes)}, the files "
-            f"have {found.target} ({found.origin}) and {dict(found.sizes)}"
+            f"have {actual.target} ({actual.origin}) and {dict(actual.sizes)}"
         )
     try:
         require_fit(model, task)

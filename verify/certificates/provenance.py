@@ -52,4 +52,4 @@ def all_that_judges() -> dict[str, Any]:
 @cache
 def _installed() -> dict[str, str]:
     """Return the version of every installed package, because a claim from another package may use any of them."""
-    return {str(each.metadata["Name"]): each.version for each in distributions()}
+    return {str(package.metadata["Name"]): package.version for package in distributions()}

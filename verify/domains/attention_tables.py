@@ -73,7 +73,7 @@ class AttentionTables:
         The shift $c_h$ is the middle of the ball of the largest score, itself a real number.
         """
         block, length = self.model.attention, len(self.tokens)
-        found = []
+        powers = []
         with ctx.workprec(_BITS):
             asks = _rows(self.model, [(length - 1, last)])
             root = arb(block.score_root).sqrt()
@@ -81,8 +81,8 @@ class AttentionTables:
                 query = _shifted(asks * _matrix(block.W_Q[head]), block.b_Q, head)
                 scores = [score / root for score in (query * keys.transpose()).entries()]
                 top = max(score.mid() for score in scores)
-                found.append(rounded_outwards(arb_mat([[(score - top).exp() for score in scores]]))[0])
-        return found
+                powers.append(rounded_outwards(arb_mat([[(score - top).exp() for score in scores]]))[0])
+        return powers
 
     def direct(self, last: int) -> Enclosure:
         """Return $D$, `[d_vocab_out]`: the contribution of the skip connection at the last position, and the shifts."""
@@ -105,7 +105,7 @@ def is_one_attention(model: Model) -> bool:
 def _rows(model: Model, pairs: list[tuple[int, int]]) -> arb_mat:
     """Return the stream at each pair of a position and a token."""
     assert model.W_E is not None and model.W_pos is not None
-    positions, tokens = (list(each) for each in zip(*pairs, strict=True))
+    positions, tokens = (list(values) for values in zip(*pairs, strict=True))
     return _matrix(model.W_E[tokens]) + _matrix(model.W_pos[positions])
 
 

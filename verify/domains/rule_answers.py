@@ -142,14 +142,14 @@ def _judge_pieces(
 ) -> list[tuple[int, Tally]]:
     """Judge some pieces, each with the full budgets; return those that were judged completely."""
     blas.probe()
-    work, found = _Work(model, task, Budget(visits), Budget(one_by_one), None, silent, numbers), []
+    work, judged_pieces = _Work(model, task, Budget(visits), Budget(one_by_one), None, silent, numbers), []
     tables = AttentionTables.of(model, task.tokens) if work.one_attention else None
     for piece in pieces:
         work.visits, work.one_by_one = Budget(visits), Budget(one_by_one)
         tally, whole = work.judged(piece, tables)
         if whole:
-            found.append((piece, tally))
-    return found
+            judged_pieces.append((piece, tally))
+    return judged_pieces
 
 
 class _Work:
@@ -209,8 +209,8 @@ class _Work:
         work = partial(_judge_pieces, self.model, self.task, self.visits.left, self.one_by_one.left, self.numbers)
         for _, result in completed(work, batches, workers):
             # What died, and what another version of this program counted, maybe of other inputs, is judged here.
-            found = [] if isinstance(result, Exception) else result
-            for piece, tally in found:
+            judged_pieces = [] if isinstance(result, Exception) else result
+            for piece, tally in judged_pieces:
                 self.tallies[piece] = tally
                 if self.journal is not None:
                     self.journal.add(piece, asdict(tally))
@@ -223,8 +223,8 @@ class _Work:
 
     def _known(self, piece: int) -> Tally | None:
         """Return the result of an earlier run for a piece."""
-        found = None if self.journal is None else self.journal.get(piece)
-        return None if found is None else Tally.of(found)
+        stored = None if self.journal is None else self.journal.get(piece)
+        return None if stored is None else Tally.of(stored)
 
     def _accept(self, piece: int, tally: Tally) -> None:
         self.tallies[piece] = tally
@@ -242,7 +242,7 @@ class _Work:
 
     def named(self, name: str) -> tuple[tuple[int, ...], ...]:
         """Return the first inputs that the pieces name, in order."""
-        every = (each for _, tally in sorted(self.tallies.items()) for each in getattr(tally, name))
+        every = (example for _, tally in sorted(self.tallies.items()) for example in getattr(tally, name))
         return tuple(sorted(islice(every, MOST_NAMED)))
 
     def _last_token(self, tables: AttentionTables, place: int, tally: Tally) -> bool:

@@ -47,13 +47,13 @@ def drawn(model: str, rule: str, size: int, count: int, seed: str) -> list[int]:
     if count >= size:
         return list(range(size))
     start = hashlib.sha256(canonical_json(["sample", model, rule, count, seed]).encode("ascii")).digest()
-    found, counter, beyond = set[int](), 0, 256 - (size - 1).bit_length()
-    while len(found) < count:
+    numbers, counter, beyond = set[int](), 0, 256 - (size - 1).bit_length()
+    while len(numbers) < count:
         number = int.from_bytes(hashlib.sha256(start + counter.to_bytes(8, "big")).digest(), "big") >> beyond
         counter += 1
         if number < size:
-            found.add(number)
-    return sorted(found)
+            numbers.add(number)
+    return sorted(numbers)
 
 
 def most_wrong(size: int, count: int, missed: int) -> int:
@@ -107,10 +107,10 @@ def rejected(size: int, count: int, missed: int, wrong: int) -> bool:
 def _falling(top: int, count: int, start: int = 0) -> fmpz:
     """top (top - 1) ... of `count` factors."""
     if count - start < 16:
-        found = fmpz(1)
+        product = fmpz(1)
         for i in range(start, count):
-            found *= top - i
-        return found
+            product *= top - i
+        return product
     middle = (start + count) // 2
     return _falling(top, middle, start) * _falling(top, count, middle)
 

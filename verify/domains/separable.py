@@ -38,10 +38,10 @@ def summands(tables: AttentionTables, last: int) -> Enclosure:
         Enclosure `[tokens of all positions, d_vocab_out]`.
     """
     [values], [powers] = tables.values, tables.powers(last)
-    found = powers.reshape(-1, 1) * (values + tables.direct(last))
-    before = len(found) - len(tables.tokens[-1])
+    products = powers.reshape(-1, 1) * (values + tables.direct(last))
+    before = len(products) - len(tables.tokens[-1])
     place = before + int(np.searchsorted(tables.tokens[-1], last))
-    return found[np.append(np.arange(before), place)]
+    return products[np.append(np.arange(before), place)]
 
 
 @quiet
@@ -89,11 +89,11 @@ def judge_last_token(
     Returns:
         Iterator of arrays of inputs `[T, S]` that float64 leaves open.
     """
-    found = summands(tables, int(task.tokens[-1][place]))
+    contributions = summands(tables, int(task.tokens[-1][place]))
     steps = [*task.steps[:-1], task.steps[-1][:, [place]]]
     tokens = [*task.tokens[:-1], task.tokens[-1][[place]]]
     for label in np.unique(task.answers[steps[-1]]):
-        cell = _Cell(found, int(label), steps, tokens, task.answers == label)
+        cell = _Cell(contributions, int(label), steps, tokens, task.answers == label)
         if (cell.least_right[0] > 0.0).all():
             tally.right += int(cell.ends[0][0])
         else:
@@ -148,8 +148,8 @@ class _Cell:
         return self._least(self.wrong)
 
     def _leads(self, *, of_rivals: bool) -> list[Floats]:
-        found = leads(self.summands, self.label, len(self.tokens), of_rivals=of_rivals)
-        return np.split(found, np.cumsum([len(each) for each in self.tokens])[:-1])
+        margins = leads(self.summands, self.label, len(self.tokens), of_rivals=of_rivals)
+        return np.split(margins, np.cumsum([len(tokens) for tokens in self.tokens])[:-1])
 
     @quiet
     def _least(self, bounds: list[Floats]) -> list[Floats]:

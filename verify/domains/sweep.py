@@ -34,14 +34,14 @@ def sweep_last_token(tables: AttentionTables, task: RuleTask, place: int, tally:
     direct = tables.direct(last)
     tokens = [*task.tokens[:-1], task.tokens[-1][[place]]]
     steps = [*task.steps[:-1], task.steps[-1][:, [place]]]
-    sizes = [len(each) for each in tokens]
+    sizes = [len(table) for table in tokens]
     # The numerators and the denominator of each head, of each position.
     parts = [_parts(power, value, task, place) for power, value in zip(tables.powers(last), tables.values, strict=True)]
     inner = 1  # positions whose sums are made once, for all that they may hold
     while inner < len(sizes) and prod(sizes[: inner + 1]) * len(direct) <= _ENTRIES:
         inner += 1
     begun = np.stack(np.unravel_index(np.arange(prod(sizes[:inner])), sizes[:inner]), axis=1)
-    sums = [[_sum([each[s][begun[:, s]] for s in range(inner)]) for each in part] for part in parts]
+    sums = [[_sum([table[s][begun[:, s]] for s in range(inner)]) for table in part] for part in parts]
     states = np.zeros(len(begun), dtype=np.int64)
     for s in range(inner):
         states = steps[s][states, begun[:, s]]
@@ -79,4 +79,4 @@ def _sum(parts: list[Enclosure]) -> Enclosure:
 
 def _contexts(tokens: list[Int64Array], begun: Int64Array, ended: tuple[int, ...]) -> Int64Array:
     places = np.concatenate([begun, np.broadcast_to(ended, (len(begun), len(ended))).astype(np.int64)], axis=1)
-    return np.stack([each[places[:, s]] for s, each in enumerate(tokens)], axis=1)
+    return np.stack([position_tokens[places[:, s]] for s, position_tokens in enumerate(tokens)], axis=1)

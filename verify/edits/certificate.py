@@ -102,10 +102,10 @@ class EditRequest:
         seen = {tuple(row) for row in [*contexts, *kept]}
         if len(seen) < len(contexts) + len(kept):
             raise FileFormatError(f"{path} names a context twice, or as edited and as kept")
-        asked = cls(contexts, answers, kept, domain)
-        if asked.to_json() != text:
+        request = cls(contexts, answers, kept, domain)
+        if request.to_json() != text:
             raise FileFormatError(f"{path} is not canonical")
-        return asked
+        return request
 
 
 def _rows(path: Path, value: Any, below: int) -> list[list[int]]:
@@ -160,8 +160,8 @@ class EditRuns:
 
     def data(self) -> dict[str, Any]:
         """As plain data for JSON, with exact numbers."""
-        said = {"format": self.format, "hypotheses": self.hypotheses, "statement": self.words()}
-        return {**said, "exp_ulps": encode_number(self.exp_ulps), "edits": self.edits, "kept": self.kept}
+        record = {"format": self.format, "hypotheses": self.hypotheses, "statement": self.words()}
+        return {**record, "exp_ulps": encode_number(self.exp_ulps), "edits": self.edits, "kept": self.kept}
 
     @classmethod
     def parsed(cls, data: Any) -> "EditRuns":
@@ -295,12 +295,12 @@ class EditCertificate:
         fields = {"original", "edited", "edit", "edits", "layer", "everywhere", "values", "provenance"}
         stated = {"runs"} & set(data)
         expect_fields(EDIT_FILE, data, {*fields, *stated, "format", "version", "digest"})
-        found = {name: data[name] for name in fields}
-        values = expect("values", found.pop("values"), dict)
+        stored = {name: data[name] for name in fields}
+        values = expect("values", stored.pop("values"), dict)
         try:
             numbers = {name: decode_number(name, value) for name, value in values.items()}
             runs = EditRuns.parsed(data["runs"]) if stated else None
-            certificate = cls(values=numbers, **found, runs=runs)
+            certificate = cls(values=numbers, **stored, runs=runs)
         except (InputError, FileFormatError, TypeError, AttributeError) as error:
             raise FileFormatError(f"{EDIT_FILE} is not a certificate: {error}") from error
         if data["digest"] != _digest({name: value for name, value in data.items() if name != "digest"}):

@@ -28,13 +28,13 @@ def decoded(model: Model, prompt: Sequence[int], count: int) -> tuple[int, ...]:
         >>> decoded(counter, [2], 3)
         (3, 4, 0)
     """
-    said: list[int] = []
-    while len(said) < count:
-        token = first_token(model, (*prompt, *said))
+    tokens: list[int] = []
+    while len(tokens) < count:
+        token = first_token(model, (*prompt, *tokens))
         if token is None:
             break
-        said.append(token)
-    return tuple(said)
+        tokens.append(token)
+    return tuple(tokens)
 
 
 def first_token(model: Model, context: Sequence[int]) -> int | None:

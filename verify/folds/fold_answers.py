@@ -257,12 +257,12 @@ class Work:
         _, moves = paths.longest(np.zeros((1, len(self.rows.positions))), cell)
         choices = paths.choices(moves)
         [prompt], [answer] = self.fold.prompts(choices).tolist(), self.fold.answers(choices).tolist()
-        said = first_token(self.model, (*prompt, *answer[: paths.place])) if self.in_reals else None
-        if said is None:
+        token = first_token(self.model, (*prompt, *answer[: paths.place])) if self.in_reals else None
+        if token is None:
             self.left += 1
-        elif said != paths.label:
+        elif token != paths.label:
             told = decoded(self.model, prompt, len(answer))
-            self.wrong = self.wrong or WrongInput(tuple(prompt), tuple(answer), paths.place, said, told)
+            self.wrong = self.wrong or WrongInput(tuple(prompt), tuple(answer), paths.place, token, told)
 
     def _look_for_wrong(self, paths: Paths, moves: Int64Array) -> None:
         """Search some inputs for one that is proved to get a wrong answer at this token."""
@@ -276,9 +276,9 @@ class Work:
             wrong = np.flatnonzero((ahead >= 0.0).any(axis=1))
             if len(wrong):
                 row = start + int(wrong[0])
-                said = int(rivals[ahead[wrong[0]].argmax()])
+                token = int(rivals[ahead[wrong[0]].argmax()])
                 prompt, answer = tuple(prompts[row].tolist()), tuple(answers[row].tolist())
-                self.wrong = WrongInput(prompt, answer, paths.place, said, decoded(self.model, prompt, len(answer)))
+                self.wrong = WrongInput(prompt, answer, paths.place, token, decoded(self.model, prompt, len(answer)))
                 return
 
 

@@ -65,15 +65,15 @@ def least_leads(
     leads = []
     for place in range(len(fold.answer)):
         progress("least lead", place / len(fold.answer), f"token {place + 1} of {len(fold.answer)}")
-        found, prompt = _closest(Work(model, fold, rows, most_cells), place)
+        smallest, prompt = _closest(Work(model, fold, rows, most_cells), place)
         lower = -math.inf
         for share in _SHARES:
-            work = Work(model, fold, rows, most_cells, wanted=max(0.0, share * found))
+            work = Work(model, fold, rows, most_cells, wanted=max(0.0, share * smallest))
             work.judge(place)
             if not work.left and work.wrong is None:
                 lower = work.wanted
                 break
-        leads.append(LeastLead(lower, found, prompt))
+        leads.append(LeastLead(lower, smallest, prompt))
     return leads
 
 
@@ -82,7 +82,7 @@ def _closest(work: Work, place: int) -> tuple[float, tuple[int, ...]]:
     """Return the least margin of one answer token on some inputs, an upper bound of it, and the prompt of that
     input.
     """
-    found: tuple[float, tuple[int, ...]] = math.inf, ()
+    closest: tuple[float, tuple[int, ...]] = math.inf, ()
     for paths, asking in work.paths(place):
         *_, extremes = means(paths, work.first_cells(paths), work.rows.readable(asking, paths.read))
         choices = paths.choices(np.unique(np.concatenate(extremes), axis=0))
@@ -93,6 +93,6 @@ def _closest(work: Work, place: int) -> tuple[float, tuple[int, ...]]:
             others = np.delete(down(logits - radii), paths.label, axis=1)
             lead = up(own - others.max(axis=1, initial=-math.inf))
             row = int(lead.argmin())
-            if lead[row] < found[0]:
-                found = float(lead[row]), tuple(prompts[start + row].tolist())
-    return found
+            if lead[row] < closest[0]:
+                closest = float(lead[row]), tuple(prompts[start + row].tolist())
+    return closest

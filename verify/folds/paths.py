@@ -77,28 +77,28 @@ class Paths:
     ) -> None:
         self.place, self.label = place, label
         self.always = np.array([number[pair] for pair in sorted(fold.fixed.items())], dtype=np.int64)
-        said = [_said(fold, stage) for stage in range(len(fold.stages))]
+        emitted = [_said(fold, stage) for stage in range(len(fold.stages))]
         asked_at = fold.length + place - 1
         some = []
-        for stage, each, spoken in zip(fold.stages, moves, said, strict=True):
-            allowed = np.ones(len(each.state), dtype=bool)
-            for position, token in _tokens(fold, stage, each, spoken, place):
+        for stage, stage_moves, spoken in zip(fold.stages, moves, emitted, strict=True):
+            allowed = np.ones(len(stage_moves.state), dtype=bool)
+            for position, token in _tokens(fold, stage, stage_moves, spoken, place):
                 if position == asked_at:
                     allowed &= token == last
             if spoken == place:
-                allowed &= each.emits == label
-            some.append(each.gather(allowed))
+                allowed &= stage_moves.emits == label
+            some.append(stage_moves.gather(allowed))
         self.moves = _joined_up(some)
         self.reads = []
-        for stage, each, spoken in zip(fold.stages, self.moves, said, strict=True):
-            rows = [_rows(number, *brought) for brought in _tokens(fold, stage, each, spoken, place)]
-            self.reads.append(np.array(rows, dtype=np.int64).reshape(len(rows), len(each.state)).T)
+        for stage, stage_moves, spoken in zip(fold.stages, self.moves, emitted, strict=True):
+            rows = [_rows(number, *brought) for brought in _tokens(fold, stage, stage_moves, spoken, place)]
+            self.reads.append(np.array(rows, dtype=np.int64).reshape(len(rows), len(stage_moves.state)).T)
         self.read = np.unique(np.concatenate([self.always, *(reads.reshape(-1) for reads in self.reads)]))
 
     @property
     def empty(self) -> bool:
         """Whether no input has this last token and this label."""
-        return any(not len(each.state) for each in self.moves)
+        return any(not len(moves.state) for moves in self.moves)
 
     @property
     def length(self) -> int:

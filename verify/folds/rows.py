@@ -57,7 +57,7 @@ class FoldRows:
     def __init__(self, model: Model, fold: Fold, number_format: FloatFormat, exp_ulps: float) -> None:
         ordered = sorted(_pairs(fold))
         self.number = {pair: row for row, pair in enumerate(ordered)}
-        self.positions, self.tokens = (np.array(each) for each in zip(*ordered, strict=True))
+        self.positions, self.tokens = (np.array(values) for values in zip(*ordered, strict=True))
         self.place = next(place for place, block in enumerate(model.blocks) if isinstance(block, Attention))
         block = model.blocks[self.place]
         assert isinstance(block, Attention)
@@ -119,10 +119,10 @@ class FoldRows:
         edges = np.eye(coordinates) * half.reshape(count, 1, coordinates)
         rest = np.broadcast_to(rounding, middle.shape[:2])
         mixed = Spread(middle, edges.reshape(count, coordinates, *middle.shape[1:]), rest, np.arange(count), -1, 1)
-        asked = np.full(count, asking)
+        query_rows = np.full(count, asking)
         arithmetic.balls.fits = self.fits
-        y = self.written.leave(arithmetic.project_output(mixed, self.block), asked)
-        behind = Stream(y, np.arange(count)[:, None], stream.positions[asked], None, (stream.rows, asked))
+        y = self.written.leave(arithmetic.project_output(mixed, self.block), query_rows)
+        behind = Stream(y, np.arange(count)[:, None], stream.positions[query_rows], None, (stream.rows, query_rows))
         behind = passed(arithmetic, self.model, behind, range(self.place + 1, len(self.model.blocks)))
         (value, _, apart), cells = read_out(arithmetic, self.model, behind)
         # As of `verify.runs.every_run`: how far an output may come towards the largest one.

@@ -283,8 +283,8 @@ class Runs:
             return True, 0
         power = looked.root.bit_length() - 1
         if drift == 0 and 1 << power == looked.root and power % 4 == 0:
-            least = min(min(each) for each in units) - power // 2
-            unit = min(each[0] for each in units)
+            least = min(min(column_units) for column_units in units) - power // 2
+            unit = min(column_units[0] for column_units in units)
             if least >= self.least and total <= 1 << max(0, RADIUS + unit + self.bits):
                 return True, 0
         delta = self._rounded(total + drift, 0, count + 12) + drift

@@ -112,18 +112,18 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
             if bits is not None:
                 how = f"balls of up to {bits} bits"
                 known |= evaluation.in_balls(sorted({i for fact in left for i in facts[fact]}), bits)
-            found = dict(enumerate(_of_facts(known, facts)))
-            left = [i for i, each in found.items() if not _follows(statement, certificate, i, each)]
-            if not left and not (left := _mean_is_open(statement, found)):
-                _check_wrong(statement, certificate, found)
-                return f"{counted(len(found), 'context')}, by {how}"
+            answers = dict(enumerate(_of_facts(known, facts)))
+            left = [i for i, answer in answers.items() if not _follows(statement, certificate, i, answer)]
+            if not left and not (left := _mean_is_open(statement, answers)):
+                _check_wrong(statement, certificate, answers)
+                return f"{counted(len(answers), 'context')}, by {how}"
     raise UndecidedError(f"{ID}: context {left[0]} is not decided by balls of {PRECISIONS[-1]} bits")
 
 
 def _of_facts(known: dict[int, Found | None], facts: Sequence[tuple[int, ...]]) -> Iterator[Found | None]:
     """Yield the joint answer of each fact, or None unless every context of the fact has one."""
     for fact in facts:
-        parts = [each for i in fact if (each := known[i]) is not None]
+        parts = [evaluated for i in fact if (evaluated := known[i]) is not None]
         yield whole(parts) if len(parts) == len(fact) else None
 
 
@@ -153,7 +153,7 @@ def _mean_is_open(statement: Statement, found: dict[int, Found | None]) -> list[
     """Return the contexts that have to be known better for the mean loss; none if its bound is proved."""
     if statement.mean_upper is None:
         return []
-    mean = sum((each.loss for each in found.values() if each is not None), arb(0)) / len(found)
+    mean = sum((answer.loss for answer in found.values() if answer is not None), arb(0)) / len(found)
     if mean > ball(statement.mean_upper):
         raise NotProvedError(f"{ID}: mean_upper is smaller than the mean loss")
     return [] if mean <= ball(statement.mean_upper) else list(found)
@@ -162,7 +162,7 @@ def _mean_is_open(statement: Statement, found: dict[int, Found | None]) -> list[
 def _check_wrong(statement: Statement, certificate: Certificate, found: dict[int, Found | None]) -> None:
     tolerance = ball(certificate.criterion.tolerance)
     wrong = sum(
-        each is not None and each.is_memorized(certificate.target, tolerance) is False for each in found.values()
+        answer is not None and answer.is_memorized(certificate.target, tolerance) is False for answer in found.values()
     )
     if wrong < statement.wrong:
         raise NotProvedError(f"{ID}: wrong is {statement.wrong}, but {wrong} contexts are proved not to be memorized")

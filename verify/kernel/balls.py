@@ -101,11 +101,11 @@ def _matrix(tensor: Tensor, head: int | None = None) -> arb_mat:
 def _affine(rows: list[Row], tensor: Tensor, shift: Tensor | None, head: int | None = None) -> list[Row]:
     """Return rows times a matrix, plus a shift if there is one."""
     matrix = _matrix(tensor, head)
-    found = _rows(_stacked(rows, matrix.nrows()) * matrix)
+    images = _rows(_stacked(rows, matrix.nrows()) * matrix)
     if shift is None:
-        return found
+        return images
     shifts = [arb(x) for x in (shift.values if head is None else shift.row(head))]
-    return [[x + b for x, b in zip(row, shifts, strict=True)] for row in found]
+    return [[x + b for x, b in zip(row, shifts, strict=True)] for row in images]
 
 
 def _stacked(rows: list[Row], width: int) -> arb_mat:
@@ -127,14 +127,14 @@ def _normalized(norm: Block, rows: list[Row], start: int = 0) -> list[Row]:
     """
     epsilon, gains = arb(norm.number("epsilon")), norm.tensors["w"].values
     shifts = norm.tensors["b"].values if "b" in norm.tensors else [0.0] * len(gains)
-    found = []
+    normalized = []
     for row in rows:
         if norm.kind == "layer":
             mean = sum(row, arb(0)) / len(row)
             row = [x - mean for x in row]
         scale = (sum((x * x for x in row), arb(0)) / len(row) + epsilon).rsqrt()
-        found.append([x * scale * arb(gains[start + i]) + arb(shifts[start + i]) for i, x in enumerate(row)])
-    return found
+        normalized.append([x * scale * arb(gains[start + i]) + arb(shifts[start + i]) for i, x in enumerate(row)])
+    return normalized
 
 
 # Neurons.
@@ -170,10 +170,10 @@ def _fed(block: Block, rows: list[Row], before: list[Row]) -> list[Row]:
         fired = [[fire(g) * x for g, x in zip(*both, strict=True)] for both in zip(gates, inner, strict=True)]
     else:
         fired = [[fire(x) for x in row] for row in inner]
-    found = _affine(fired, block.tensors["W_out"], block.tensors.get("b_out"))
+    output = _affine(fired, block.tensors["W_out"], block.tensors.get("b_out"))
     if "post_norm" in block.norms:
-        found = _normalized(block.norms["post_norm"], found)
-    return _added(found, rows) if block.options["skip"] else found
+        output = _normalized(block.norms["post_norm"], output)
+    return _added(output, rows) if block.options["skip"] else output
 
 
 # Heads.
@@ -194,19 +194,19 @@ def _attended(
         else:
             causal = options["attends"] == "causal"
             wanted.append([(asks, cell[: s + 1] if causal else cell) for s, asks in enumerate(cell)])
-    places = {pair: i for i, pair in enumerate(dict.fromkeys(pair for each in wanted for pair in each))}
+    places = {pair: i for i, pair in enumerate(dict.fromkeys(pair for pairs in wanted for pair in pairs))}
     position = {row: s for cell in cells for s, row in enumerate(cell)}
     read = rows if block.norm is None else _normalized(block.norm, rows)
     shift = [arb(x) for x in tensors["b_O"].values] if "b_O" in tensors else [arb(0)] * block.writes
-    found = [shift for _ in places]
+    output = [shift for _ in places]
     for head, looked in enumerate(heads(block, read, list(places), position)):
         mixed = [row for _, row in looked]
-        found = _added(found, _rows(_stacked(mixed, block.shape("W_V")[2]) * _matrix(tensors["W_O"], head)))
+        output = _added(output, _rows(_stacked(mixed, block.shape("W_V")[2]) * _matrix(tensors["W_O"], head)))
     if "post_norm" in block.norms:
-        found = _normalized(block.norms["post_norm"], found)
+        output = _normalized(block.norms["post_norm"], output)
     before = [rows[asks] for asks, _ in places]
-    found = _added(found, before) if options["skip"] else found
-    return found, [tuple([places[pair] for pair in each]) for each in wanted], before
+    output = _added(output, before) if options["skip"] else output
+    return output, [tuple([places[pair] for pair in pairs]) for pairs in wanted], before
 
 
 def heads(
@@ -290,15 +290,15 @@ def _asked(block: Block, rows: list[Row], name: str, position: dict[int, int]) -
 
 def _turned(block: Block, rows: list[Row], position: dict[int, int]) -> list[Row]:
     """Multiply each pair of entries, as a complex number, by exp(i s f), where s is the position of the row."""
-    frequencies, found = [arb(f) for f in block.tensors["frequencies"].values], []
+    frequencies, turned = [arb(f) for f in block.tensors["frequencies"].values], []
     for number, row in enumerate(rows):
         row = list(row)
         for k, frequency in enumerate(frequencies if number in position else ()):
             i, j = (k, len(frequencies) + k) if block.options["turned"] == "halves" else (2 * k, 2 * k + 1)
             sin, cos = (frequency * position[number]).sin_cos()
             row[i], row[j] = row[i] * cos - row[j] * sin, row[i] * sin + row[j] * cos
-        found.append(row)
-    return found
+        turned.append(row)
+    return turned
 
 
 def _clipped(block: Block, rows: list[Row]) -> list[Row]:

@@ -77,21 +77,21 @@ def read_certificate(folder: Path) -> Certificate:
         text = data.decode("ascii")
     except UnicodeDecodeError as error:
         raise BadInputError(FILE, "the file", "is not ASCII") from error
-    found = parse_json(FILE, "the file", text)
+    content = parse_json(FILE, "the file", text)
     names = ["format", "version", "subject", "criterion", "statements", "provenance", "witness", "digest"]
-    require_fields(FILE, "the file", found, names)
-    if canonical(found) + "\n" != text:
+    require_fields(FILE, "the file", content, names)
+    if canonical(content) + "\n" != text:
         raise BadInputError(FILE, "the file", "is not the canonical text of what it says")
-    if (found["format"], found["version"]) != ("byheart-certificate", 4) or type(found["version"]) is not int:
+    if (content["format"], content["version"]) != ("byheart-certificate", 4) or type(content["version"]) is not int:
         raise BadInputError(FILE, "format", "is not byheart-certificate, version 4")
-    said = {name: value for name, value in found.items() if name != "digest"}
-    if hashlib.sha256(canonical(said).encode("ascii")).hexdigest() != found["digest"]:
+    signed = {name: value for name, value in content.items() if name != "digest"}
+    if hashlib.sha256(canonical(signed).encode("ascii")).hexdigest() != content["digest"]:
         raise NotProvedError(f"{FILE}: digest is not the hash of the rest")
     require_texts(FILE, "provenance", found["provenance"])
     subject, sizes = found["subject"], _sizes(found["subject"])
     criterion, statements = _criterion(found["criterion"]), _statements(found["statements"])
     model, task, target, origin = (subject[name] for name in ("model", "task", "target", "origin"))
-    return Certificate(model, task, target, origin, sizes, criterion, statements, _witness(found["witness"]))
+    return Certificate(model, task, target, origin, sizes, criterion, statements, _witness(content["witness"]))
 
 
 def _sizes(subject: Any) -> dict[str, int]:
@@ -107,10 +107,10 @@ def _sizes(subject: Any) -> dict[str, int]:
 
 def _criterion(data: Any) -> Criterion:
     require_fields(FILE, "criterion", data, ["asked", "tolerance", "contexts", "bound"])
-    asked, contexts, bound = data["asked"], data["contexts"], data["bound"]
-    if asked not in ("memorized", "at-least", "at-most"):
-        raise BadInputError(FILE, "criterion.asked", f"is {str(asked)[:20]!r}")
-    if (contexts is not None) != (asked == "at-least") or (bound is not None) != (asked == "at-most"):
+    question, contexts, bound = data["asked"], data["contexts"], data["bound"]
+    if question not in ("memorized", "at-least", "at-most"):
+        raise BadInputError(FILE, "criterion.asked", f"is {str(question)[:20]!r}")
+    if (contexts is not None) != (question == "at-least") or (bound is not None) != (question == "at-most"):
         raise BadInputError(FILE, "criterion.contexts or bound", "does not go with what is asked")
     if contexts is not None and read_count(FILE, "criterion.contexts", contexts, 2**53) == 0:
         raise BadInputError(FILE, "criterion.contexts", "is 0, which asks for nothing")
@@ -120,22 +120,22 @@ def _criterion(data: Any) -> Criterion:
         if not (value is None and name == "bound") and not (isinstance(value, float) and value > 0.0):
             raise BadInputError(FILE, f"criterion.{name}", "is not a float above 0")
         floats.append(value)
-    return Criterion(asked, floats[0], contexts, floats[1])
+    return Criterion(question, floats[0], contexts, floats[1])
 
 
 def _statements(data: Any) -> list[dict[str, Any]]:
     """Return the records with the fields that all kinds have; each kind reads its other fields and values."""
     if not isinstance(data, list) or not data:
         raise BadInputError(FILE, "statements", "are no list, or an empty one")
-    for place, each in enumerate(data):
+    for place, record in enumerate(data):
         require_fields(
-            FILE, f"statements[{place}]", each, ["id", "statement", "method", "values", "memorized"], ["named"]
+            FILE, f"statements[{place}]", record, ["id", "statement", "method", "values", "memorized"], ["named"]
         )
         for name in ("id", "method"):
             _require_text(FILE, f"statements[{place}].{name}", each[name])
         if not isinstance(each["statement"], str) or not isinstance(each["memorized"], str):
             raise BadInputError(FILE, f"statements[{place}]", "has a sentence or a mask that is not a text")
-        if not isinstance(each["values"], dict):
+        if not isinstance(record["values"], dict):
             raise BadInputError(FILE, f"statements[{place}].values", "are no object")
     return data
 

@@ -53,9 +53,13 @@ def check_folder(folder: Path, kinds: Sequence[Any] = (), tell: Callable[[str], 
     model, task = read_model(folder), read_task(folder)
     _require_subject(certificate, model, task)
     _require_kinds(certificate, task, kinds)
-    found = read_statements(certificate, kinds)
-    open_ones = [f"the kernel has no proof of statements {each!r}" for each in found if isinstance(each, str)]
-    known = [each for each in found if isinstance(each, Known)]
+    statements = read_statements(certificate, kinds)
+    open_ones = [
+        f"the kernel has no proof of statements {known_or_id!r}"
+        for known_or_id in statements
+        if isinstance(known_or_id, str)
+    ]
+    known = [known_or_id for known_or_id in statements if isinstance(known_or_id, Known)]
     evaluation = Evaluation(model, task, _formats(certificate), tell)
     proved, decided = list[str](), set[str]()
     for kind, statement in known:

@@ -189,10 +189,10 @@ def added(terms: Sequence[Term], shift: int, shift_scale: int) -> tuple[Column, 
             if one
         ]
         rest = sum([term.total << up for term, up, one in zip(terms, ups, alone, strict=True) if not one])
-        sums, own = _weighted_sum(sizes, abs(shift) + rest), column.numbers or []
-        longest = max(len(sums), len(own))
-        sums, own = (each * longest if len(each) < longest else each for each in (sums, own))
-        return max([size + abs(n) for size, n in zip(sums, own, strict=True)]) // 2
+        sums, terms_here = _weighted_sum(sizes, abs(shift) + rest), column.numbers or []
+        longest = max(len(sums), len(terms_here))
+        sums, terms_here = (values * longest if len(values) < longest else values for values in (sums, terms_here))
+        return max([size + abs(n) for size, n in zip(sums, terms_here, strict=True)]) // 2
 
     def loose(bits: int) -> Iterator[int]:
         if not known or any(term.count != 1 for term in terms):
@@ -221,15 +221,15 @@ def _weighted_sum(terms: list[tuple[int, list[int]]], shift: int) -> list[int]:
     if not terms:
         return [constant]
     times, numbers = terms[0]
-    found = [times * n + constant for n in numbers]
+    sums = [times * n + constant for n in numbers]
     for times, numbers in terms[1:]:
         if times == 1:
-            found = list(map(add, found, numbers))
+            sums = list(map(add, sums, numbers))
         elif times == -1:
-            found = list(map(sub, found, numbers))
+            sums = list(map(sub, sums, numbers))
         else:
-            found = [n + times * more for n, more in zip(found, numbers, strict=True)]
-    return found
+            sums = [n + times * more for n, more in zip(sums, numbers, strict=True)]
+    return sums
 
 
 @dataclass(frozen=True)

@@ -68,15 +68,15 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
         NotProvedError: An end is on the wrong side, or the contexts occur another number of times.
         UndecidedError: Balls of 4096 bits hold an end.
     """
-    found = dict(enumerate(evaluation.in_reals))
-    times = [sum(counts.values()) for counts in evaluation.task.counts[: len(found)]]
+    answers = dict(enumerate(evaluation.in_reals))
+    times = [sum(counts.values()) for counts in evaluation.task.counts[: len(answers)]]
     if sum(times) != statement.occurrences:
         raise NotProvedError(f"{ID}: occurrences is {statement.occurrences}, the contexts occur {sum(times)} times")
     for bits in (None, *PRECISIONS):
         with ctx.workprec(bits or PRECISIONS[0]):
-            found |= evaluation.in_balls(list(found), bits) if bits else {}
-            losses = [each.loss for each in found.values() if each is not None]
-            if len(losses) < len(found):
+            answers |= evaluation.in_balls(list(answers), bits) if bits else {}
+            losses = [answer.loss for answer in answers.values() if answer is not None]
+            if len(losses) < len(answers):
                 continue
             mean = sum((loss * count for loss, count in zip(losses, times, strict=True)), arb(0)) / sum(times)
             of_largest = lies_within(f"{ID}: max_", reduce(arb.max, losses), *statement.largest)

@@ -94,7 +94,7 @@ class Edit:
         if self.domain is None:
             return iter(self.kept)
         edited = set(self.contexts)
-        return (each for each in product(range(vocabulary), repeat=self.domain) if each not in edited)
+        return (context for context in product(range(vocabulary), repeat=self.domain) if context not in edited)
 
     def kept_count(self, vocabulary: int) -> int:
         """Number of kept contexts."""
@@ -146,25 +146,25 @@ def prove_edit(folder: Path, tell: Callable[[str], None]) -> Edit:
 
 def _read_edit(folder: Path) -> tuple[Edit, Any]:
     """Return the certificate without its contexts, and the data of these."""
-    found = _canonical(folder, FILE)
+    content = _canonical(folder, FILE)
     names = ["format", "version", *_HASHES, "edits", "layer", "everywhere", "values", "provenance", "digest"]
-    require_fields(FILE, "the file", found, names, ["runs"])
-    if (found["format"], found["version"]) != ("byheart-edit", 4) or type(found["version"]) is not int:
+    require_fields(FILE, "the file", content, names, ["runs"])
+    if (content["format"], content["version"]) != ("byheart-edit", 4) or type(content["version"]) is not int:
         raise BadInputError(FILE, "format", "is not byheart-edit, version 4")
-    said = {name: value for name, value in found.items() if name != "digest"}
-    if hashlib.sha256(canonical(said).encode("ascii")).hexdigest() != found["digest"]:
+    signed = {name: value for name, value in content.items() if name != "digest"}
+    if hashlib.sha256(canonical(signed).encode("ascii")).hexdigest() != content["digest"]:
         raise NotProvedError(f"{FILE}: digest is not the hash of the rest")
     require_texts(FILE, "provenance", found["provenance"])
     for name in _HASHES:
         require_hash(FILE, name, found[name])
     if type(found["everywhere"]) is not bool:
         raise BadInputError(FILE, "everywhere", "is not a truth value")
-    layer = None if found["layer"] is None else read_count(FILE, "layer", found["layer"])
-    values = found["values"]
+    layer = None if content["layer"] is None else read_count(FILE, "layer", content["layer"])
+    values = content["values"]
     require_fields(FILE, "values", values, [*_COUNTS, *_BOUNDS[:2]], _BOUNDS[2:])
     counts = {name: read_count(FILE, f"values.{name}", values[name]) for name in _COUNTS}
     bounds = {name: read_number(FILE, f"values.{name}", values[name]) for name in _BOUNDS if name in values}
-    edits = read_count(FILE, "edits", found["edits"])
+    edits = read_count(FILE, "edits", content["edits"])
     if not all(isinstance(bound, float) for bound in bounds.values()):
         raise BadInputError(FILE, "values", "has a bound that is not a float")
     if counts["asked"] + counts["flat"] != edits or max(counts["memorized"], counts["before"]) > counts["asked"]:
@@ -172,11 +172,11 @@ def _read_edit(folder: Path) -> tuple[Edit, Any]:
     if counts["same"] + counts["changed"] > counts["kept"]:
         raise BadInputError(FILE, "values", "count more kept contexts than there are")
     data, text = _canonical(folder, CONTEXTS_FILE), read_bytes(folder, CONTEXTS_FILE, _LARGEST_FILE)
-    if hashlib.sha256(text).hexdigest() != found["edit"]:
+    if hashlib.sha256(text).hexdigest() != content["edit"]:
         raise NotProvedError(f"{CONTEXTS_FILE}: the file is not the one that {FILE} is about")
-    hashes = {name: found[name] for name in _HASHES}
-    runs = _read_runs(found["runs"], counts) if "runs" in found else None
-    return Edit(hashes, edits, layer, found["everywhere"], counts, bounds, [], [], [], None, runs), data
+    hashes = {name: content[name] for name in _HASHES}
+    runs = _read_runs(content["runs"], counts) if "runs" in content else None
+    return Edit(hashes, edits, layer, content["everywhere"], counts, bounds, [], [], [], None, runs), data
 
 
 def _read_runs(runs: Any, counts: dict[str, int]) -> str:
@@ -211,10 +211,10 @@ def _canonical(folder: Path, file: str) -> Any:
         text = read_bytes(folder, file, _LARGEST_FILE).decode("ascii")
     except UnicodeDecodeError as error:
         raise BadInputError(file, "the file", "is not ASCII") from error
-    found = parse_json(file, "the file", text)
-    if canonical(found) + "\n" != text:
+    content = parse_json(file, "the file", text)
+    if canonical(content) + "\n" != text:
         raise BadInputError(file, "the file", "is not the canonical text of what it says")
-    return found
+    return content
 
 
 def _with_contexts(edit: Edit, data: Any, model: Model) -> Edit:
@@ -272,7 +272,7 @@ def _reads(block: Block) -> tuple[str, str]:
 
 def _cut(edit: Edit, model: Model, site: int, words: dict[str, Any], tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     """Return the tensors of the model without its new neurons."""
-    found = dict(tensors)
+    shortened = dict(tensors)
     for place, (prefix, block) in enumerate(zip(block_prefixes(words), model.blocks, strict=True)):
         if block.kind != "feed-forward" or not (place == site or edit.everywhere):
             continue
@@ -287,8 +287,8 @@ def _cut(edit: Edit, model: Model, site: int, words: dict[str, Any], tensors: di
                 )
                 if place != site and any(last):
                     raise BadInputError(EDITED_FILE, f"{prefix}.{name}", "has neurons that are no zeros")
-                found[f"{prefix}.{name}"] = first
-    return found
+                shortened[f"{prefix}.{name}"] = first
+    return shortened
 
 
 def _columns(tensor: Tensor, start: int, stop: int | None = None) -> Tensor:
@@ -362,9 +362,9 @@ class _Proof:
         """
         edit, counts = self.edit, self.edit.counts
         flat = edit.answers.count(-1)
-        found = len(edit.answers) - flat, flat, edit.kept_count(self.edited.vocabulary)
-        if found != (counts["asked"], counts["flat"], counts["kept"]):
-            raise NotProvedError(f"edit: asked, flat and kept contexts are {found}")
+        actual = len(edit.answers) - flat, flat, edit.kept_count(self.edited.vocabulary)
+        if actual != (counts["asked"], counts["flat"], counts["kept"]):
+            raise NotProvedError(f"edit: asked, flat and kept contexts are {actual}")
         self._answered("memorized", self.edited)
         self._answered("before", self.original)
         self._spread()
@@ -389,22 +389,22 @@ class _Proof:
 
         A smaller `before` would make more of what the edit did.
         """
-        asked = [(c, a) for c, a in zip(self.edit.contexts, self.edit.answers, strict=True) if a >= 0]
-        leads = [None] * len(asked)
+        requested = [(c, a) for c, a in zip(self.edit.contexts, self.edit.answers, strict=True) if a >= 0]
+        leads = [None] * len(requested)
 
         def lead(i: int, row: Row) -> bool | None:
-            others = [x for j, x in enumerate(row) if j != asked[i][1]]
-            return _decided([row[asked[i][1]] > x for x in others], [row[asked[i][1]] <= x for x in others])
+            others = [x for j, x in enumerate(row) if j != requested[i][1]]
+            return _decided([row[requested[i][1]] > x for x in others], [row[requested[i][1]] <= x for x in others])
 
-        leads = _rising(model, [context for context, _ in asked], lead)
+        leads = _rising(model, [context for context, _ in requested], lead)
         stated = self.edit.counts[name]
-        if leads.count(False) > len(asked) - stated:
+        if leads.count(False) > len(requested) - stated:
             raise NotProvedError(f"edit: {name} is {stated}, but {leads.count(False)} are answered otherwise")
         if leads.count(True) < stated:
             raise UndecidedError(f"edit: {name} is {stated}, but only {leads.count(True)} are proved")
         if name == "before" and leads.count(True) > stated:
             raise NotProvedError(f"edit: before is {stated}, but {leads.count(True)} were answered as asked")
-        if name == "before" and leads.count(False) < len(asked) - stated:
+        if name == "before" and leads.count(False) < len(requested) - stated:
             raise UndecidedError(f"edit: before is {stated}, but of others it is open how they were answered")
 
     def _spread(self) -> None:
@@ -528,8 +528,8 @@ class _Proof:
         left = [i for i, each in enumerate(stays) if not each]
         _rising(self.original, [contexts[i] for i in left], sure)
         before = {left[i]: leader for i, leader in leaders.items()}
-        for i, each in zip(left, _rising(self.edited, [contexts[i] for i in left], same), strict=True):
-            stays[i] = each if before[i] >= 0 else None
+        for i, decision in zip(left, _rising(self.edited, [contexts[i] for i in left], same), strict=True):
+            stays[i] = decision if before[i] >= 0 else None
         return stays
 
 
@@ -543,8 +543,8 @@ def _rising(model: Model, contexts: list[Context], decide: Callable[[int, Row], 
         rows = balls.all_logits(model, [contexts[i] for i in left], bits)
         with ctx.workprec(bits):
             for i, row in zip(left, rows, strict=True):
-                found[i] = decide(i, row)
-    return found
+                decisions[i] = decide(i, row)
+    return decisions
 
 
 def _says_nothing(model: Model, context: Context, bits: int) -> bool:

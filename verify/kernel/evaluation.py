@@ -87,8 +87,8 @@ class Evaluation:
         try:
             for i, found, known in self._walked([Reals(), *runs]):
                 reals[i] = found[0] if known else None
-                for own, each in zip(memorized, found[1:], strict=True):
-                    own[i] = each
+                for own, judgement in zip(memorized, found[1:], strict=True):
+                    own[i] = judgement
         except UnfitError as error:
             self.reasons = dict.fromkeys(self.formats, str(error))
             return [None] * count
@@ -185,10 +185,10 @@ class _Logits:
 
 def _by_length(contexts: Sequence[Context]) -> list[list[int]]:
     """Group the context numbers by length."""
-    found: dict[int, list[int]] = {}
+    by_length: dict[int, list[int]] = {}
     for i, context in enumerate(contexts):
-        found.setdefault(len(context), []).append(i)
-    return list(found.values())
+        by_length.setdefault(len(context), []).append(i)
+    return list(by_length.values())
 
 
 def _distinct_rows(row: list[Column], count: int) -> tuple[list[Column], list[int]]:
@@ -196,9 +196,11 @@ def _distinct_rows(row: list[Column], count: int) -> tuple[list[Column], list[in
     long = [column for column in row if not column.is_constant and column.numbers is not None]
     if not long:
         return row, [0] * count
-    found: dict[tuple[int, ...], int] = {}
-    places = [found.setdefault(each, len(found)) for each in zip(*(c.numbers or [] for c in long), strict=True)]
-    narrow = dict(zip(long, zip(*found, strict=True), strict=True))
+    row_numbers: dict[tuple[int, ...], int] = {}
+    places = [
+        row_numbers.setdefault(key, len(row_numbers)) for key in zip(*(c.numbers or [] for c in long), strict=True)
+    ]
+    narrow = dict(zip(long, zip(*row_numbers, strict=True), strict=True))
     return [column_of(list(narrow[c]), c.scale, c.off) if c in narrow else c for c in row], places
 
 
@@ -222,8 +224,8 @@ def judged(task: Task, i: int, logits: list[arb], error: arb, *, is_run: bool = 
 
 def whole(parts: Sequence[Found]) -> Found:
     """Combine the contexts of a fact: the least of their gaps, and the sum of their losses."""
-    gaps = [each.gap for each in parts if each.gap is not None]
-    return Found(reduce(_least, gaps) if gaps else None, sum((each.loss for each in parts[1:]), parts[0].loss))
+    gaps = [part.gap for part in parts if part.gap is not None]
+    return Found(reduce(_least, gaps) if gaps else None, sum((part.loss for part in parts[1:]), parts[0].loss))
 
 
 def divergence(masses: Mapping[int, float], logits: list[arb], error: arb) -> arb:
@@ -281,14 +283,16 @@ def guess(task: Task) -> tuple[arb, int | None]:
         sums = [sum(c[len(c) - half :], arb(0)) - sum(c[:half], arb(0)) for c in columns]
         return reduce(_largest, sums) / len(rows), None
     if task.distributions is None:
-        said = Counter(tuple([task.labels[i] for i in fact]) for fact in task.facts)
+        answers = Counter(tuple([task.labels[i] for i in fact]) for fact in task.facts)
         following: dict[tuple[int, ...], Counter[int]] = {}
-        for answer, times in said.items():
+        for answer, times in answers.items():
             for i, token in enumerate(answer):
                 following.setdefault(answer[:i], Counter())[token] += times
         counts = [list(after.values()) for after in following.values()]
-        loss = sum((sum(each) * entropy([arb(count) for count in each]) for each in counts), arb(0)) / len(task.facts)
-        return loss, max(sum(said[answer[: i + 1]] for i in range(len(answer))) for answer in said)
+        loss = sum(
+            (sum(token_counts) * entropy([arb(count) for count in token_counts]) for token_counts in counts), arb(0)
+        ) / len(task.facts)
+        return loss, max(sum(answers[answer[: i + 1]] for i in range(len(answer))) for answer in answers)
     mean, own = [arb(0)] * task.width, arb(0)
     for distribution in task.distributions:
         masses = [arb(mass) for mass in distribution]

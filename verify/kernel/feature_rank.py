@@ -81,10 +81,10 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
         raise dependent
     for bits in PRECISIONS:
         rows = features(model, task, bits, with_skip=with_skip)
-        found = _follows(statement, rows, bits, evaluation.tell)
-        if found:
+        decision = _follows(statement, rows, bits, evaluation.tell)
+        if decision:
             return f"{statement.rows} x {statement.columns}, by balls of {bits} bits"
-        if found is False:
+        if decision is False:
             raise NotProvedError(f"{ID}: a bound is better than any that holds: a vector shows it")
         if bits == PRECISIONS[0] and upper_for_these_weights(model, task, with_skip=with_skip) < statement.rows:
             raise dependent
@@ -107,9 +107,9 @@ def _follows(statement: Statement, rows: list[Row], bits: int, tell: Callable[[s
             return exceeds(rows, arb(0), bits, tell)
         smallest = ball(statement.smallest)
         of_condition = sum((x * x for row in rows for x in row), arb(0)).sqrt() / ball(statement.condition)
-        found = exceeds(rows, smallest.max(of_condition) ** 2, bits, tell)
-        if found is False:
-            found = exceeds(rows, smallest.max(of_condition / arb(len(rows)).sqrt()) ** 2, bits)
-            if found:
+        decision = exceeds(rows, smallest.max(of_condition) ** 2, bits, tell)
+        if decision is False:
+            decision = exceeds(rows, smallest.max(of_condition / arb(len(rows)).sqrt()) ** 2, bits)
+            if decision:
                 raise UndecidedError(f"{ID}: condition_upper is smaller than what is proved here")
-        return found
+        return decision

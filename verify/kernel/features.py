@@ -44,20 +44,20 @@ def shape(model: Model, task: Task) -> str | None:
 def columns(model: Model, *, with_skip: bool) -> int:
     """Return the length of a row."""
     heads, width, _ = model.blocks[0].shape("W_Q")
-    each = model.blocks[0].shape("W_V")[2] if model.reads_tokens else width
-    return heads * each + (width if with_skip else 0)
+    head_width = model.blocks[0].shape("W_V")[2] if model.reads_tokens else width
+    return heads * head_width + (width if with_skip else 0)
 
 
 def features(model: Model, task: Task, bits: int, *, with_skip: bool) -> list[Row]:
     """Return the rows of the features in balls of `bits` bits, one per context."""
     with ctx.workprec(bits):
         rows, cells, places = _places(model, task)
-        found = [list(rows[cell[-1]]) if with_skip else [] for cell in cells]
+        feature_rows = [list(rows[cell[-1]]) if with_skip else [] for cell in cells]
         position = {row: s for cell in cells for s, row in enumerate(cell)}
         for looked in balls.heads(model.blocks[0], rows, places, position, mix_rows=not model.reads_tokens):
-            for row, (_, read) in zip(found, looked, strict=True):
+            for row, (_, read) in zip(feature_rows, looked, strict=True):
                 row.extend(read)
-        return found
+        return feature_rows
 
 
 def largest_weights(model: Model, task: Task, bits: int) -> list[arb]:
@@ -65,10 +65,10 @@ def largest_weights(model: Model, task: Task, bits: int) -> list[arb]:
     with ctx.workprec(bits):
         rows, cells, places = _places(model, task)
         position = {row: s for cell in cells for s, row in enumerate(cell)}
-        found = []
+        largest = []
         for looked in balls.heads(model.blocks[0], rows, places, position):
-            found.extend(_largest(weights) for weights, _ in looked)
-        return found
+            largest.extend(_largest(weights) for weights, _ in looked)
+        return largest
 
 
 def _places(model: Model, task: Task) -> tuple[list[Row], list[balls.Cell], list[tuple[int, balls.Cell]]]:
@@ -79,7 +79,7 @@ def _places(model: Model, task: Task) -> tuple[list[Row], list[balls.Cell], list
 
 
 def _largest(weights: Sequence[arb]) -> arb:
-    found = weights[0]
+    largest = weights[0]
     for weight in weights[1:]:
-        found = found.max(weight)
-    return found
+        largest = largest.max(weight)
+    return largest

@@ -65,10 +65,10 @@ def parse_json(file: str, field: str, text: str) -> Any:
     """Parse JSON with integers and texts, no repeated name in an object, and nesting of at most 32."""
 
     def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
+        fields = dict(pairs)
+        if len(fields) != len(pairs):
             raise ValueError("a name stands twice in an object")
-        return found
+        return fields
 
     def refuse(number: str) -> Any:
         raise ValueError(f"the number {number[:40]} is not an integer")
@@ -78,12 +78,12 @@ def parse_json(file: str, field: str, text: str) -> Any:
 
     try:
         hooks = {"parse_int": integer_of, "parse_float": refuse, "parse_constant": refuse}
-        found = json.loads(text, object_pairs_hook=object_of, **hooks)
+        value = json.loads(text, object_pairs_hook=object_of, **hooks)
     except (ValueError, RecursionError) as error:
         raise BadInputError(file, field, f"cannot be read as JSON: {error}") from error
-    if _depth(found) > _DEEPEST:
+    if _depth(value) > _DEEPEST:
         raise BadInputError(file, field, f"is nested more than {_DEEPEST} deep")
-    return found
+    return value
 
 
 def _depth(value: Any) -> int:
@@ -91,8 +91,8 @@ def _depth(value: Any) -> int:
     depth, layer = 0, [value]
     while layer and depth <= _DEEPEST:
         depth, inner = depth + 1, []
-        for each in layer:
-            inner.extend(each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+        for item in layer:
+            inner.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
         layer = inner
     return depth
 
@@ -129,10 +129,10 @@ def read_tensors(folder: Path, name: str) -> tuple[dict[str, Any], dict[str, Ten
         raise BadInputError(name, "the header", "does not begin with a brace")
     words = _words(name, header.pop("__metadata__", None))
     body = memoryview(data)[start:]
-    tensors = {each: _tensor(name, each, entry, body) for each, entry in header.items()}
+    tensors = {tensor_name: _tensor(name, tensor_name, entry, body) for tensor_name, entry in header.items()}
     spans = sorted(entry["data_offsets"] for entry in header.values())
     ends = [0, *(stop for _, stop in spans)]
-    if [list(each) for each in pairwise(ends)] != spans or ends[-1] != len(body):
+    if [list(tensor_name) for tensor_name in pairwise(ends)] != spans or ends[-1] != len(body):
         raise BadInputError(name, "data_offsets", "leave gaps, overlap, or do not end with the file")
     return words, tensors
 
@@ -177,11 +177,11 @@ def _are_sizes(values: Any, most: int) -> bool:
 
 def sha256_of(words: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> str:
     """Return the hash of words and tensors, in this order, as used in certificates."""
-    found = hashlib.sha256(canonical(words).encode("ascii"))
+    digest = hashlib.sha256(canonical(words).encode("ascii"))
     for name, tensor in tensors.items():
         values = tensor.values
         if sys.byteorder == "big":
             values = array(values.typecode, values)
             values.byteswap()
-        found.update(f"{name}:{','.join(map(str, tensor.shape))};".encode("ascii") + values.tobytes())
-    return found.hexdigest()
+        digest.update(f"{name}:{','.join(map(str, tensor.shape))};".encode("ascii") + values.tobytes())
+    return digest.hexdigest()

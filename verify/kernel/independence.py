@@ -122,14 +122,14 @@ def _products(strips: int, columns: int) -> float:
 
 def _root(matrix: arb_mat) -> arb_mat | int:
     """Return an exact triangular L with $L L^T$ close to the matrix, or the index of a pivot that is not above 0."""
-    given, size, half = matrix.tolist(), matrix.nrows(), matrix.nrows() // 2
+    entries, size, half = matrix.tolist(), matrix.nrows(), matrix.nrows() // 2
     if size <= _SMALL:
-        return _small_root(given)
-    first = _root(arb_mat([row[:half] for row in given[:half]]))
+        return _small_root(entries)
+    first = _root(arb_mat([row[:half] for row in entries[:half]]))
     if isinstance(first, int):
         return first
-    beside = first.solve(arb_mat([row[half:] for row in given[:half]]), algorithm="approx").mid()
-    second = _root(arb_mat([row[half:] for row in given[half:]]) - beside.transpose() * beside)
+    beside = first.solve(arb_mat([row[half:] for row in entries[:half]]), algorithm="approx").mid()
+    second = _root(arb_mat([row[half:] for row in entries[half:]]) - beside.transpose() * beside)
     if isinstance(second, int):
         return half + second
     above = [[*row, *[arb(0)] * (size - half)] for row in first.tolist()]
@@ -138,16 +138,16 @@ def _root(matrix: arb_mat) -> arb_mat | int:
 
 def _small_root(given: list[Row]) -> arb_mat | int:
     """Return the result of `_root` by Cholesky's formulas, row by row."""
-    found: list[Row] = []
+    rows: list[Row] = []
     for i, wanted in enumerate(given):
         row: Row = []
-        for known in found:
+        for known in rows:
             row.append(((wanted[len(row)] - sum(map(mul, row, known), arb(0))) / known[len(row)]).mid())
         pivot = (wanted[i] - sum(map(mul, row, row), arb(0))).mid()
         if not pivot > 0:
             return i
-        found.append([*row, pivot.sqrt().mid()])
-    return arb_mat([[*row, *[arb(0)] * (len(given) - len(row))] for row in found])
+        rows.append([*row, pivot.sqrt().mid()])
+    return arb_mat([[*row, *[arb(0)] * (len(given) - len(row))] for row in rows])
 
 
 def _is_indefinite(rows: list[Row], subtracted: list[arb]) -> bool:

@@ -30,10 +30,10 @@ def count_inputs(evaluation: Evaluation, rule: Rule, numbers: Sequence[int]) -> 
 
 def _judged(part: Evaluation) -> list[bool | None]:
     """Tell whether each input has its label as the strictly largest logit; None where open."""
-    judged = [None if found is None else found.is_memorized("labels", arb(0)) for found in part.in_reals]
+    judged = [None if evaluated is None else evaluated.is_memorized("labels", arb(0)) for evaluated in part.in_reals]
     for bits in _PRECISIONS:
         left = [i for i, memorized in enumerate(judged) if memorized is None]
         with ctx.workprec(bits):
-            for i, found in part.in_balls(left, bits):
-                judged[i] = found.is_memorized("labels", arb(0))
+            for i, evaluated in part.in_balls(left, bits):
+                judged[i] = evaluated.is_memorized("labels", arb(0))
     return judged

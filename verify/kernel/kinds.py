@@ -33,7 +33,7 @@ def kinds_in(folder: Path) -> list[Any]:
     Raises:
         BadInputError: There is no module, or one is no kind, has the name of another kind, or cannot be run.
     """
-    found = []
+    kinds = []
     for path in sorted((folder / "kernel").glob("*.py")):
         module = load_module(path)
         id = getattr(module, "ID", None)
@@ -41,10 +41,10 @@ def kinds_in(folder: Path) -> list[Any]:
             raise BadInputError(str(path), "ID", "is not the name of the file")
         if find_statement(id) is not None:
             raise BadInputError(str(path), "ID", f"is {id!r}, a kind of statement that there is")
-        found.append(module)
-    if not found:
+        kinds.append(module)
+    if not kinds:
         raise BadInputError(str(folder), "the folder", "has no file of a kind of statement in its folder 'kernel'")
-    return found
+    return kinds
 
 
 def load_module(path: Path) -> ModuleType:

@@ -180,11 +180,11 @@ class _Named:
         self.tensors, self.taken = tensors, dict[str, Tensor]()
 
     def take(self, name: str, axes: int) -> Tensor:
-        found = self.tensors.get(name)
-        if found is None or found.values.typecode != "d" or len(found.shape) != axes:
+        tensor = self.tensors.get(name)
+        if tensor is None or tensor.values.typecode != "d" or len(tensor.shape) != axes:
             raise BadInputError(FILE, name, f"is absent, or not F64 with {axes} axes")
-        self.taken[name] = found
-        return found
+        self.taken[name] = tensor
+        return tensor
 
 
 def _require_options(field: str, options: Any, kinds: tuple[str, ...]) -> None:
@@ -256,14 +256,14 @@ def _block(named: _Named, prefix: str, norm_prefix: str, options: dict[str, Any]
     """Return a block with its tensors; the tensors of its norms precede them in the hash."""
     norm = None if options.get("norm") is None else _block(named, norm_prefix, "", options["norm"])
     norms = {name: _block(named, f"{prefix}.{name}", "", options[name]) for name in _NORMS if name in options}
-    found = {}
+    tensors = {}
     for name, axes in _TENSORS[options["kind"]].items():
         if name not in _MAY_BE_ABSENT or f"{prefix}.{name}" in named.tensors:
-            found[name] = named.take(f"{prefix}.{name}", axes)
-    block = Block(options["kind"], options, found, norm, norms)
+            tensors[name] = named.take(f"{prefix}.{name}", axes)
+    block = Block(options["kind"], options, tensors, norm, norms)
     for name, shape in _shapes(block).items():
-        if name in found and found[name].shape != shape:
-            raise BadInputError(FILE, f"{prefix}.{name}", f"has the shape {found[name].shape}, expected {shape}")
+        if name in tensors and tensors[name].shape != shape:
+            raise BadInputError(FILE, f"{prefix}.{name}", f"has the shape {tensors[name].shape}, expected {shape}")
     return block
 
 

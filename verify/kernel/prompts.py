@@ -25,26 +25,32 @@ def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
     require_names("vocabulary", names)
     require_names("answers", answers)
     require_arrays(arrays, _ARRAYS)
-    prompts, said = _rows("prompts", arrays, len(names)), _rows("completions", arrays, len(answers))
-    if len(set(prompts)) < len(prompts) or len(said) != len(prompts):
+    prompts, completions = _rows("prompts", arrays, len(names)), _rows("completions", arrays, len(answers))
+    if len(set(prompts)) < len(prompts) or len(completions) != len(prompts):
         raise BadInputError(FILE, "prompts", "hold one prompt twice, or are not as many as the completions")
-    if "answers" in words and (answers == names or max(map(len, said)) > 1):
+    if "answers" in words and (answers == names or max(map(len, completions)) > 1):
         raise BadInputError(FILE, "answers", "are the vocabulary once more, or are said several at a time")
     _require_texts(words["texts"], len(prompts))
-    if sum(len(a) * len(p) + len(a) * (len(a) - 1) // 2 for p, a in zip(prompts, said, strict=True)) > LARGEST_CONTEXTS:
+    if (
+        sum(len(a) * len(p) + len(a) * (len(a) - 1) // 2 for p, a in zip(prompts, completions, strict=True))
+        > LARGEST_CONTEXTS
+    ):
         raise BadInputError(FILE, "completions", f"make contexts of more than {LARGEST_CONTEXTS} tokens")
-    asked: dict[Context, tuple[int, int]] = {}  # of each context its number and what shall follow it
+    numbered: dict[Context, tuple[int, int]] = {}  # of each context its number and what shall follow it
     facts = []
-    for prompt, answer in zip(prompts, said, strict=True):
+    for prompt, answer in zip(prompts, completions, strict=True):
         places = []
         for i, token in enumerate(answer):
-            place, label = asked.setdefault(prompt + answer[:i], (len(asked), token))
+            place, label = numbered.setdefault(prompt + answer[:i], (len(numbered), token))
             if label != token:
                 raise BadInputError(FILE, "completions", "ask for two tokens behind the same ones")
             places.append(place)
         facts.append(tuple(places))
-    labels, digest = [label for _, label in asked.values()], sha256_of(words, {name: arrays[name] for name in _ARRAYS})
-    return Task("labels", "prompts", len(answers), list(asked), labels, None, [], [], digest, None, None, facts)
+    labels, digest = (
+        [label for _, label in numbered.values()],
+        sha256_of(words, {name: arrays[name] for name in _ARRAYS}),
+    )
+    return Task("labels", "prompts", len(answers), list(numbered), labels, None, [], [], digest, None, None, facts)
 
 
 def _rows(name: str, arrays: dict[str, Tensor], size: int) -> list[Context]:

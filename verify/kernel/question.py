@@ -38,17 +38,17 @@ def require_yes(certificate: Certificate, stated: Stated) -> None:
         NotProvedError: The answer is no.
         UndecidedError: The stated numbers do not give a yes.
     """
-    asked, count = certificate.criterion, stated.contexts
-    if asked.asked == "at-most":
-        yes = stated.mean_upper is not None and asked.bound is not None and stated.mean_upper <= asked.bound
+    criterion, count = certificate.criterion, stated.contexts
+    if criterion.asked == "at-most":
+        yes = stated.mean_upper is not None and criterion.bound is not None and stated.mean_upper <= criterion.bound
     else:
-        wanted = count if asked.contexts is None else asked.contexts
+        wanted = count if criterion.contexts is None else criterion.contexts
         yes = stated.memorized >= wanted
         if count - stated.wrong < wanted:
             raise NotProvedError(
                 f"the question: {wanted} contexts shall be memorized, {stated.wrong} are proved not to be"
             )
-    if certificate.target == "labels" and asked.asked != "at-most":
+    if certificate.target == "labels" and criterion.asked != "at-most":
         best, most = stated.guess_right or 0, count - stated.wrong
         beats = stated.memorized > best or stated.memorized == best == count
         if most <= best and not most == best == count:

@@ -45,12 +45,12 @@ def upper_for_these_weights(model: Model, task: Task, *, with_skip: bool) -> int
     maps = [identity] * heads
     if task.vectors is None:
         maps = [Integers.of(block.tensors["W_V"].row(h), block.shape("W_V")[2]).rows for h in range(heads)]
-    of_heads, differences = ([_rank(rows, each) for each in maps] for rows in (read, apart))
+    of_heads, differences = ([_rank(rows, weight_map) for weight_map in maps] for rows in (read, apart))
     if with_skip:
         return _rank(last, identity) + min(sum(of_heads), sum(differences))
     if not heads:
         return 0
-    beside = [[entry for each in maps for entry in each[i]] for i in range(width)]
+    beside = [[entry for weight_map in maps for entry in weight_map[i]] for i in range(width)]
     from_last = _rank(last, beside) + sum(differences)
     from_one_head = _rank(read, beside) + sum(differences) - max(differences)
     return min(sum(of_heads), from_last, from_one_head)
@@ -86,13 +86,16 @@ def upper_for_all_weights(model: Model, task: Task, *, with_skip: bool) -> int:
     alike: dict[int, list[Context]] = {}
     for context in task.contexts:
         alike.setdefault(context[-1], []).append(context)
-    free = sum(_formal_rank([[(pair, 1) for pair in enumerate(each)] for each in of]) - 1 for of in alike.values())
-    found = [min(width, len(alike)) + heads * head, len(alike) + heads * free]
+    free = sum(
+        _formal_rank([[(pair, 1) for pair in enumerate(context_pairs)] for context_pairs in of]) - 1
+        for of in alike.values()
+    )
+    bounds = [min(width, len(alike)) + heads * head, len(alike) + heads * free]
     if heads and not with_skip:
         pairs = {pair for context in task.contexts for pair in enumerate(context)}
         inputs = _formal_rank([[(("token", token), 1), (s, 1)] for s, token in pairs])
-        found.append((heads - 1) * head + min(width, inputs))
-    return min(found)
+        bounds.append((heads - 1) * head + min(width, inputs))
+    return min(bounds)
 
 
 def _rows(model: Model, task: Task) -> tuple[Rows, Rows, Rows]:

@@ -75,15 +75,15 @@ class Rule:
     def part(self, numbers: Iterable[int]) -> Task:
         """Return the inputs with these numbers, and their labels, as a task; the last position varies fastest."""
         inputs = [self._input(number) for number in numbers]
-        labels = [self._label(each) for each in inputs]
+        labels = [self._label(input_tokens) for input_tokens in inputs]
         return Task(self.target, self.origin, max(self.answers) + 1, inputs, labels, None, [], [], self.sha256, None)
 
     def _input(self, number: int) -> Context:
-        found = []
+        tokens = []
         for here in reversed(self.tokens):
             number, place = divmod(number, len(here))
-            found.append(here[place])
-        return tuple(reversed(found))
+            tokens.append(here[place])
+        return tuple(reversed(tokens))
 
     @cached_property
     def _places(self) -> list[dict[int, int]]:
@@ -113,11 +113,11 @@ class Rule:
     @cached_property
     def origin(self) -> str:
         """Source of the targets in the words of certificates."""
-        said = f"rule: {self.name if self.name != 'own' else 'one' + chr(39) + 's own function'}"
-        said += f" of {counted(len(self.reads), 'token')}"
+        description = f"rule: {self.name if self.name != 'own' else 'one' + chr(39) + 's own function'}"
+        description += f" of {counted(len(self.reads), 'token')}"
         first = self.tokens[self.reads[0]]
         if first == list(range(len(first))) and all(self.tokens[s] == first for s in self.reads):
-            said += f" below {len(first)}"
+            description += f" below {len(first)}"
         others = [s for s in range(len(self.tokens)) if s not in self.reads]
         for where, places in (
             ("before", [s for s in others if s < self.reads[0]]),
@@ -126,8 +126,8 @@ class Rule:
         ):
             if places:
                 shown = [str(self.tokens[s][0]) for s in places[:4]] + ["..."] * (len(places) > 4)
-                said += f", {where} them {' '.join(shown)}"
-        return said
+                description += f", {where} them {' '.join(shown)}"
+        return description
 
 
 def some_at_a_time(count: int) -> Iterator[range]:
@@ -208,8 +208,8 @@ def _named(name: str, tokens: list[list[int]], reads: set[int]) -> tuple[list[St
         if s not in reads:
             steps.append([[state] for state in range(1 if values is None else len(values))])
             continue
-        each = [of_one(token) for token in here]
-        after = [each] if values is None else [[of_two[name](value, token) for token in each] for value in values]
+        residue = [of_one(token) for token in here]
+        after = [residue] if values is None else [[of_two[name](value, token) for token in residue] for value in values]
         values = sorted({value for row in after for value in row})
         places = {value: place for place, value in enumerate(values)}
         steps.append([[places[value] for value in row] for row in after])

@@ -117,7 +117,7 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
             raise UndecidedError(f"{ID} in {name}: {part.reasons[name]}")
         for fact, i in zip(part.task.facts, numbers, strict=False):
             if statement.memorized[i]:
-                _require_memorized(i, whole([runs[each] for each in fact]), name, certificate)
+                _require_memorized(i, whole([runs[context] for context in fact]), name, certificate)
     return f"{counted(statement.memorized.count, 'context')} in {name}, by sums that no run rounds"
 
 

@@ -109,7 +109,7 @@ def drawn_numbers(model: Model, rule: Rule, statement: Statement) -> list[int]:
     The hash of the hash of model, rule, count and seed, and of 0, 1, ..., gives its leading bits, as many as a number
     of an input has; what is not a number of an input, or was drawn already, is passed over.
     """
-    size, found = rule.size, set[int]()
+    size, numbers = rule.size, set[int]()
     if statement.drawn >= size:
         return list(range(size))
     words = ["sample", model.sha256, rule.sha256, statement.drawn, statement.seed]
@@ -117,10 +117,10 @@ def drawn_numbers(model: Model, rule: Rule, statement: Statement) -> list[int]:
     for turn in naturals():
         number = int.from_bytes(hashlib.sha256(secret + turn.to_bytes(8, "big")).digest(), "big") >> beyond
         if number < size:
-            found.add(number)
-        if len(found) == statement.drawn:
+            numbers.add(number)
+        if len(numbers) == statement.drawn:
             break
-    return sorted(found)
+    return sorted(numbers)
 
 
 def leaves_at_most(size: int, drawn: int, missed: int, wrong: int) -> bool:

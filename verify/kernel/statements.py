@@ -50,19 +50,19 @@ def read_statements(certificate: Certificate, kinds: Sequence[Any] = ()) -> list
         BadInputError: A statement is anything but one of its kind in its one form, has a sentence that its numbers do
             not make, or does not stand at its place.
     """
-    found = list[Known | str]()
+    statements = list[Known | str]()
     for place, record in enumerate(certificate.statements):
         kind = find_kind(record["id"], kinds)
         if kind is None:
-            found.append(record["id"])
+            statements.append(record["id"])
             continue
         field = f"statements[{place}]"
         statement = kind.read(field, record, certificate)
         if record["statement"] != kind.sentence(statement, certificate):
             raise BadInputError(FILE, f"{field}.statement", "is not the sentence that its numbers make")
-        found.append(Known(kind, statement))
+        statements.append(Known(kind, statement))
     require_order(certificate, kinds)
-    return found
+    return statements
 
 
 def group_of(id: str, kinds: Sequence[Any] = ()) -> int:

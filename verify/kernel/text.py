@@ -50,14 +50,14 @@ def read(field: str, record: dict[str, Any], certificate: Certificate) -> Statem
     require_fields(FILE, f"{field}.values", values, ["bytes", "parts", "texts"], ["characters"])
     counts = {name: read_count(FILE, f"{field}.values.{name}", value) for name, value in values.items()}
     texts = []
-    for place, each in enumerate(named["texts"]):
+    for place, entry in enumerate(named["texts"]):
         where = f"{field}.named.texts[{place}]"
-        require_fields(FILE, where, each, ["bytes", "sha256", "title"])
-        if not isinstance(each["title"], str) or not isinstance(each["sha256"], str):
+        require_fields(FILE, where, entry, ["bytes", "sha256", "title"])
+        if not isinstance(entry["title"], str) or not isinstance(entry["sha256"], str):
             raise BadInputError(FILE, where, "has a title or a hash that is not a text")
-        if not _HASH.fullmatch(each["sha256"]):
+        if not _HASH.fullmatch(entry["sha256"]):
             raise BadInputError(FILE, f"{where}.sha256", "is not a hash of 64 hexadecimal digits")
-        texts.append((each["title"], read_count(FILE, f"{where}.bytes", each["bytes"]), each["sha256"]))
+        texts.append((entry["title"], read_count(FILE, f"{where}.bytes", entry["bytes"]), entry["sha256"]))
     if counts["texts"] != len(texts) or counts["bytes"] != sum(size for _, size, _ in texts) or record["memorized"]:
         raise BadInputError(FILE, f"{field}.values", "count other texts or bytes than are named, or a mask is given")
     titles = {title for title, *_ in texts}
@@ -129,16 +129,16 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
         if label[window] != token:
             i = list(label).index(window)
             raise NotProvedError(f"{ID}: context {i} goes on in two ways, so decoding leaves the text there")
-    said = texts_of(task.text)
-    found = [(title, len(data), hashlib.sha256(data).hexdigest()) for title, data, _ in said]
-    for stated, real in zip(statement.texts, found, strict=False):
+    texts = texts_of(task.text)
+    hashed = [(title, len(data), hashlib.sha256(data).hexdigest()) for title, data, _ in texts]
+    for stated, real in zip(statement.texts, hashed, strict=False):
         if stated != real:
             raise NotProvedError(f"{ID}: the text {real[0]!r} has {real[1]} bytes and the hash {real[2]}")
-    characters = None if any(count is None for *_, count in said) else sum(count or 0 for *_, count in said)
-    figures = len(found), len(task.text.titles), characters
+    characters = None if any(count is None for *_, count in texts) else sum(count or 0 for *_, count in texts)
+    figures = len(hashed), len(task.text.titles), characters
     if (len(statement.texts), statement.parts, statement.characters) != figures:
         raise NotProvedError(f"{ID}: texts, parts and characters are {figures}")
-    return f"{counted(len(found), 'text')}, by induction over {counted(len(task.contexts), 'window')}"
+    return f"{counted(len(hashed), 'text')}, by induction over {counted(len(task.contexts), 'window')}"
 
 
 def texts_of(text: Text) -> list[tuple[str, bytes, int | None]]:
@@ -159,9 +159,9 @@ def texts_of(text: Text) -> list[tuple[str, bytes, int | None]]:
     bare = [title.removeprefix("<").removesuffix(">") for title in titles]
     if titles == [END] or bare == [f"{k + 1}/{count}" for k in range(count)]:
         bare, spelled = [""], [[name for part in spelled for name in part]]
-    found = []
+    texts = []
     for title, names in zip(bare, spelled, strict=True):
         in_bytes = [bytes([int(name[2:], 16)]) if _BYTE.fullmatch(name) else name.encode() for name in names]
         has_bytes = any(map(_BYTE.fullmatch, names))
-        found.append((title, b"".join(in_bytes), None if has_bytes else sum(map(len, names))))
-    return found
+        texts.append((title, b"".join(in_bytes), None if has_bytes else sum(map(len, names))))
+    return texts

@@ -144,21 +144,21 @@ class Neurons:
     @cached_property
     def groups(self) -> dict[tuple[int, ...], list[int]]:
         """The neurons by the columns that they read."""
-        found: dict[tuple[int, ...], list[int]] = {}
+        groups: dict[tuple[int, ...], list[int]] = {}
         for neuron, terms in enumerate(self.into.terms):
-            found.setdefault(tuple([i for i, _ in terms]), []).append(neuron)
-        return found
+            groups.setdefault(tuple([i for i, _ in terms]), []).append(neuron)
+        return groups
 
     @cached_property
     def directions(self) -> dict[tuple[tuple[int, int], ...], list[tuple[int, Fraction]]]:
         """Neurons by the direction that they read, with its multiple; None for those that read nothing."""
-        found: dict[tuple[tuple[int, int], ...], list[tuple[int, Fraction]]] = {}
+        directions: dict[tuple[tuple[int, int], ...], list[tuple[int, Fraction]]] = {}
         for neuron, terms in enumerate(self.into.terms):
             common = math.gcd(*(weight for _, weight in terms)) or 1
             common = -common if terms and terms[0][1] < 0 else common
             direction = tuple([(i, weight // common) for i, weight in terms])
-            found.setdefault(direction, []).append((neuron, Fraction(common, 1 << self.into.scale)))
-        return found
+            directions.setdefault(direction, []).append((neuron, Fraction(common, 1 << self.into.scale)))
+        return directions
 
 
 def fits(model: Model) -> bool:
@@ -184,14 +184,14 @@ def _alike(stream: list[Row], needed: Collection[int]) -> list[Row]:
     Only for columns that depend on tokens: what depends on the position alone says where heads look.
     """
     others = [position for position in range(len(stream)) if position not in needed]
-    found = [list(row) for row in stream]
+    alike = [list(row) for row in stream]
     for i in range(len(stream[0]) if others else 0):
         apart = [position for position in others if not stream[position][i].is_constant]
         if len({stream[position][i] for position in apart}) > 1:
             hull = _hull([stream[position][i] for position in apart])
             for position in apart:
-                found[position][i] = hull
-    return found
+                alike[position][i] = hull
+    return alike
 
 
 def _upper(distance: int) -> Fraction:
@@ -257,22 +257,22 @@ class Walk:
         self.needed[0] = needed
 
     def _before_neurons(self, place: int, needed: dict[int, set[int]], length: int) -> dict[int, set[int]]:
-        block, found = self.blocks[place], {}
+        block, read_before = self.blocks[place], {}
         assert isinstance(block, Neurons)
         for position, columns in needed.items():
             neurons = {neuron for j in columns for neuron, _ in block.out.terms[j]}
             read = {i for neuron in neurons for i, _ in block.into.terms[neuron]}
-            found[position] = read | (columns if block.skip else set())
-        return found
+            read_before[position] = read | (columns if block.skip else set())
+        return read_before
 
     def _before_attention(self, place: int, needed: dict[int, set[int]], length: int) -> dict[int, set[int]]:
         block = self.blocks[place]
         assert isinstance(block, Attention)
-        found: dict[int, set[int]] = {}
+        read_before: dict[int, set[int]] = {}
         for position, columns in needed.items():
             asks = block.asking(length)[position]
             if block.skip:
-                found.setdefault(asks, set()).update(columns)
+                read_before.setdefault(asks, set()).update(columns)
             written = {e for j in columns for e, _ in block.out.terms[j]}
             for number, head in enumerate(block.heads):
                 own = {e - head.first for e in written if head.first <= e < head.first + len(head.value.terms)}
@@ -281,12 +281,12 @@ class Walk:
                 values = {i for e in own for i, _ in head.value.terms[e]}
                 tops = self.known.get((place, number, asks))
                 for read in block.reads(asks, length) if tops is None else tops[0]:
-                    found.setdefault(read, set()).update(values)
+                    read_before.setdefault(read, set()).update(values)
                 if tops is None:
                     for read in block.reads(asks, length):
-                        found[read] |= {i for terms in head.key.terms for i, _ in terms}
-                    found.setdefault(asks, set()).update(i for terms in head.query.terms for i, _ in terms)
-        return found
+                        read_before[read] |= {i for terms in head.key.terms for i, _ in terms}
+                    read_before.setdefault(asks, set()).update(i for terms in head.query.terms for i, _ in terms)
+        return read_before
 
     # The stream.
 
@@ -323,16 +323,16 @@ class Walk:
         block = self.blocks[place]
         if isinstance(block, Attention):
             return self._attended(place, block, stream)
-        found: dict[tuple[Column, ...], Row] = {}
+        computed: dict[tuple[Column, ...], Row] = {}
         hidden: dict[tuple[int, tuple[Column, ...]], Column] = {}
         written: dict[tuple[int, tuple[Column, ...]], Column] = {}
         needed = self.needed[place + 1]
         stream = _alike(stream, needed)
         for position in sorted(range(len(stream)), key=lambda position: position not in needed):
             row = tuple(stream[position])  # equal columns are one object, of which all is found once
-            if row not in found:
-                found[row] = self._fed(block, list(row), hidden, written, exact=position in needed)
-        return [found[tuple(row)] for row in stream]
+            if row not in computed:
+                computed[row] = self._fed(block, list(row), hidden, written, exact=position in needed)
+        return [computed[tuple(row)] for row in stream]
 
     def _sum(
         self, terms: Sequence[Term], shift: int, shift_scale: int, fits: list[list[bool]], j: int, fires: bool = False
@@ -382,7 +382,7 @@ class Walk:
                 if (neuron, columns) not in hidden:
                     hidden[neuron, columns] = self.mapped(block.into, neuron, row, fires=True).rectified()
                 fired[neuron] = hidden[neuron, columns]
-        found, out = [], block.out
+        outputs, out = [], block.out
         for j, terms in enumerate(out.terms):
             own = [(fired[n], weight) for n, weight in terms if n in fired]
             groups = [group[j] for group in looked_up if j in group]
@@ -397,8 +397,8 @@ class Walk:
                 if not exact and not column.is_constant:
                     column = replace(column, numbers=None)
                 written[key] = column
-            found.append(written[key])
-        return found
+            outputs.append(written[key])
+        return outputs
 
     def _looked_up(self, block: Neurons, reads: tuple[int, ...], neurons: list[int], row: Row) -> dict[int, Term]:
         """Return the outputs of neurons that read the same columns, evaluated once per distinct input.
@@ -417,10 +417,10 @@ class Walk:
             if (own := [(number[n], weight) for n, weight in terms if n in number])
         }
         values, sizes = _written(hidden, list(columns.values()), count)
-        found = {}
+        looked_up = {}
         for at, (j, terms) in enumerate(columns.items()):
             line = [row[at] for row in values]
-            found[j] = Term(
+            looked_up[j] = Term(
                 1,
                 [line[place] for place in places],
                 scale + block.out.scale,
@@ -431,7 +431,7 @@ class Walk:
                 len(terms),
                 tuple([_drift(terms, block.out.scale, hidden, a) for a in range(len(self.accounts))]),
             )
-        return found
+        return looked_up
 
     def _narrowed(self, block: Neurons, row: Row, j: int, column: Column, terms: Sequence[Term]) -> Column:
         r"""Return the column with tighter bounds: neurons of one direction are a function of one number.
@@ -492,7 +492,7 @@ class Walk:
                 for asks, columns in zip(asking, wanted, strict=True)
             }
             looks.append(_Looks(self, (place, number), head, block, stream, exact))
-        found: dict[int, Row] = {}
+        attended: dict[int, Row] = {}
         known: dict[tuple[int, tuple[Column, ...]], Column] = {}
         for position in sorted(range(len(asking)), key=lambda position: not wanted[position]):
             mixed: Row = []
@@ -505,8 +505,8 @@ class Walk:
                 if key not in known:
                     known[key] = self.mapped(block.out, j, mixed, [product(1, 0, column) for column in skip])
                 row.append(known[key])
-            found[position] = row
-        return [found[position] for position in range(len(asking))]
+            attended[position] = row
+        return [attended[position] for position in range(len(asking))]
 
     def _map(self, affine: Map, row: Row) -> Row:
         return [self.mapped(affine, j, row) for j in range(len(affine.terms))]
@@ -659,9 +659,9 @@ class _Looks:
         if wanted and any(column[r].numbers is None for r in read):
             raise UnfitError("a head reads what is not known")
         if wanted:
-            found = column_of(_averages(column, tops, scale), scale, ())
+            average = column_of(_averages(column, tops, scale), scale, ())
         else:
-            found = Column(None, scale, hull.low << power, hull.high << power, ())
+            average = Column(None, scale, hull.low << power, hull.high << power, ())
         own = _hull(tuple([column[r] for r in read]))
         unit = min(column[r].unit + hull.scale - column[r].scale for r in read)
         total = own.size << scale - own.scale
@@ -670,9 +670,9 @@ class _Looks:
             lambda: total,
             scale,
             lambda: unit,
-            lambda _: iter((found.high,)),
+            lambda _: iter((average.high,)),
             looked.length + 3,
-            lambda: found.has_zero,
+            lambda: average.has_zero,
         )
         off = []
         for number, account in enumerate(self.walk.accounts):
@@ -684,7 +684,7 @@ class _Looks:
                 continue
             others = divided_up(weight * (reach + (1 << hull.scale)), hull.scale) if weight else 0
             off.append(account.mixed(sizes, others + own.off[number], looked, reach << power))
-        return replace(found, off=tuple(off))
+        return replace(average, off=tuple(off))
 
 
 def _written(hidden: Row, columns: list[list[tuple[int, int]]], count: int) -> tuple[list[list[int]], list[list[int]]]:
@@ -724,7 +724,9 @@ def _hull(columns: Sequence[Column]) -> Column:
     scale = max(column.scale for column in columns)
     low = min(column.low << scale - column.scale for column in columns)
     high = max(column.high << scale - column.scale for column in columns)
-    return Column(None, scale, low, high, tuple([max(each) for each in zip(*(c.off for c in columns), strict=True)]))
+    return Column(
+        None, scale, low, high, tuple([max(offsets) for offsets in zip(*(c.off for c in columns), strict=True)])
+    )
 
 
 def _common(row: Sequence[Column]) -> list[list[int]]:
@@ -745,7 +747,7 @@ def _tops(query: Row, keys: list[Row]) -> tuple[Tops, int | None, int]:
     for position in range(len(keys)):
         total = [0] * count
         for q, k in zip(numbers, flat[position * width : (position + 1) * width], strict=True):
-            q, k = (each * count if len(each) < count else each for each in (q, k))
+            q, k = (values * count if len(values) < count else values for values in (q, k))
             total = [t + a * b for t, a, b in zip(total, q, k, strict=True)]
         scores.append(total)
     tops, gap = [], None
@@ -773,21 +775,23 @@ def _averages(column: Sequence[Column], tops: Tops, scale: int) -> list[int]:
             return numbers if times == 1 else [times * n for n in numbers]
         longest = max(len(numbers) for _, numbers in lists)
         spread = [(times, numbers * longest if len(numbers) < longest else numbers) for times, numbers in lists]
-        return [sum(each) for each in zip(*([times * n for n in numbers] for times, numbers in spread), strict=True)]
-    found = []
+        return [
+            sum(summands) for summands in zip(*([times * n for n in numbers] for times, numbers in spread), strict=True)
+        ]
+    averages = []
     for context, top in enumerate(tops):
         total = 0
         for r in top:
             numbers = column[r].numbers or []
             total += numbers[context if len(numbers) > 1 else 0] << up(r, len(top))
-        found.append(total)
-    return found
+        averages.append(total)
+    return averages
 
 
 def _distinct(columns: Sequence[Column]) -> tuple[list[int], list[Column]]:
     """Return the index of each context's input among the distinct inputs of some columns, and the columns of these."""
     long = [column for column in columns if not column.is_constant]
-    found: dict[tuple[int, ...], int] = {}
-    places = [found.setdefault(each, len(found)) for each in zip(*(c.numbers or [] for c in long), strict=True)]
-    short = iter(zip(*found, strict=True))
+    numbering: dict[tuple[int, ...], int] = {}
+    places = [numbering.setdefault(key, len(numbering)) for key in zip(*(c.numbers or [] for c in long), strict=True)]
+    short = iter(zip(*numbering, strict=True))
     return places, [c if c.is_constant else column_of(list(next(short)), c.scale, c.off) for c in columns]

@@ -99,12 +99,12 @@ def integer_rows(vectors: fmpz_mat | ArrayLike, *, name: str = "vectors") -> fmp
     """
     if isinstance(vectors, fmpz_mat):
         return vectors
-    given = given_matrix(vectors, name=name)
-    if given.entries is None:
-        return fmpz_mat(*given.shape, _integers(given.enclosure.midpoint))
-    entries = [Fraction(entry) for entry in given.entries.ravel().tolist()]
+    matrix = given_matrix(vectors, name=name)
+    if matrix.entries is None:
+        return fmpz_mat(*matrix.shape, _integers(matrix.enclosure.midpoint))
+    entries = [Fraction(entry) for entry in matrix.entries.ravel().tolist()]
     multiple = math.lcm(*(entry.denominator for entry in entries))
-    return fmpz_mat(*given.shape, [int(entry * multiple) for entry in entries])
+    return fmpz_mat(*matrix.shape, [int(entry * multiple) for entry in entries])
 
 
 def decide_independence(vectors: fmpz_mat | ArrayLike, rows: Sequence[int] | None = None) -> Independence:
@@ -137,13 +137,13 @@ def decide_independence(vectors: fmpz_mat | ArrayLike, rows: Sequence[int] | Non
     part = submatrix(matrix, chosen, tuple(range(matrix.ncols())))
     if part.ncols() and nmod_mat(part, _PRIME).rank() == len(chosen):
         return Independence(Verdict.PROVED)
-    found = kernel_or_minor(part.transpose())
-    if found is None:
+    decision = kernel_or_minor(part.transpose())
+    if decision is None:
         return Independence(Verdict.UNDECIDED)
-    if not isinstance(found, tuple):
+    if not isinstance(decision, tuple):
         return Independence(Verdict.PROVED)
-    sign = 1 if next(c for c in found if c) > 0 else -1
-    terms = [(row, sign * c) for row, c in zip(chosen, found, strict=True) if c]
+    sign = 1 if next(c for c in decision if c) > 0 else -1
+    terms = [(row, sign * c) for row, c in zip(chosen, decision, strict=True) if c]
     relation = Relation(tuple(row for row, _ in terms), tuple(c for _, c in terms))
     return Independence(Verdict.REFUTED, relation) if relation.holds_for(matrix) else Independence(Verdict.UNDECIDED)
 

@@ -102,14 +102,14 @@ def _enclose_square(matrix: GivenMatrix, right: GivenMatrix) -> Enclosure:
         return Enclosure(np.zeros(right.shape))
     exact = matrix.exact and right.exact and len(matrix.enclosure) <= _LARGEST_EXACT
     rounded = matrix.entries is not None or right.entries is not None
-    found = _exactly(matrix, right) if exact and rounded else None
-    if found is None:
-        found = _by_an_inverse(matrix.enclosure, right.enclosure)
-    if found is None and exact and not rounded:
-        found = _exactly(matrix, right)
-    if found is None:
-        found = _by_balls(matrix, right)
-    return Enclosure(np.zeros(right.shape), np.full(right.shape, np.inf)) if found is None else found
+    solution = _exactly(matrix, right) if exact and rounded else None
+    if solution is None:
+        solution = _by_an_inverse(matrix.enclosure, right.enclosure)
+    if solution is None and exact and not rounded:
+        solution = _exactly(matrix, right)
+    if solution is None:
+        solution = _by_balls(matrix, right)
+    return Enclosure(np.zeros(right.shape), np.full(right.shape, np.inf)) if solution is None else solution
 
 
 def _by_an_inverse(a: Enclosure, b: Enclosure) -> Enclosure | None:

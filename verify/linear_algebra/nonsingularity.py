@@ -99,14 +99,14 @@ def certify_nonsingular(
         >>> certify_nonsingular([[2.0, 1.0], [1.0, 1.0]], 0.5).verdict
         <Verdict.UNDECIDED: 'UNDECIDED'>
     """
-    given = given_matrix(midpoint, radius, name="midpoint")
-    if given.shape[0] != given.shape[1]:
-        raise InputError("midpoint", f"has the shape {given.shape}", "a square matrix")
-    if given.shape[0] == 0:
+    matrices = given_matrix(midpoint, radius, name="midpoint")
+    if matrices.shape[0] != matrices.shape[1]:
+        raise InputError("midpoint", f"has the shape {matrices.shape}", "a square matrix")
+    if matrices.shape[0] == 0:
         return NonsingularCertificate(Verdict.PROVED, np.inf, "empty")
     blas.probe()
     with ctx.workprec(SCALAR_BITS):
-        return _by_an_inverse(given, witness) or _exactly(given) or _by_balls(given)
+        return _by_an_inverse(matrices, witness) or _exactly(matrices) or _by_balls(matrices)
 
 
 def _by_an_inverse(given: GivenMatrix, witness: bool) -> NonsingularCertificate | None:
@@ -122,8 +122,10 @@ def _by_an_inverse(given: GivenMatrix, witness: bool) -> NonsingularCertificate 
         if exact is None or not exact.proves_rank:
             return None
         residual = exact
-    found = unscaled(residual.w, scaled) if witness else None
-    return NonsingularCertificate(Verdict.PROVED, smallest_singular_value(residual, scaled), method, witness=found)
+    proved_inverse = unscaled(residual.w, scaled) if witness else None
+    return NonsingularCertificate(
+        Verdict.PROVED, smallest_singular_value(residual, scaled), method, witness=proved_inverse
+    )
 
 
 def _exactly(given: GivenMatrix) -> NonsingularCertificate | None:
@@ -134,14 +136,14 @@ def _exactly(given: GivenMatrix) -> NonsingularCertificate | None:
         return None
     if not isinstance(decided, Minor):
         return NonsingularCertificate(Verdict.REFUTED, 0.0, "exact rational", kernel=decided)
-    found = balls.smallest_singular_value(given)
-    if found is None:
+    bound = balls.smallest_singular_value(given)
+    if bound is None:
         return NonsingularCertificate(Verdict.PROVED, 0.0, "prime field")
-    return NonsingularCertificate(Verdict.PROVED, found[0], f"balls of {found[1]} bits")
+    return NonsingularCertificate(Verdict.PROVED, bound[0], f"balls of {bound[1]} bits")
 
 
 def _by_balls(given: GivenMatrix) -> NonsingularCertificate:
-    found = balls.smallest_singular_value(given)
-    if found is None:
+    bound = balls.smallest_singular_value(given)
+    if bound is None:
         return NonsingularCertificate(Verdict.UNDECIDED, 0.0, "none")
-    return NonsingularCertificate(Verdict.PROVED, found[0], f"balls of {found[1]} bits")
+    return NonsingularCertificate(Verdict.PROVED, bound[0], f"balls of {bound[1]} bits")

@@ -131,25 +131,25 @@ def rank_bracket(matrix: Enclosure | ArrayLike) -> RankBracket:
         >>> rank_bracket(Enclosure([[1.0, 2.0], [2.0, 4.0]], 2**-40)).lower
         1
     """
-    given = given_matrix(matrix)
-    smaller = min(given.shape)
+    matrices = given_matrix(matrix)
+    smaller = min(matrices.shape)
     if smaller == 0:
         return RankBracket(0, 0)
-    if not given.exact:
+    if not matrices.exact:
         blas.probe()
-        compression = _compression(given.enclosure)
+        compression = _compression(matrices.enclosure)
         return RankBracket(len(compression.left) if compression else 0, smaller, compression)
     best = RankBracket(0, smaller)
     for prime in PRIMES:
-        minor = largest_minor(given.integers, prime)
-        if not minor.proves_rank_of(given.integers):
+        minor = largest_minor(matrices.integers, prime)
+        if not minor.proves_rank_of(matrices.integers):
             continue
         rank = len(minor.rows)
         if rank > best.lower:
             best = RankBracket(rank, smaller, minor)
         if rank == smaller:
             return best
-        dependency = _dependency(given.integers, minor)
+        dependency = _dependency(matrices.integers, minor)
         if dependency is not None:
             return RankBracket(rank, rank, minor if rank else None, dependency)
     return best
@@ -190,8 +190,8 @@ def _dependency(matrix: fmpz_mat, minor: Minor) -> Dependency | None:
     others = tuple(sorted(set(range(matrix.ncols())) - set(minor.columns)))
     numerators, denominator = _solve(matrix, minor, others)
     coefficients = tuple(tuple(map(int, row)) for row in numerators.tolist())
-    found = Dependency(axis, minor.columns, denominator, coefficients)
-    return found if found.proves_rank_of(matrix if axis == "columns" else matrix.transpose()) else None
+    dependency = Dependency(axis, minor.columns, denominator, coefficients)
+    return dependency if dependency.proves_rank_of(matrix if axis == "columns" else matrix.transpose()) else None
 
 
 def _solve(matrix: fmpz_mat, minor: Minor, columns: tuple[int, ...]) -> tuple[fmpz_mat, int]:
@@ -221,8 +221,8 @@ def _compression(matrix: Enclosure) -> Compression | None:
         rank = (proved + refused) // 2
         proved, refused = (rank, refused) if _contracts(distance[:rank, :rank]) else (proved, rank)
     # The product of parts may round differently from the part of the product.
-    found = Compression(u[:proved], np.ascontiguousarray(v[:, :proved]))
-    return found if proved and found.proves_rank_of(matrix) else None
+    compression = Compression(u[:proved], np.ascontiguousarray(v[:, :proved]))
+    return compression if proved and compression.proves_rank_of(matrix) else None
 
 
 def _contracts(distance: Floats) -> bool:

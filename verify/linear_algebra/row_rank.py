@@ -118,8 +118,8 @@ def certify_full_row_rank(a: Enclosure | ArrayLike, *, witness: bool = False) ->
         >>> proof.verdict, proof.method, 1.0 < proof.smallest_singular_value < 1.2
         (<Verdict.PROVED: 'PROVED'>, 'gram', True)
     """
-    given = given_matrix(a, name="a")
-    size, width = given.shape
+    matrices = given_matrix(a, name="a")
+    size, width = matrices.shape
     if size == 0:
         return RankCertificate(Verdict.PROVED, np.inf, "empty")
     if size > width:
@@ -127,8 +127,8 @@ def certify_full_row_rank(a: Enclosure | ArrayLike, *, witness: bool = False) ->
     blas.probe()
     with ctx.workprec(_SCALAR_BITS):
         return (
-            prove_by_floats(given, witness=witness)
-            or _exactly(given)
+            prove_by_floats(matrices, witness=witness)
+            or _exactly(matrices)
             or RankCertificate(Verdict.UNDECIDED, 0.0, "none")
         )
 
@@ -141,11 +141,11 @@ def prove_by_floats(given: GivenMatrix, *, witness: bool) -> RankCertificate | N
 
 def _by_gram(given: GivenMatrix, witness: bool) -> RankCertificate | None:
     scaled = balanced(given.enclosure, columns=False)
-    bound, found = gram.smallest_singular_value(scaled.scaled.midpoint, scaled.row_exponents, witness=witness)
+    bound, gram_witness = gram.smallest_singular_value(scaled.scaled.midpoint, scaled.row_exponents, witness=witness)
     bound -= radius_norm(scaled.scaled)
     if not bound > 0:
         return None
-    return RankCertificate(Verdict.PROVED, float_below(bound * arb(2) ** -scaled.growth), "gram", found)
+    return RankCertificate(Verdict.PROVED, float_below(bound * arb(2) ** -scaled.growth), "gram", gram_witness)
 
 
 def _by_an_inverse(given: GivenMatrix, witness: bool) -> RankCertificate | None:
@@ -178,7 +178,7 @@ def _exactly(given: GivenMatrix) -> RankCertificate | None:
     if isinstance(decided, tuple):
         return RankCertificate(Verdict.REFUTED, 0.0, "exact rational")
     full = decided is not None
-    found = balls.smallest_singular_value(given)
-    if found is not None:
-        return RankCertificate(Verdict.PROVED, found[0], f"balls of {found[1]} bits")
+    bound = balls.smallest_singular_value(given)
+    if bound is not None:
+        return RankCertificate(Verdict.PROVED, bound[0], f"balls of {bound[1]} bits")
     return RankCertificate(Verdict.PROVED, 0.0, "prime field") if full else None

@@ -56,13 +56,13 @@ def enclose_singular_values(a: Enclosure | ArrayLike) -> Enclosure:
         >>> bool((values.lower() <= [4, 3]).all() and (values.upper() >= [4, 3]).all() and values.radius.max() < 1e-13)
         True
     """
-    given = given_matrix(a, name="a")
-    count = min(given.shape)
+    matrices = given_matrix(a, name="a")
+    count = min(matrices.shape)
     if count == 0:
         return Enclosure(np.zeros(0))
     blas.probe()
     unknown = Enclosure(np.zeros(count), np.full(count, np.inf))
-    scaled, exponent = _scaled(given.enclosure)
+    scaled, exponent = _scaled(matrices.enclosure)
     with ctx.workprec(_SCALAR_BITS), np.errstate(all="ignore"):
         try:
             left, values, right = np.linalg.svd(scaled.midpoint, full_matrices=False)
@@ -105,12 +105,12 @@ def enclose_spectral_norm(a: Enclosure | ArrayLike) -> Enclosure:
         >>> bool(norm.lower() <= 5 <= norm.upper() and norm.radius < 1e-9)
         True
     """
-    given = given_matrix(a, name="a")
-    if given.enclosure.size == 0:
+    matrices = given_matrix(a, name="a")
+    if matrices.enclosure.size == 0:
         return Enclosure(0.0)
     blas.probe()
-    scaled, exponent = _scaled(given.enclosure)
-    midpoint = np.ascontiguousarray(scaled.midpoint if given.shape[0] <= given.shape[1] else scaled.midpoint.T)
+    scaled, exponent = _scaled(matrices.enclosure)
+    midpoint = np.ascontiguousarray(scaled.midpoint if matrices.shape[0] <= matrices.shape[1] else scaled.midpoint.T)
     with ctx.workprec(_SCALAR_BITS), np.errstate(all="ignore"):
         radius, unit = radius_norm(scaled), arb(2) ** exponent
         if len(midpoint) == 1:  # the Euclidean norm of a vector

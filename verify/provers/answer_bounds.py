@@ -85,11 +85,11 @@ class Answers:
 
     def decided_by(self) -> str:
         """Return how many contexts each precision decided."""
-        found = Counter(str(name) for name in self.precision)
+        counts = Counter(str(name) for name in self.precision)
         return ", ".join(
-            f"{found[name]} of {counted(len(self.precision), 'context')} in {name}"
+            f"{counts[name]} of {counted(len(self.precision), 'context')} in {name}"
             for name in _PRECISIONS
-            if found[name]
+            if counts[name]
         )
 
     def mean_loss(self) -> tuple[float, float]:
@@ -264,12 +264,13 @@ def _whole_answers(
     listings = [part.task for part in task.parts]
     told = None if decided is None else _Telling(task, decided).tell
     every = _of_parts(model, listings, criterion, False, False, beyond, told, progress)
-    for part, found in zip(task.parts, every, strict=True):
+    for part, part_answers in zip(task.parts, every, strict=True):
         at, of = part.facts, part.places  # a fact has at most one context of a length
-        margins[:, at] = np.minimum(margins[:, at], np.stack([found.margin_lower, found.margin_upper])[:, of])
-        losses[0, at] = np.maximum(0.0, down(losses[0, at] + found.loss_lower[of]))
-        losses[1, at] = up(losses[1, at] + found.loss_upper[of])
-        ranks = np.array([_PRECISIONS.index(str(name)) for name in found.precision])
+        part_margins = np.stack([part_answers.margin_lower, part_answers.margin_upper])
+        margins[:, at] = np.minimum(margins[:, at], part_margins[:, of])
+        losses[0, at] = np.maximum(0.0, down(losses[0, at] + part_answers.loss_lower[of]))
+        losses[1, at] = up(losses[1, at] + part_answers.loss_upper[of])
+        ranks = np.array([_PRECISIONS.index(str(name)) for name in part_answers.precision])
         last[at] = np.maximum(last[at], ranks[of])
     return Answers(*margins, *losses, outputs=None, precision=np.array(_PRECISIONS)[last])
 
@@ -389,8 +390,8 @@ def guess_loss(task: AnyTask) -> Enclosure:
     """
     listing = task.listing
     if listing is None:
-        times = [np.array([*each.values()], dtype=np.float64) for each in task.following.values()]
-        parts = [entropy(each[np.newaxis])[0] * float(each.sum()) for each in times]
+        times = [np.array([*counts.values()], dtype=np.float64) for counts in task.following.values()]
+        parts = [entropy(counts[np.newaxis])[0] * float(counts.sum()) for counts in times]
         return sum(parts[1:], parts[0]) / float(task.n_contexts)
     if listing.values is not None:
         ordered = np.sort(listing.values, axis=0)

@@ -116,11 +116,16 @@ def _loss_above(bound: float, target: str) -> float:
 
 def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
     """Require that the stored numbers follow from the enclosures; return the checker's own numbers for the question."""
-    certificate, asked, answers, task = evaluation.certificate, evaluation.asked, evaluation.answers, evaluation.task
+    certificate, criterion, answers, task = (
+        evaluation.certificate,
+        evaluation.asked,
+        evaluation.answers,
+        evaluation.task,
+    )
     stored, own = statement.values, figures(task, certificate.criterion, answers)
     target, tolerance = task.target, certificate.criterion.tolerance
     memorized, wrong = answers.memorized(target, tolerance), answers.wrong(target, tolerance)
-    found = figures(task, asked, answers)
+    proved = figures(task, criterion, answers)
     named = (
         memorized_mask(statement.memorized, len(memorized))
         if statement.memorized
@@ -128,7 +133,7 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
     )
 
     def checked(verdict: Verdict, reason: str) -> StatementCheck:
-        return StatementCheck(ANSWERS, verdict, reason, found)
+        return StatementCheck(ANSWERS, verdict, reason, proved)
 
     false = [i for i in named if wrong[i]]
     if false:
@@ -165,7 +170,7 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
         return checked(Verdict.UNDECIDED, "the stored loss of a guess does not follow")
     if stored.get(GUESS) != own.get(GUESS):
         return checked(Verdict.REFUTED, f"the most frequent label holds {own.get(GUESS, 0)}, not so many")
-    size = counted(found["contexts"], "context")
+    size = counted(proved["contexts"], "context")
     return checked(
-        Verdict.PROVED, f"mean over {size}" if asked.asked == "at-most" else f"{found['memorized']} of {size}"
+        Verdict.PROVED, f"mean over {size}" if criterion.asked == "at-most" else f"{proved['memorized']} of {size}"
     )

@@ -97,8 +97,8 @@ def convert(folder: Path, out: Path, *, overwrite: bool = False, progress: Progr
     stated = _read(folder / CERTIFICATE_FILE)
     kind, task, task_hash = _read_task(folder / TASK_FILE, stated["version"])
     model = Model.load(folder / MODEL_FILE)
-    for file, found, named in ((MODEL_FILE, model.sha256(), "model"), (TASK_FILE, task_hash, "task")):
-        if found != stated["subject"][named]:
+    for file, actual, named in ((MODEL_FILE, model.sha256(), "model"), (TASK_FILE, task_hash, "task")):
+        if actual != stated["subject"][named]:
             raise TamperedError(f"{folder / file} is not the one that the certificate is about: its hash differs")
     certified = _proved(kind, model, task, stated, progress)
     certificate = certified.certificate
@@ -106,9 +106,9 @@ def convert(folder: Path, out: Path, *, overwrite: bool = False, progress: Progr
         certificate = _with_runs(kind, certificate, model, task, stated["statements"], progress)
     asides = {name: text for name, text in stated["provenance"].items() if name in ASIDES}
     certificate = replace(certificate, provenance={**certificate.provenance, **asides})
-    proved = {each.label: each for each in certificate.statements}
-    for each in stated["statements"]:
-        label, memorized = _label(each), each["values"].get("memorized", 0)
+    proved = {statement.label: statement for statement in certificate.statements}
+    for statement in stated["statements"]:
+        label, memorized = _label(statement), statement["values"].get("memorized", 0)
         if label not in proved or not memorized <= proved[label].values.get("memorized", 0):
             raise HypothesisError("to convert a folder", "each statement to be proved again", f"{label!r} is not")
     with new_folder(Path(out), overwrite=overwrite) as place:
@@ -122,19 +122,23 @@ def _read(path: Path) -> dict[str, Any]:
     data = parse_object(CERTIFICATE_FILE, read_regular_file(path).decode("ascii", "replace"))
     version = data.get("version")
     if data.get("format") != FORMAT or type(version) is not int or version not in (EARLIER, VERSION):
-        found = f"{data.get('format')!r} version {version!r}"
-        raise FileFormatError(f"{path} has format {found}, expected {FORMAT!r} version {EARLIER} or {VERSION}")
+        version_text = f"{data.get('format')!r} version {version!r}"
+        raise FileFormatError(f"{path} has format {version_text}, expected {FORMAT!r} version {EARLIER} or {VERSION}")
     kinds = {"subject": dict, "criterion": dict, "statements": list, "provenance": dict}
     for name, kind in kinds.items():
         if not isinstance(data.get(name), kind):
             raise FileFormatError(f"{path} has no {name}")
-    for each in data["statements"]:
-        if not (isinstance(each, dict) and isinstance(each.get("id"), str) and isinstance(each.get("values"), dict)):
+    for statement in data["statements"]:
+        if not (
+            isinstance(statement, dict)
+            and isinstance(statement.get("id"), str)
+            and isinstance(statement.get("values"), dict)
+        ):
             raise FileFormatError(f"{path} has a statement without an id or values")
     if version == EARLIER:
         _rename(data)
-    for each in data["statements"]:
-        if not isinstance(each.get("named", {}), dict) or type(each["values"].get("memorized", 0)) is not int:
+    for statement in data["statements"]:
+        if not isinstance(statement.get("named", {}), dict) or type(statement["values"].get("memorized", 0)) is not int:
             raise FileFormatError(f"{path} has a statement whose names are no object, or whose count is not an integer")
     return data
 
@@ -143,8 +147,8 @@ def _rename(data: dict[str, Any]) -> None:
     """Put today's names into a certificate of the earlier version."""
     for fields, name in ((data["subject"], "target"), (data["criterion"], "asked")):
         fields[name] = _renamed(fields.get(name), _NAMES)
-    for each in data["statements"]:
-        each["values"] = {_renamed(name, _NAMES): value for name, value in each["values"].items()}
+    for statement in data["statements"]:
+        statement["values"] = {_renamed(name, _NAMES): value for name, value in statement["values"].items()}
 
 
 def _read_task(path: Path, version: int) -> tuple[str, Any, str]:
@@ -152,12 +156,12 @@ def _read_task(path: Path, version: int) -> tuple[str, Any, str]:
     kind, words, arrays = read_stored(path, version=version)
     loaders: dict[str, Any] = {"rule": RuleTask.from_arrays, "fold": Fold.from_arrays}
     names = _NAMES if version == EARLIER else {}
-    words = {name: _renamed(said, names) if name == "target" else said for name, said in words.items()}
+    words = {name: _renamed(value, names) if name == "target" else value for name, value in words.items()}
     arrays = {_renamed(name, names): array for name, array in arrays.items()}
     task = loaders[kind](path, words, arrays) if kind in loaders else task_of_arrays(path, kind, words, arrays)
 
     before = {today: earlier for earlier, today in names.items()}
-    words = {name: _renamed(said, before) if name == "target" else said for name, said in task.words().items()}
+    words = {name: _renamed(value, before) if name == "target" else value for name, value in task.words().items()}
     arrays = {_renamed(name, before): array for name, array in task.arrays().items()}
     return kind, task, arrays_sha256({"task": kind, **words}, arrays)
 
@@ -168,19 +172,22 @@ def _renamed(name: Any, names: dict[str, str]) -> Any:
 
 def _proved(kind: str, model: Model, task: Any, stated: dict[str, Any], progress: Progress) -> Any:
     """Return proofs of the stated kinds, except runs and texts."""
-    asked, by_id = parse_criterion(stated["criterion"]), {each["id"]: each for each in stated["statements"]}
+    criterion, by_id = (
+        parse_criterion(stated["criterion"]),
+        {statement["id"]: statement for statement in stated["statements"]},
+    )
     if kind == "fold":
         runs = by_id.get(RUNS)
-        return certify_fold(model, task, asked, every_run=runs and _format(runs), progress=progress)
+        return certify_fold(model, task, criterion, every_run=runs and _format(runs), progress=progress)
     if kind == "rule":
         if SAMPLE not in by_id:
-            return certify_domain(model, task, asked, progress=progress)
+            return certify_domain(model, task, criterion, progress=progress)
         drawn, seed = (_number(by_id[SAMPLE], name) for name in ("drawn", "seed"))
-        return certify_domain(model, task, asked, sample=int(drawn), seed=seed_text(seed), progress=progress)
+        return certify_domain(model, task, criterion, sample=int(drawn), seed=seed_text(seed), progress=progress)
     return certify_memorization(
         model,
         task,
-        asked,
+        criterion,
         rank=FEATURE_RANK in by_id,
         rank_of_heads=RANK_HEADS in by_id,
         rank_with_skip=RANK_WITH_SKIP in by_id,
@@ -195,7 +202,7 @@ def _with_runs(
 ) -> Certificate:
     """Return the certificate with proofs of runs and texts, in the stated formats."""
     listed = task
-    formats = [_format(each) for each in stated if each["id"] == RUNS]
+    formats = [_format(statement) for statement in stated if statement["id"] == RUNS]
     if kind == "rule" and formats:
         if task.n_contexts > MOST_INPUTS:
             raise HypothesisError("to convert a folder", f"runs of at most {MOST_INPUTS} inputs", f"{task.n_contexts}")
@@ -203,10 +210,15 @@ def _with_runs(
         listed = task.facts(inputs, vocabulary=model.d_vocab, answers=model.d_vocab_out)
     tolerance = found.criterion.tolerance
     proved = [prove_runs(model, listed, dtype, tolerance=tolerance, progress=progress) for dtype in formats]
-    of_runs = [each for each in proved if each is not None]
-    by_format: dict[str, Statement] = {REALS: found.answers, **{each.named["format"]: each for each in of_runs}}
-    of_texts = [by_format.get(_format(each)) for each in stated if each["id"] == TEXT]
-    texts = [state_text(task, [each]) for each in of_texts if each is not None]  # which whole texts alone state
+    of_runs = [statement for statement in proved if statement is not None]
+    by_format: dict[str, Statement] = {
+        REALS: found.answers,
+        **{statement.named["format"]: statement for statement in of_runs},
+    }
+    of_texts = [by_format.get(_format(statement)) for statement in stated if statement["id"] == TEXT]
+    texts = [
+        state_text(task, [statement]) for statement in of_texts if statement is not None
+    ]  # which whole texts alone state
     return found.stating(*of_runs, *texts)
 
 

@@ -56,6 +56,6 @@ def check_sample(statement: Statement, right: int, most_wrong: int, seed: str, m
     stored = statement.values
     values = {name: int(stored[name]) for name in ("contexts", "drawn")}
     values |= {"right": right, "wrong_upper": most_wrong, "seed": seed_number(seed)}
-    found = f"{right} of {values['drawn']} drawn with the seed {seed!r} are right: {method}"
+    finding = f"{right} of {values['drawn']} drawn with the seed {seed!r} are right: {method}"
     good = right >= stored["right"] and most_wrong <= stored["wrong_upper"]
-    return StatementCheck(SAMPLE, Verdict.PROVED if good else Verdict.UNDECIDED, found, values)
+    return StatementCheck(SAMPLE, Verdict.PROVED if good else Verdict.UNDECIDED, finding, values)

@@ -241,7 +241,7 @@ def certify_domain(
         'NOT MEMORIZED, SAMPLED: 5 of 9 inputs drawn from 64 are right; 4 pr'
     """
     require_fit(model, task)
-    asked = require_counted(criterion or Criterion())
+    question = require_counted(criterion or Criterion())
     blas.probe()
     made_by = provenance()
     numbers = None if sample is None else drawn(model.sha256(), task.sha256(), task.n_contexts, sample, seed)
@@ -251,7 +251,7 @@ def certify_domain(
             journal = domain_journal(keep, model, task)
         except InputError as error:  # of the key: the work can be done all the same
             show("domain", None, f"nothing is kept for a later run: {error}")
-    found = judge_rule(
+    answers = judge_rule(
         model,
         task,
         numbers=numbers,
@@ -261,21 +261,21 @@ def certify_domain(
         workers=workers,
         progress=show,
     )
-    if journal is not None and not found.interrupted:
+    if journal is not None and not answers.interrupted:
         journal.remove()
-    values = {"contexts": found.inputs, "memorized": found.right, "wrong": found.wrong, GUESS: task.guess_right}
-    statements = [Statement(DOMAIN, found.method, values)]
-    if numbers is not None and len(numbers) < found.inputs:
-        bound = most_wrong(found.inputs, len(numbers), len(numbers) - found.right)
-        values = {"contexts": found.inputs, "drawn": len(numbers), "right": found.right, "wrong_upper": bound}
-        statements.append(Statement(SAMPLE, found.method, {**values, "seed": seed_number(seed)}))
+    values = {"contexts": answers.inputs, "memorized": answers.right, "wrong": answers.wrong, GUESS: task.guess_right}
+    statements = [Statement(DOMAIN, answers.method, values)]
+    if numbers is not None and len(numbers) < answers.inputs:
+        bound = most_wrong(answers.inputs, len(numbers), len(numbers) - answers.right)
+        values = {"contexts": answers.inputs, "drawn": len(numbers), "right": answers.right, "wrong_upper": bound}
+        statements.append(Statement(SAMPLE, answers.method, {**values, "seed": seed_number(seed)}))
     certificate = Certificate(
         subject=subject_of_rule(model, task),
-        criterion=asked,
+        criterion=question,
         statements=tuple(statements),
         provenance=made_by,
     )
-    return Proved(certificate, found)
+    return Proved(certificate, answers)
 
 
 def domain_journal(path: Path, model: Model, task: RuleTask) -> Journal:
@@ -369,17 +369,17 @@ def certify_fold(
     """
     if every_run is not None and every_run not in FORMATS:
         raise InputError("every_run", f"= {every_run!r}", f"one of {', '.join(FORMATS)}")
-    found = judge_fold(model, fold, progress=progress)
-    memorized, wrong = found.inputs - found.left, int(found.wrong is not None)
-    values = {"contexts": found.inputs, "memorized": memorized, "wrong": wrong, GUESS_MOST: fold.guess_most}
+    answers = judge_fold(model, fold, progress=progress)
+    memorized, wrong = answers.inputs - answers.left, int(answers.wrong is not None)
+    values = {"contexts": answers.inputs, "memorized": memorized, "wrong": wrong, GUESS_MOST: fold.guess_most}
     statements = [Statement(DOMAIN, OF_PATHS, values)]
-    if every_run is not None and not found.left:
+    if every_run is not None and not answers.left:
         runs = judge_fold(model, fold, number_format=FORMATS[every_run], progress=progress)
         if not runs.left:
-            values = {"contexts": found.inputs, "memorized": found.inputs, "exp_ulps": EXP_ULPS}
+            values = {"contexts": answers.inputs, "memorized": answers.inputs, "exp_ulps": EXP_ULPS}
             statements.append(Statement(RUNS, OF_PATHS, values, "", {"format": every_run, "hypotheses": OF_BOUNDS}))
     subject = subject_of_fold(model, fold)
-    return Proved(Certificate(subject, criterion or Criterion(), tuple(statements), provenance()), found)
+    return Proved(Certificate(subject, criterion or Criterion(), tuple(statements), provenance()), answers)
 
 
 def subject_of_fold(model: Model, fold: Fold) -> Subject:

@@ -285,12 +285,12 @@ def check_edit(folder: Path, *, progress: Progress = silent) -> EditCheck:
     """
     folder = Path(folder)
     certificate, edited = EditCertificate.load(folder), Model.load(folder / EDITED_FILE)
-    asked = EditRequest.read(folder / CONTEXTS_FILE, d_vocab=edited.d_vocab, d_vocab_out=edited.d_vocab_out)
-    for name, found in (("edited", edited.sha256()), ("edit", asked.sha256())):
-        if found != getattr(certificate, name):
-            raise TamperedError(f"{folder} holds another {name} than its certificate names: the hash is {found}")
+    request = EditRequest.read(folder / CONTEXTS_FILE, d_vocab=edited.d_vocab, d_vocab_out=edited.d_vocab_out)
+    for name, actual in (("edited", edited.sha256()), ("edit", request.sha256())):
+        if actual != getattr(certificate, name):
+            raise TamperedError(f"{folder} holds another {name} than its certificate names: the hash is {actual}")
     try:
-        edit = Edit.of(asked, edited.d_vocab)
+        edit = Edit.of(request, edited.d_vocab)
         original = _without_neurons(edited, edit, certificate)
         if (folder / ORIGINAL_FILE).exists():
             original = _loaded_original(folder, like=original)
@@ -317,9 +317,9 @@ def check_edit(folder: Path, *, progress: Progress = silent) -> EditCheck:
             reason = f"{name}: the stored bound does not follow"
             return EditCheck(certificate, Verdict.UNDECIDED, reason, path)
     if (runs := certificate.runs) is not None:
-        found = edit_in_every_run(edited, edit, proof, dtype=runs.format, exp_ulps=runs.exp_ulps, progress=progress)
-        if found is None or found.edits < runs.edits or found.kept < runs.kept:
-            proved = "nothing" if found is None else f"{found.edits} edits and {found.kept} kept answers"
+        actual = edit_in_every_run(edited, edit, proof, dtype=runs.format, exp_ulps=runs.exp_ulps, progress=progress)
+        if actual is None or actual.edits < runs.edits or actual.kept < runs.kept:
+            proved = "nothing" if actual is None else f"{actual.edits} edits and {actual.kept} kept answers"
             reason = f"runs in {runs.format}: only {proved} were proved"
             return EditCheck(certificate, Verdict.UNDECIDED, reason, path)
     return EditCheck.proved_again(certificate, path)
@@ -333,7 +333,7 @@ def _without_neurons(edited: Model, edit: Edit, certificate: EditCertificate) ->
 def _loaded_original(folder: Path, *, like: Model) -> Model:
     """Return the original of an edit that rounded weights, which differs from `like` in its numbers only."""
     original = Model.load(folder / ORIGINAL_FILE)
-    shapes, expected = ({name: x.shape for name, x in each.tensors().items()} for each in (original, like))
+    shapes, expected = ({name: x.shape for name, x in compared.tensors().items()} for compared in (original, like))
     if original.options() != like.options() or shapes != expected:
         raise FileFormatError(
             f"{folder / ORIGINAL_FILE} is not the edited model without its new neurons, but for roundings"

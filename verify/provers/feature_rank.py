@@ -112,15 +112,15 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
     if smallest > 0.0 and condition < math.inf:
         values = {"smallest_singular_value_lower": smallest, "condition_upper": condition}
     if "condition_upper" not in statement.values:
-        if found.verdict is Verdict.PROVED:
-            return StatementCheck(FEATURE_RANK, Verdict.PROVED, found.method, values)
+        if rank.verdict is Verdict.PROVED:
+            return StatementCheck(FEATURE_RANK, Verdict.PROVED, rank.method, values)
         bits = _bits_of_balls(model, task, size, columns, progress)
         if bits is not None:
             return StatementCheck(FEATURE_RANK, Verdict.PROVED, f"balls of {bits} bits", values)
         return StatementCheck(FEATURE_RANK, Verdict.UNDECIDED, "the rank was not proved full", values)
     stored = statement.values
     if values and stored["smallest_singular_value_lower"] <= smallest and condition <= stored["condition_upper"]:
-        return StatementCheck(FEATURE_RANK, Verdict.PROVED, found.method, values)
+        return StatementCheck(FEATURE_RANK, Verdict.PROVED, rank.method, values)
     if _is_beyond(matrix, stored):
         reason = "the stored bounds are better than any that hold: a vector shows it"
         return StatementCheck(FEATURE_RANK, Verdict.REFUTED, reason, values)
@@ -150,8 +150,10 @@ def _bits_of_balls(model: Model, task: Listing, rows: int, columns: int, progres
     if model.reads_tokens or rows * rows * columns > _LARGEST_BALLS:
         return None
     progress("feature rank", None, f"{rows} x {columns} in balls")
-    found = ball_rank(lambda: mixed_inputs_in_balls(model, task.inputs, ctx.prec), target=rows, most_bits=_MOST_BITS)
-    return found.bits if found.verdict is Verdict.PROVED else None
+    lower_bound = ball_rank(
+        lambda: mixed_inputs_in_balls(model, task.inputs, ctx.prec), target=rows, most_bits=_MOST_BITS
+    )
+    return lower_bound.bits if lower_bound.verdict is Verdict.PROVED else None
 
 
 def _is_beyond(matrix: Enclosure, stored: Mapping[str, Number]) -> bool:

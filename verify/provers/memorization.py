@@ -84,10 +84,10 @@ def judge(
         'MEMORIZED, PROVED'
     """
     require_fit(model, task)
-    asked = criterion or Criterion()
-    answers = judge_answers(model, task, asked, keep_outputs=keep_outputs, progress=progress or silent)
-    values = figures(task, asked, answers)
-    return Judged(outcome(values, asked, target=task.target, origin=task.origin), values, answers)
+    question = criterion or Criterion()
+    answers = judge_answers(model, task, question, keep_outputs=keep_outputs, progress=progress or silent)
+    values = figures(task, question, answers)
+    return Judged(outcome(values, question, target=task.target, origin=task.origin), values, answers)
 
 
 def certify_memorization(
@@ -249,7 +249,7 @@ def check_memorization(
             evaluation.checks[statement.label] = StatementCheck(statement.label, Verdict.UNDECIDED, unknown, {})
         else:
             evaluation.checks[statement.label] = prover.check(statement, evaluation)
-    return CheckReport(certificate, asked, tuple(evaluation.checks.values()), evaluation.path, evaluation.asides)
+    return CheckReport(certificate, question, tuple(evaluation.checks.values()), evaluation.path, evaluation.asides)
 
 
 def subject_of(model: Model, task: AnyTask) -> Subject:

@@ -42,15 +42,15 @@ def prove_rank(model: Model, task: Listing, features: Enclosure, *, with_skip: b
         progress: Called with the stage.
     """
     progress("rank", None, _stage(features, with_skip))
-    found = rank_of_weights(model, task, features, with_skip=with_skip, widened=_WIDENED)
+    rank = rank_of_weights(model, task, features, with_skip=with_skip, widened=_WIDENED)
     values: dict[str, Number] = {
-        "rows": found.rows,
-        "columns": found.columns,
-        "lower": found.lower,
-        "upper": found.upper,
-        "all_weights_upper": found.all_weights_upper,
+        "rows": rank.rows,
+        "columns": rank.columns,
+        "lower": rank.lower,
+        "upper": rank.upper,
+        "all_weights_upper": rank.all_weights_upper,
     }
-    return Statement(RANK_WITH_SKIP if with_skip else RANK_HEADS, found.method, values)
+    return Statement(RANK_WITH_SKIP if with_skip else RANK_HEADS, rank.method, values)
 
 
 def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:

@@ -100,12 +100,12 @@ def proved_again(statement: Statement, evaluation: Evaluation, task: AnyTask, wa
         },
     )
     number_format = FORMATS[statement.named["format"]]
-    found = memorized_in_every_run(model, task, number_format, wanted=wanted, **given)
-    left = wanted & ~found.memorized & ~found.lost
-    if left.any() and not found.lost.any():  # what takes long is tried only where it is needed
-        more = memorized_in_every_run(model, task, number_format, wanted=left, quick=False, **given)
-        found = HeldInRuns(found.memorized | more.memorized, found.lost | more.lost, found.hypotheses)
-    return found
+    proved = memorized_in_every_run(model, task, number_format, wanted=wanted, **options)
+    left = wanted & ~proved.memorized & ~proved.lost
+    if left.any() and not proved.lost.any():  # what takes long is tried only where it is needed
+        more = memorized_in_every_run(model, task, number_format, wanted=left, quick=False, **options)
+        proved = HeldInRuns(proved.memorized | more.memorized, proved.lost | more.lost, proved.hypotheses)
+    return proved
 
 
 def judged(statement: Statement, memorized: BoolArray, lost: BoolArray) -> StatementCheck:

@@ -13,6 +13,6 @@ ID = SAMPLE
 
 def check(statement: Statement, evaluation: OnDomain) -> StatementCheck:
     """Draw as many inputs again, and judge them."""
-    found, count = evaluation.answers, int(statement.values["drawn"])
-    bound = most_wrong(found.inputs, count, count - found.right)
-    return check_sample(statement, found.right, bound, evaluation.seed, found.method)
+    answers, count = evaluation.answers, int(statement.values["drawn"])
+    bound = most_wrong(answers.inputs, count, count - answers.right)
+    return check_sample(statement, answers.right, bound, evaluation.seed, answers.method)

@@ -31,10 +31,14 @@ def state_text(task: Task, statements: Sequence[Statement]) -> Statement | None:
     """
     if task.windows is None or task.contradicted:
         return None
-    whole = [each for each in statements if each.id in (ANSWERS, RUNS) and each.values["memorized"] == task.n_contexts]
+    whole = [
+        statement
+        for statement in statements
+        if statement.id in (ANSWERS, RUNS) and statement.values["memorized"] == task.n_contexts
+    ]
     if not whole:
         return None
-    dtype = next((each.named["format"] for each in whole[::-1] if each.id == RUNS), REALS)
+    dtype = next((statement.named["format"] for statement in whole[::-1] if statement.id == RUNS), REALS)
     values, texts = _of_texts(task)
     return Statement(TEXT, "induction over the windows", values, named={"format": dtype, "texts": texts})
 

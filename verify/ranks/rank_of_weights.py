@@ -95,8 +95,8 @@ def rank_of_weights(
         all_weights = min(upper, _upper_for_all_weights(model, task, with_skip=with_skip))
         upper = min(all_weights, rank_upper_bound_of_weights(model, task, with_skip=with_skip))
     if lower < upper and rows * columns * upper <= _LARGEST_IN_BALLS:
-        found = ball_rank(lambda: _in_balls(model, task, with_skip=with_skip), target=upper, most_bits=_MOST_BITS)
-        lower, method = max((lower, method), (found.lower, f"balls of {found.bits} bits"))
+        lower_bound = ball_rank(lambda: _in_balls(model, task, with_skip=with_skip), target=upper, most_bits=_MOST_BITS)
+        lower, method = max((lower, method), (lower_bound.lower, f"balls of {lower_bound.bits} bits"))
     return RankOfWeights(rows, columns, lower, upper, all_weights, method)
 
 
@@ -111,9 +111,9 @@ def rank_in_float64(matrix: Enclosure) -> tuple[int, str]:
     """
     rows, columns = matrix.shape
     upright = matrix if rows <= columns else matrix.T
-    found = certify_full_row_rank(upright)
-    if found.verdict is Verdict.PROVED:
-        return min(rows, columns), found.method
+    certificate = certify_full_row_rank(upright)
+    if certificate.verdict is Verdict.PROVED:
+        return min(rows, columns), certificate.method
     return rank_bracket(matrix).lower, "singular vectors"
 
 
@@ -149,9 +149,9 @@ def rank_upper_bound_of_weights(model: Model, task: Listing, *, with_skip: bool)
     else:
         maps = [_matrix(_exact(W_V), W_V.shape[1]) for W_V in model.attention.W_V]
     together = _side_by_side(maps, model.d_model)
-    differences = [_rank(apart, each) for each in maps]
+    differences = [_rank(apart, weight_map) for weight_map in maps]
     skipped = _rank(lasts, identity) if with_skip else 0
-    bounds = [skipped + sum(_rank(read, each) for each in maps)]
+    bounds = [skipped + sum(_rank(read, weight_map) for weight_map in maps)]
     if with_skip:
         bounds.append(skipped + sum(differences))
     elif maps:
@@ -221,7 +221,7 @@ def _matrix(entries: Sequence[int], width: int) -> fmpz_mat:
 
 def _side_by_side(maps: Iterable[fmpz_mat], rows: int) -> fmpz_mat:
     """Concatenate the maps into one matrix; their different units scale columns, which does not change a rank."""
-    tables = [each.tolist() for each in maps]
+    tables = [weight_map.tolist() for weight_map in maps]
     return fmpz_mat([[entry for table in tables for entry in table[i]] for i in range(rows)])
 
 

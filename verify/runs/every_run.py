@@ -108,8 +108,8 @@ def argmax_of_every_run(model: Model, contexts: Int64Array) -> tuple[Int64Array,
     Why it is rigorous: every weight is a number of float64, and real arithmetic keeps H1 to H3 of the page with all
     $\delta$, $\eta$ and $\varepsilon$ equal to 0, so it is one of the runs.
     """
-    found = every_run(model, contexts, number_format=FLOAT64)
-    return found.place, found.lead
+    proved = every_run(model, contexts, number_format=FLOAT64)
+    return proved.place, proved.lead
 
 
 def answered_in_every_run(

@@ -161,9 +161,9 @@ class InReals:
         if layer.W_in[i].any():
             into, out = layer.W_in[i, own], layer.W_out[own]
             slope = np.abs(slope + (fires * into) @ out)
-            each = Terms.of(np.abs(into[None]), np.abs(out), None, None)
-            error = (gamma(UNIT, len(own)) + UNIT) * (each.total + 1.0)
-            slope += np.where(each.total < LARGEST_EXACT * np.minimum(each.unit, 1.0), 0.0, error)
+            terms = Terms.of(np.abs(into[None]), np.abs(out), None, None)
+            error = (gamma(UNIT, len(own)) + UNIT) * (terms.total + 1.0)
+            slope += np.where(terms.total < LARGEST_EXACT * np.minimum(terms.unit, 1.0), 0.0, error)
         return slope
 
     def grouped(self, groups: list[Group], shift: Floats | None, where: str) -> Rows | None:

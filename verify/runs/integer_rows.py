@@ -411,9 +411,9 @@ class _Chunk:
         # Groups pass over columns that no neuron reads, which where something may overflow meet it as infinity times 0.
         apart = len(chosen) >= _WIDE and not block.skip and not self._is_whole(step.place)
         if apart and 1 < len(parts := _groups(rows, layer)) <= _FEW:
-            found = self.arithmetic.grouped(parts, layer.b_out, f"block {step.place}")
-            if found is not None:
-                return found, cells
+            after = self.arithmetic.grouped(parts, layer.b_out, f"block {step.place}")
+            if after is not None:
+                return after, cells
         together = max(1, _ENTRIES // max(1, len(chosen), len(step.read), len(step.written)))
         parts = [
             self.arithmetic.neurons(rows[start : start + together], layer, f"block {step.place}")
@@ -488,7 +488,7 @@ class _Chunk:
         allowed = np.ones((len(asks), len(places)), dtype=bool)
         if block.attends == "causal":
             allowed = places[None, :] <= np.array(positions)[:, None]
-        asked = np.flatnonzero(np.bincount(cells[:, asks].ravel(), minlength=len(rows.value)))
+        query_rows = np.flatnonzero(np.bincount(cells[:, asks].ravel(), minlength=len(rows.value)))
         lost = np.zeros((len(cells), len(asks)), dtype=bool)
         result, weights = [], []
         for head in heads:
@@ -496,8 +496,8 @@ class _Chunk:
             query = self.arithmetic.linear(rows, block.W_Q[head][columns], _row(block.b_Q, head), where=where)
             key = self.arithmetic.linear(rows, block.W_K[head][columns], _row(block.b_K, head), where=where)
             root = float(np.sqrt(float(block.score_root)))
-            error, exact = self.arithmetic.score_error(query.take(asked), key, block.score_root)
-            found, count, gap = _looked(query.value, key.value, cells, asks, allowed, root)
+            error, exact = self.arithmetic.score_error(query.take(query_rows), key, block.score_root)
+            top_cells, count, gap = _looked(query.value, key.value, cells, asks, allowed, root)
             decided = self.arithmetic.decides(gap, error, exact, count, self.length)
             if not (decided | lost).all():
                 self.arithmetic.stop(f"{where}: it reads neither one row nor equal ones alone")
@@ -505,7 +505,7 @@ class _Chunk:
             if lost.all():
                 raise _NothingKnownError
             least = float(gap[decided].min(initial=np.inf))
-            result.append(places[found])
+            result.append(places[top_cells])
             weights.append(self.arithmetic.weight_of_others(least, error, count[decided], self.length))
         return _Reads(pattern, result, weights, lost)
 
@@ -518,7 +518,7 @@ def _looked(
     query: Floats, key: Floats, cells: Int64Array, asks: Int64Array, allowed: BoolArray, root: float
 ) -> tuple[Int64Array, Int64Array, Floats]:
     """Return the positions of the top scores `[n, I, k]`, their number, and their lead `[n, I]`."""
-    found, counts, gaps = [], [], []
+    tops, counts, gaps = [], [], []
     step = max(1, _ENTRIES // max(1, len(asks) * cells.shape[1] * max(1, query.shape[1])))
     for start in range(0, len(cells), step):
         part = cells[start : start + step]
@@ -533,13 +533,13 @@ def _looked(
         whole = np.where(count & (count - 1) == 0, np.maximum(count, 1), 1)
         largest = int(whole.max(initial=1))
         if largest == 1:
-            found.append(scores.argmax(axis=2)[..., None])
+            tops.append(scores.argmax(axis=2)[..., None])
         else:
             order = np.argsort(~read, axis=2, kind="stable")
-            found.append(np.take_along_axis(order, np.arange(largest) % whole[..., None], 2))
-    most = max(part.shape[2] for part in found)
-    found = [np.tile(part, most // part.shape[2]) for part in found]
-    return np.concatenate(found), np.concatenate(counts), np.concatenate(gaps)
+            tops.append(np.take_along_axis(order, np.arange(largest) % whole[..., None], 2))
+    most = max(part.shape[2] for part in tops)
+    tops = [np.tile(part, most // part.shape[2]) for part in tops]
+    return np.concatenate(tops), np.concatenate(counts), np.concatenate(gaps)
 
 
 def _groups(rows: Rows, layer: Layer) -> list[Group]:
@@ -552,7 +552,7 @@ def _groups(rows: Rows, layer: Layer) -> list[Group]:
         if column.any():
             own = np.isin(group, group[column])
             group[own] = group[own].min()
-    found = []
+    groups = []
     firsts = np.unique(group)
     for first in firsts if len(firsts) <= _FEW else ():
         own = np.flatnonzero(group == first)
@@ -560,8 +560,8 @@ def _groups(rows: Rows, layer: Layer) -> list[Group]:
         different, which = merged(rows.columns(columns), np.arange(len(rows.value))[:, None])
         shift = None if layer.b_in is None else layer.b_in[own]
         part = Layer(layer.W_in[np.ix_(columns, own)], shift, layer.W_out[own], None, None)
-        found.append(Group(different, which[:, 0], part))
-    return found
+        groups.append(Group(different, which[:, 0], part))
+    return groups
 
 
 def _row(shifts: Floats | None, head: int, entries: Int64Array | None = None) -> Floats | None:

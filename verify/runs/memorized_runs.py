@@ -78,14 +78,14 @@ def memorized_in_every_run(
         ([True, True], 'H1 H2 H5')
     """
     require_one_of(HYPOTHESES, hypotheses=hypotheses)
-    asked = np.ones(task.n_contexts, dtype=bool) if wanted is None else wanted
+    open_contexts = np.ones(task.n_contexts, dtype=bool) if wanted is None else wanted
     listing = task.listing
     if listing is None:
-        memorized, lost, used = asked.copy(), np.zeros(task.n_contexts, dtype=bool), set[str]()
+        memorized, lost, used = open_contexts.copy(), np.zeros(task.n_contexts, dtype=bool), set[str]()
         # A fact is memorized if each of its contexts is memorized, and lost if one of them is lost.
         for part in task.parts:
             wanted_contexts = np.zeros(part.task.n_contexts, dtype=bool)
-            wanted_contexts[part.places[asked[part.facts]]] = True
+            wanted_contexts[part.places[open_contexts[part.facts]]] = True
             of_part = memorized_in_every_run(
                 model, part.task, number_format, tolerance=tolerance, hypotheses=hypotheses, exp_ulps=exp_ulps,
                 wanted=wanted_contexts, quick=quick, progress=progress,
@@ -93,12 +93,12 @@ def memorized_in_every_run(
             memorized[part.facts] &= of_part.memorized[part.places]
             lost[part.facts] |= of_part.lost[part.places]
             used |= set(of_part.hypotheses.split()) if of_part.memorized.any() else set()
-        return HeldInRuns(memorized, lost & asked, _named(used, hypotheses))
+        return HeldInRuns(memorized, lost & open_contexts, _named(used, hypotheses))
     memorized, lost = np.zeros((2, task.n_contexts), dtype=bool)
     used = set[str]()
     if hypotheses != OF_BOUNDS:
         progress("every run", None, f"sums that no {number_format.name} run rounds")
-        rows = np.flatnonzero(asked)
+        rows = np.flatnonzero(open_contexts)
         memorized[rows], lost[rows] = judged_without_rounding(model, listing, rows, number_format, tolerance)
         used |= set(OF_EXACT_SUMS.split()) if memorized.any() else set()
     if hypotheses != OF_EXACT_SUMS and number_format.name in JUDGED:

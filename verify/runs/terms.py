@@ -164,12 +164,12 @@ class ScoreTerms:
     @classmethod
     def of(cls, query: Rows, key: Rows) -> "ScoreTerms":
         """Return the terms of queries and keys, `[P, d_qk]` each."""
-        asks, asked = query.size(), key.size()
-        total = float(asks @ asked) * SLACK
-        factors = float((asks + asked).sum()) * SLACK
+        query_size, key_size = query.size(), key.size()
+        total = float(query_size @ key_size) * SLACK
+        factors = float((query_size + key_size).sum()) * SLACK
         # |q k - q' k'| <= |q - q'| |k| + |q'| |k - k'|, with sizes that hold both.
-        of_queries = query.off.max(axis=0, initial=0.0) @ asked
-        of_keys = asks @ key.off.max(axis=0, initial=0.0)
+        of_queries = query.off.max(axis=0, initial=0.0) @ key_size
+        of_keys = query_size @ key.off.max(axis=0, initial=0.0)
         doubt = float(of_queries + of_keys) * SLACK
         if query.off.any() or key.off.any():
             doubt += FLOOR

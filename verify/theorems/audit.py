@@ -194,11 +194,11 @@ def _beside(summaries: Sequence[Mapping[str, Any]]) -> str:
     lost = sum(not summary["proved_again"] for summary in summaries)
     earlier = sum(summary["earlier"] for summary in summaries)
     if lost:
-        said = f"{lost} of them was not proved again" if len(summaries) > 1 else "it was not proved again"
+        ending = f"{lost} of them was not proved again" if len(summaries) > 1 else "it was not proved again"
     else:
-        said = f"{'them' if len(summaries) > 1 else 'it'} was proved"
-        said += f", of {earlier} by an earlier run and not again" if earlier else " again"
-    return f"{_by_word(summaries)} (what is said beside {said})"
+        ending = f"{'them' if len(summaries) > 1 else 'it'} was proved"
+        ending += f", of {earlier} by an earlier run and not again" if earlier else " again"
+    return f"{_by_word(summaries)} (what is said beside {ending})"
 
 
 def _by_word(summaries: Sequence[Mapping[str, Any]]) -> str:
@@ -234,16 +234,16 @@ def audit_claims(
     for claim in claims(ids):
         start = time.perf_counter()
         report(claim.id, None, claim.title)
-        found: list[Evidence] = []
+        pieces: list[Evidence] = []
         try:
             for piece in importlib.import_module(module_of(claim.id)).evidence(full=full):
-                found.append(piece)
+                pieces.append(piece)
                 report(claim.id, None, f"{piece.verdict.value}: {piece.certified}")
         except Exception as error:
-            found.append(_not_computed(error, after=len(found)))
-            report(claim.id, None, f"{found[-1].verdict.value}: {found[-1].certified}")
+            pieces.append(_not_computed(error, after=len(pieces)))
+            report(claim.id, None, f"{pieces[-1].verdict.value}: {pieces[-1].certified}")
         report(claim.id, 1.0, "")
-        yield Audit(claim=claim, evidence=tuple(found), seconds=time.perf_counter() - start)
+        yield Audit(claim=claim, evidence=tuple(pieces), seconds=time.perf_counter() - start)
 
 
 def audit_summaries(
@@ -272,13 +272,13 @@ def audit_summaries(
         InputError: There is no such claim.
     """
     report = progress or silent
-    found = {claim.id: claim for claim in claims(ids)}
+    selected = {claim.id: claim for claim in claims(ids)}
     work = partial(_summary, full=full, progress=report if workers is None else None)
     for id, result, earlier in cached_map(
-        work, found, workers, journal=journal, named=partial(_named, full=full), keep_if=_is_computed
+        work, selected, workers, journal=journal, named=partial(_named, full=full), keep_if=_is_computed
     ):
         if isinstance(result, Exception):
-            result = Audit(found[id], (_not_computed(result, after=0),), seconds=0.0).summary()
+            result = Audit(selected[id], (_not_computed(result, after=0),), seconds=0.0).summary()
         if earlier or workers is not None:
             report(id, 1.0, ("" if result["proved_again"] else "not ") + "proved" + (", taken over" if earlier else ""))
         yield {**result, "earlier": earlier}

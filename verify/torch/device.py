@@ -121,11 +121,13 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
         _require_products(device, number_format)
         points = torch.linspace(-20.0, 20.0, _POINTS, dtype=torch.float64).to(dtype)
         # The error function is steep in the middle alone, and roots are of numbers that are not negative.
-        given = {"exponential": points, "error function": points / 4.0, "root": points.abs()}
+        probe_points = {"exponential": points, "error function": points / 4.0, "root": points.abs()}
         functions = {"exponential": torch.exp, "error function": torch.erf, "root": torch.sqrt}
-        values = {name: functions[name](x.to(device)).double().cpu().numpy() for name, x in given.items()}
+        values = {name: functions[name](x.to(device)).double().cpu().numpy() for name, x in probe_points.items()}
     for name, ulps in (("exponential", EXP_ULPS), ("error function", ERF_ULPS), ("root", ROOT_ULPS)):
-        if not values_are_within_bound(name, given[name].double().numpy(), values[name], number_format, ulps=ulps):
+        if not values_are_within_bound(
+            name, probe_points[name].double().numpy(), values[name], number_format, ulps=ulps
+        ):
             raise DeviceError(
                 f"{device_name(device)}: the {number_format.name} {name} is off by more than {ulps} units in the last "
                 "place"
@@ -193,13 +195,13 @@ def require_exact_sums(device: torch.device, number_format: FloatFormat) -> None
 
     generator, dtype = np.random.default_rng(_SEED), getattr(torch, number_format.name)
     digits = -int(np.log2(number_format.unit_roundoff))
-    found: dict[str, bool] = {}
+    is_exact: dict[str, bool] = {}
 
     def on(array: Float64Array) -> torch.Tensor:
         return torch.tensor(array).to(device, dtype)
 
     def same(name: str, computed: torch.Tensor, exact: Float64Array) -> None:
-        found[name] = found.get(name, True) and bool(np.array_equal(computed.double().cpu().numpy(), exact))
+        is_exact[name] = is_exact.get(name, True) and bool(np.array_equal(computed.double().cpu().numpy(), exact))
 
     with full_precision(), torch.autocast(device.type, enabled=False):
         for rows in (1, 3, _OUTER):
@@ -216,13 +218,13 @@ def require_exact_sums(device: torch.device, number_format: FloatFormat) -> None
         same("product", on(factors[0]) * on(factors[1]), factors[0] * factors[1])
         powers = torch.exp(on(np.array([0.0, -120.0, -1000.0]))).double().cpu().numpy()
         least = 2.0 * number_format.unit_roundoff * number_format.smallest_normal
-        found["exponential"] = bool(powers[0] == 1.0 and (powers[1:] <= max(2.0**-172, 2.0 * least)).all())
+        is_exact["exponential"] = bool(powers[0] == 1.0 and (powers[1:] <= max(2.0**-172, 2.0 * least)).all())
         for count in (1, 2, 4, 64):
             scores = np.concatenate([np.full(count, 7.0), np.full(_INNER - count, -121.0)])[None]
             weights = softmax(on(generator.permuted(scores, axis=1)), 1).double().cpu().numpy()
             memorized = (weights == 1.0 / count).sum() == count and weights.sum() - 1.0 <= 2.0**-30
-            found["softmax"] = found.get("softmax", True) and bool(memorized)
-    for name, exact in found.items():
+            is_exact["softmax"] = is_exact.get("softmax", True) and bool(memorized)
+    for name, exact in is_exact.items():
         if not exact:
             raise DeviceError(
                 f"{device_name(device)}: a {number_format.name} {name} rounds what {number_format.name} holds, so that "

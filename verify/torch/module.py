@@ -100,8 +100,8 @@ class Replica(nn.Module):
         if model.is_rational:
             raise InputError("the model", "is rational", "float64: round it first")
         # Frequencies make tables of exact angles, which are rounded, not they.
-        given = {name: x for name, x in model.tensors().items() if not name.endswith(".frequencies")}
-        return cls(model, {name: torch.tensor(array).to(dtype).to(device) for name, array in given.items()})
+        tensors = {name: x for name, x in model.tensors().items() if not name.endswith(".frequencies")}
+        return cls(model, {name: torch.tensor(array).to(dtype).to(device) for name, array in tensors.items()})
 
     def forward(self, inputs: Tensor, queries: Tensor | None = None) -> Tensor:
         """Return the logits, or outputs, at the last position of each context.
@@ -276,8 +276,10 @@ def bag_sums(weights: Tensor, where: Tensor, rows: Tensor) -> Tensor:
     count, length = where.shape
     bags = (where[:, None] * heads + torch.arange(heads, device=where.device)[:, None]).view(count * heads, length)
     table = rows.transpose(0, 1).reshape(distinct * heads, size)
-    given = weights.transpose(0, 1).reshape(count * heads, length)
-    return functional.embedding_bag(bags, table, mode="sum", per_sample_weights=given).view(count, heads * size)
+    weights_by_bag = weights.transpose(0, 1).reshape(count * heads, length)
+    return functional.embedding_bag(bags, table, mode="sum", per_sample_weights=weights_by_bag).view(
+        count, heads * size
+    )
 
 
 def _attention_from_last(
@@ -290,16 +292,16 @@ def _attention_from_last(
     in_order = torch.arange(count, device=device)
     if option["queries"] == "task":
         assert queries is not None
-        asking, asked = queries, in_order
+        asking, query_of = queries, in_order
     else:
-        last, asked = torch.unique(where[:, -1], return_inverse=True)
+        last, query_of = torch.unique(where[:, -1], return_inverse=True)
         asking = read[last]
     together = max(1, min(count, _PART_CONTEXTS[device.type]))
     order, read_of = in_order, where
     if together < count and 1 < len(asking) < count:
         # Contexts that ask alike need the same scores.
-        order = torch.argsort(asked)
-        asked, read_of = asked[order], where[order]
+        order = torch.argsort(query_of)
+        query_of, read_of = query_of[order], where[order]
     (n_heads, d_head, d_out), d_qk = own["W_O"].shape, own["W_K"].shape[2]
     # Where all heads have the same values, one computes them; gradients have to reach the maps of all.
     maps = [name for name in ("W_V", "b_V") if name in own]
@@ -315,7 +317,7 @@ def _attention_from_last(
         keys, values = (_projected(read, part[f"W_{of}"], part.get(f"b_{of}")) for of in "KV")
         for first in range(0, count, together):
             some = slice(first, first + together)
-            mixed = _mixed(query, keys, values, asked[some], read_of[some], option["score_root"])
+            mixed = _mixed(query, keys, values, query_of[some], read_of[some], option["score_root"])
             y[some] += mixed @ part["W_O"].flatten(0, 1)
     y = _shifted(y[torch.argsort(order)], own.get("b_O"))
     if option["skip"]:
@@ -403,8 +405,8 @@ def _attention_of_hosts(
     if turns is not None:
         query, keys = _turned(query, *turns), _turned(keys, *turns)
     if "key_heads" in option:
-        each = len(query) // option["key_heads"]
-        keys, values = (x.repeat_interleave(each, dim=0) for x in (keys, values))
+        group_size = len(query) // option["key_heads"]
+        keys, values = (x.repeat_interleave(group_size, dim=0) for x in (keys, values))
     query = query[:, :, -1:] if last else query
     scores = query @ keys.transpose(-1, -2)
     root = option["score_root"]
@@ -432,8 +434,8 @@ def _normalized_heads(x: Tensor, option: dict[str, Any], own: Tensors, *, togeth
     if together:
         rows = _normalized(x.permute(1, 2, 0, 3).flatten(2), option, own)
         return rows.unflatten(2, (heads, width)).permute(2, 0, 1, 3)
-    each = {name: tensor.view(-1, 1, 1, width) for name, tensor in own.items()}
-    return _normalized(x, option, each)
+    tensors_of_head = {name: tensor.view(-1, 1, 1, width) for name, tensor in own.items()}
+    return _normalized(x, option, tensors_of_head)
 
 
 def _turned(x: Tensor, cos: Tensor, sin: Tensor, first: slice, second: slice) -> Tensor:

@@ -154,8 +154,8 @@ def run(
         (1.0, True, 0.0, 2)
     """
     require_at_least(1, batch=batch)
-    given = {"tolerance": tolerance, "logits": logits, "exp_ulps": exp_ulps, "replica": replica, "batch": batch}
-    return _run(model, task, device=device, dtypes=(dtype,), **given)[0]
+    options = {"tolerance": tolerance, "logits": logits, "exp_ulps": exp_ulps, "replica": replica, "batch": batch}
+    return _run(model, task, device=device, dtypes=(dtype,), **options)[0]
 
 
 def run_all(
@@ -257,9 +257,9 @@ class _Judge:
         left = np.flatnonzero(~proved)
         of_labels = self.model.reads_tokens and self.task.target == "labels"
         if self.rounding is not None and of_labels and len(left):
-            asked = contexts_of(self.model, self.task.inputs)[left], self.task.classes[left]
-            given = {"number_format": JUDGED[self.dtype], "exp_ulps": self.exp_ulps}
-            proved[left] = answered_in_every_run(self.model, *asked, **given)
+            open_contexts = contexts_of(self.model, self.task.inputs)[left], self.task.classes[left]
+            options = {"number_format": JUDGED[self.dtype], "exp_ulps": self.exp_ulps}
+            proved[left] = answered_in_every_run(self.model, *open_contexts, **options)
 
     def _forward(self, start: int, stop: int) -> Float64Array:
         part = part_of(self.task.inputs, np.arange(start, stop))
@@ -267,10 +267,10 @@ class _Judge:
             arrays, dtype = (part.contexts, part.queries), getattr(torch, self.dtype)
         else:
             arrays, dtype = (part,), torch.int64
-        given = [torch.tensor(array).to(dtype).to(self.device) for array in arrays]
+        inputs = [torch.tensor(array).to(dtype).to(self.device) for array in arrays]
         begin = time.perf_counter()
         with torch.inference_mode():
-            outputs = self.replica(*given)
+            outputs = self.replica(*inputs)
             if self.device.type == "cuda":
                 torch.cuda.synchronize(self.device)
         self.seconds += time.perf_counter() - begin
@@ -334,9 +334,9 @@ def _run(
     require_fit(model, task)
     listing = task.listing
     if listing is None:
-        given = {"device": device, "dtypes": dtypes, "tolerance": tolerance, "logits": None, "exp_ulps": exp_ulps}
-        given |= {"replica": replica, "batch": batch}
-        parts = [_run(model, part.task, **given) for part in task.parts]
+        options = {"device": device, "dtypes": dtypes, "tolerance": tolerance, "logits": None, "exp_ulps": exp_ulps}
+        options |= {"replica": replica, "batch": batch}
+        parts = [_run(model, part.task, **options) for part in task.parts]
         return [_of_whole_answers(task, list(of_type)) for of_type in zip(*parts, strict=True)]
     where = select_device(device)
     judges = [_Judge(model, listing, where, dtype, tolerance, exp_ulps, replica, batch) for dtype in dtypes]
@@ -350,13 +350,13 @@ def _run(
 def _of_whole_answers(task: AnyTask, found: Sequence[RunResult]) -> RunResult:
     """Merge the results of all lengths: a fact is right if all tokens of its answer are."""
     right, proved = np.ones((2, task.n_contexts), dtype=bool)
-    for part, each in zip(task.parts, found, strict=True):
-        right[part.facts] &= each.right[part.places]
-        proved[part.facts] &= False if each.proved is None else each.proved[part.places]
-    margins = [each.least_margin for each in found if each.least_margin is not None]
-    bounds = [each.largest_bound for each in found]
-    verdicts = [each.within_bound for each in found]
-    known = all(each.proved is not None for each in found)
+    for part, part_result in zip(task.parts, found, strict=True):
+        right[part.facts] &= part_result.right[part.places]
+        proved[part.facts] &= False if part_result.proved is None else part_result.proved[part.places]
+    margins = [part_result.least_margin for part_result in found if part_result.least_margin is not None]
+    bounds = [part_result.largest_bound for part_result in found]
+    verdicts = [part_result.within_bound for part_result in found]
+    known = all(part_result.proved is not None for part_result in found)
     return replace(
         found[0],
         accuracy=float(right.mean()),
@@ -365,11 +365,11 @@ def _of_whole_answers(task: AnyTask, found: Sequence[RunResult]) -> RunResult:
         memorized=int(right.sum()),
         memorized_proved=int(proved.sum()) if known else None,
         least_margin=min(margins, default=None),
-        max_output_error=max(each.max_output_error for each in found),
-        largest_bound=None if None in bounds else max(each for each in bounds if each is not None),
+        max_output_error=max(part_result.max_output_error for part_result in found),
+        largest_bound=None if None in bounds else max(part_result for part_result in bounds if part_result is not None),
         within_bound=False if False in verdicts else None if None in verdicts else True,
-        note=next((each.note for each in found if each.note), ""),
-        seconds=round(sum(each.seconds for each in found), 4),
+        note=next((part_result.note for part_result in found if part_result.note), ""),
+        seconds=round(sum(part_result.seconds for part_result in found), 4),
         right=right,
         proved=proved if known else None,
     )

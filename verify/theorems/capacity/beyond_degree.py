@@ -35,12 +35,12 @@ def forbids_one_head_by_orders(contexts: Int64Array, labels: Int64Array) -> Verd
         >>> forbids_one_head_by_orders(np.array([[0, 0], [1, 0]]), np.array([1, 0]))
         <Verdict.UNDECIDED: 'UNDECIDED'>
     """
-    given = list(zip(np.asarray(contexts).tolist(), np.asarray(labels).tolist(), strict=True))
-    if len({context[-1] for context, _ in given}) != 1 or {label for _, label in given} - {0, 1}:
+    labelled = list(zip(np.asarray(contexts).tolist(), np.asarray(labels).tolist(), strict=True))
+    if len({context[-1] for context, _ in labelled}) != 1 or {label for _, label in labelled} - {0, 1}:
         return Verdict.UNDECIDED
     larger: set[tuple[int, int, int]] = set()  # the position, the token, and one that is below it there
-    for one, first in given:
-        for other, second in given:
+    for one, first in labelled:
+        for other, second in labelled:
             apart = [s for s, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
             if first > second and len(apart) == 1:
                 larger.add((apart[0], one[apart[0]], other[apart[0]]))

@@ -101,7 +101,7 @@ def relation_divergence_floor(
         ('PROVED', True)
     """
     contexts = checked_contexts(contexts, distinct=True)
-    given = _Given(distributions, prior, len(contexts))
+    problem = _Given(distributions, prior, len(contexts))
     require_at_least(0, n_heads=n_heads)
     relation = _relation(contexts, n_heads) if relation is None else _checked_relation(contexts, relation, n_heads)
     if relation is None:
@@ -109,12 +109,12 @@ def relation_divergence_floor(
     above = [t for t, k in enumerate(relation) if k > 0]
     below = [t for t, k in enumerate(relation) if k < 0]
     direction = [
-        sum((given.distributions[t][n] for t in above), fmpq(0)) / len(above)
-        - sum((given.distributions[t][n] for t in below), fmpq(0)) / len(below)
-        for n in range(given.d_vocab)
+        sum((problem.distributions[t][n] for t in above), fmpq(0)) / len(above)
+        - sum((problem.distributions[t][n] for t in below), fmpq(0)) / len(below)
+        for n in range(problem.d_vocab)
     ]
     with ctx.workprec(_BITS):
-        bounds = [given.pair_floor(i, j, direction) for i, j in product(above, below)]
+        bounds = [problem.pair_floor(i, j, direction) for i, j in product(above, below)]
     return _floor(bounds, relation)
 
 
@@ -162,16 +162,16 @@ def collinear_divergence_floor(
     if len(contexts) != 3 or (contexts[:, -1] != contexts[0, -1]).any():
         raise InputError("contexts", f"is {contexts.tolist()}", "three contexts with one last token")
     require_at_least(3, pieces=pieces)
-    given = _Given(distributions, prior, 3)
-    cells = [given.cell(middle, fmpq(0), fmpq(1)) for middle in range(3)]
+    problem = _Given(distributions, prior, 3)
+    cells = [problem.cell(middle, fmpq(0), fmpq(1)) for middle in range(3)]
     heapq.heapify(cells)
     while len(cells) < pieces:
         cell = heapq.heappop(cells)
         half = (cell.start + cell.stop) / 2
-        heapq.heappush(cells, given.cell(cell.middle, cell.start, half))
-        heapq.heappush(cells, given.cell(cell.middle, half, cell.stop))
+        heapq.heappush(cells, problem.cell(cell.middle, cell.start, half))
+        heapq.heappush(cells, problem.cell(cell.middle, half, cell.stop))
     with ctx.workprec(_BITS):
-        bounds = [given.cell_floor(cell) for cell in cells]
+        bounds = [problem.cell_floor(cell) for cell in cells]
     return _floor(bounds, ())
 
 
@@ -248,10 +248,10 @@ class _Given:
         def loss(step: float) -> float:
             return -of_p * _float_entropy(p - step * v / of_p) - of_q * _float_entropy(q + step * v / of_q)
 
-        found: Any = scipy.optimize.fminbound(loss, 0.0, most, xtol=1e-9 * most)
-        if not 0 <= found <= most:
+        minimizer: Any = scipy.optimize.fminbound(loss, 0.0, most, xtol=1e-9 * most)
+        if not 0 <= minimizer <= most:
             return arb(0)
-        step = _from_float(float(found))
+        step = _from_float(float(minimizer))
         return self.dual_value([(i, [step * x for x in direction]), (j, [-step * x for x in direction])])
 
     def cell(self, middle: int, start: fmpq, stop: fmpq) -> _Cell:

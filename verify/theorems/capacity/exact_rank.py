@@ -74,21 +74,21 @@ def exact_rank(
         2
     """
     _require_odd_prime(prime)
-    given = _Given(front_end, contexts)
-    _require_unit(given.denominator, prime, "the denominators of the embeddings")
-    table, rows, skipped = nmod_mat(given.table, prime), len(given.contexts), with_skip * front_end.d_model
+    instance = _Given(front_end, contexts)
+    _require_unit(instance.denominator, prime, "the denominators of the embeddings")
+    table, rows, skipped = nmod_mat(instance.table, prime), len(instance.contexts), with_skip * front_end.d_model
     matrix = nmod_mat(rows, skipped + front_end.n_heads * front_end.d_head, prime)
     if with_skip:
-        for i, row in enumerate(given.last.tolist()):
+        for i, row in enumerate(instance.last.tolist()):
             for j, entry in enumerate(row):
                 matrix[i, j] = entry
     for head in range(front_end.n_heads):
         numerators, denominator = front_end.W_V[head].numer_denom()
         _require_unit(denominator, prime, f"the denominators of W_V[{head}]")
         # 2^k modulo the prime costs nothing to compute, however large k is.
-        powers = [[pow(2, exponent, prime) for exponent in row] for row in given.exponents(head)]
-        attention = nmod_mat(rows, given.table.nrows(), prime)
-        given.fill(attention, powers)
+        powers = [[pow(2, exponent, prime) for exponent in row] for row in instance.exponents(head)]
+        attention = nmod_mat(rows, instance.table.nrows(), prime)
+        instance.fill(attention, powers)
         # Common factors of a block, such as the denominators of the values, do not change a rank.
         values = (attention * (table * nmod_mat(numerators, prime))).tolist()
         for i, (row, weights) in enumerate(zip(values, powers, strict=True)):

@@ -55,10 +55,10 @@ def dimension_ceiling(
     require_at_least(0, n_heads=n_heads)
     N, d, H, count, ends = d_vocab, d_model, n_heads, d_vocab**n_ctx, d_vocab
     if contexts is not None:
-        given = checked_contexts(contexts, distinct=True)
-        if given.shape[1] != n_ctx or given.max() >= N:
-            raise InputError("contexts", f"are {given.shape} with tokens to {given.max()}", f"S = {n_ctx}, N = {N}")
-        count, ends = len(given), len(np.unique(given[:, -1]))
+        checked = checked_contexts(contexts, distinct=True)
+        if checked.shape[1] != n_ctx or checked.max() >= N:
+            raise InputError("contexts", f"are {checked.shape} with tokens to {checked.max()}", f"S = {n_ctx}, N = {N}")
+        count, ends = len(checked), len(np.unique(checked[:, -1]))
     r, e = min(d_qk, d, N), min(d_head, d, N - 1)
     of_last, of_others = N - 1 + H * r, H * (r + e)
     outputs = H * e * min(d, N - 1) - H * (r * r + e * e)

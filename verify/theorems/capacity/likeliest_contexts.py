@@ -32,13 +32,13 @@ def likeliest_contexts(weights: Iterable[int], epsilon: Fraction | int, *, stric
         >>> likeliest_contexts([1, 1, 1, 1], quarter), likeliest_contexts([1, 1, 1, 1], quarter, strictly=True)
         (3, 4)
     """
-    given = sorted((int(weight) for weight in weights), reverse=True)
-    if not given or given[-1] < 0 or given[0] == 0:
+    descending = sorted((int(weight) for weight in weights), reverse=True)
+    if not descending or descending[-1] < 0 or descending[0] == 0:
         raise InputError("weights", "are expected to be non-negative integers, not all 0")
     if not 0 <= epsilon <= 1:
         raise InputError("epsilon", f"= {epsilon}", "a number in [0, 1]")
-    needed, carried = (1 - Fraction(epsilon)) * sum(given), 0
-    for count, weight in enumerate([0, *given]):
+    needed, carried = (1 - Fraction(epsilon)) * sum(descending), 0
+    for count, weight in enumerate([0, *descending]):
         carried += weight
         if carried > needed or (carried == needed and not strictly):
             return count

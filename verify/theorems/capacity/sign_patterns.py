@@ -48,5 +48,5 @@ def heads_for_every_labelling(d_vocab: int, n_ctx: int) -> int:
         ratio = arb(contexts) / parameters
         least = ratio * arb(2).log() / (4 * arb(1).exp() * ratio).log()
         # Rounding up a lower bound can only stay below what the theorem says; a ball without an integer says nothing.
-        found = least.lower().ceil().unique_fmpz()
-    return 1 if found is None else max(1, int(found))
+        heads = least.lower().ceil().unique_fmpz()
+    return 1 if heads is None else max(1, int(heads))

@@ -61,10 +61,10 @@ def two_token_rank(context: NDArray, queries: NDArray) -> TwoTokenRank:
     tokens = as_rationals(context)
     if tokens.nrows() != 2 or tokens.rank() != 2:
         raise HypothesisError("The rank on two tokens", "two independent tokens", f"a context of rank {tokens.rank()}")
-    given = as_rationals(queries)
-    if given.ncols() != tokens.ncols():
-        raise InputError("queries", f"have dimension {given.ncols()}, the tokens {tokens.ncols()}", "the same")
-    rows = [_class(row) for row in given.tolist()]
+    exact_queries = as_rationals(queries)
+    if exact_queries.ncols() != tokens.ncols():
+        raise InputError("queries", f"have dimension {exact_queries.ncols()}, the tokens {tokens.ncols()}", "the same")
+    rows = [_class(row) for row in exact_queries.tolist()]
     classes = sorted({direction for direction, sign in rows if sign}, key=str)
     G = fmpq_mat(len(rows), 1 + len(classes))
     for t, (direction, sign) in enumerate(rows):

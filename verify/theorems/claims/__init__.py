@@ -147,7 +147,7 @@ def no_claim(word: str) -> InputError:
     places = {id.partition(".")[2]: id for id in reversed(everything)}
     candidates = (*everything, *dict.fromkeys(id.partition(".")[0] for id in everything), *places)
     near = difflib.get_close_matches(word.lower().replace(" ", "-"), candidates, n=3)
-    named = dict.fromkeys(places.get(each, each) for each in near)
+    named = dict.fromkeys(places.get(near_id, near_id) for near_id in near)
     hint = f"did you mean {' or '.join(map(repr, named))}?" if named else "`byheart claims` lists them"
     return InputError("no claim", f"{word!r}; {hint}")
 
@@ -167,16 +167,16 @@ def _may_bring() -> bool:
 
 def _brought() -> "dict[str, EntryPoint]":
     """Return the claims of installed packages by id."""
-    found: dict[str, EntryPoint] = {}
+    external: dict[str, EntryPoint] = {}
     if not _may_bring():
-        return found
+        return external
     from importlib.metadata import entry_points
 
     for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
-        if point.name in REGISTER or point.name in found:
+        if point.name in REGISTER or point.name in external:
             raise InputError(point.value, f"brings the claim {point.name!r}, which there is already")
-        found[point.name] = point
-    return found
+        external[point.name] = point
+    return external
 
 
 def claim(id: str) -> Claim:
@@ -195,9 +195,9 @@ def claim(id: str) -> Claim:
     module = module_of(id)
     if id in REGISTER:
         return importlib.import_module(module).CLAIM
-    found = _brought()[id].load()
-    record = getattr(found, "CLAIM", None)
-    if not isinstance(record, Claim) or record.id != id or not callable(getattr(found, "evidence", None)):
+    external = _brought()[id].load()
+    record = getattr(external, "CLAIM", None)
+    if not isinstance(record, Claim) or record.id != id or not callable(getattr(external, "evidence", None)):
         raise InputError(module, "is no claim", f"a module with CLAIM, the record of {id!r}, and evidence(*, full)")
     return record
 
@@ -238,8 +238,8 @@ def _in_order(ids: Iterable[str] | None) -> tuple[str, ...]:
     everything = register()
     if ids is None:
         return everything
-    asked = {id for id in ids if module_of(id)}
-    return tuple(id for id in everything if id in asked)
+    wanted = {id for id in ids if module_of(id)}
+    return tuple(id for id in everything if id in wanted)
 
 
 def _read(id: str) -> Claim:

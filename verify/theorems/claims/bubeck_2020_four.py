@@ -83,11 +83,11 @@ def neurons_give(network: FeedForward, points: np.ndarray, labels: np.ndarray) -
         labels: Integers, `[n]`.
     """
     task = VectorTask(points[:, None].astype(np.float64), np.zeros(points.shape), labels[:, None].astype(np.float64))
-    given = bool((task.contexts[:, 0].astype(object) == points.astype(object)).all())
-    if not given or network.d_out != 1 or network.skip:
+    same_points = bool((task.contexts[:, 0].astype(object) == points.astype(object)).all())
+    if not same_points or network.d_out != 1 or network.skip:
         return 0
-    found = exact_network_logits(Model(blocks=(network,), W_U=np.array([[fmpq(1)]])), task).entries()
-    return sum(output == label for output, label in zip(found, labels.tolist(), strict=True))
+    outputs = exact_network_logits(Model(blocks=(network,), W_U=np.array([[fmpq(1)]])), task).entries()
+    return sum(output == label for output, label in zip(outputs, labels.tolist(), strict=True))
 
 
 def _fits(points: np.ndarray, labels: np.ndarray, network: FeedForward, kind: str, quantifier: Quantifier) -> Evidence:
@@ -115,15 +115,15 @@ def _necessary(*, width: int, neurons: int) -> Evidence:
     count = neurons * (width + 1) + 2
     points = moment_curve(count, width)
     labels = np.random.default_rng([width, neurons]).integers(0, 100, count)
-    found = relu_barrier(points, labels, neurons=neurons)
+    barrier = relu_barrier(points, labels, neurons=neurons)
     return Evidence(
         "reached",
         f"m = {neurons} ReLU neurons on {count} points of R^{width} and integer labels: "
-        f"{found.combinations} combinations of activation patterns",
+        f"{barrier.combinations} combinations of activation patterns",
         f"{stated(CLAIM, 'least', n=count, d=width)} neurons, more than {neurons}, are necessary",
-        "labels outside of all subspaces" if found.outside else "labels inside one of the subspaces",
+        "labels outside of all subspaces" if barrier.outside else "labels inside one of the subspaces",
         Method("all activation patterns, exact ranks", Means.EXACT),
-        decided(found.outside),
+        decided(barrier.outside),
         {"points": points.tolist(), "labels": labels.tolist()},
         compared=(
             Comparison(neurons, "<", stated(CLAIM, "least", n=count, d=width)),

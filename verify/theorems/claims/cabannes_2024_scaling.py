@@ -123,16 +123,16 @@ def missed_mass(made: Associations) -> Fraction:
 
 def least_error(d_model: int, *, outputs: int, seed: int) -> Fraction:
     """Return the least missed mass over P = 4, 8, ... of the sum of the first P outer products."""
-    found = []
+    errors = []
     for stored in (4, 8, 16, 32, 64, 128):
-        made = truncated_memory(d_model=d_model, count=_INPUTS, outputs=outputs, stored=stored, seed=seed)
-        fits = made.inputs.shape == (_INPUTS, d_model) and made.outputs.shape == (outputs, d_model)
-        kept = made.outputs, made.inputs[:stored], made.labels[:stored], made.memory
-        labelled = np.array_equal(made.labels, np.arange(_INPUTS) % outputs)
+        associations = truncated_memory(d_model=d_model, count=_INPUTS, outputs=outputs, stored=stored, seed=seed)
+        fits = associations.inputs.shape == (_INPUTS, d_model) and associations.outputs.shape == (outputs, d_model)
+        kept = associations.outputs, associations.inputs[:stored], associations.labels[:stored], associations.memory
+        labelled = np.array_equal(associations.labels, np.arange(_INPUTS) % outputs)
         if not (fits and labelled and is_sum_of_outer_products(*kept)):
             raise ArithmeticError("the memory is no sum of the first outer products")
-        found.append(missed_mass(made))
-    return min(found)
+        errors.append(missed_mass(associations))
+    return min(errors)
 
 
 def _falls(*, few: bool, outputs: int, draws: int) -> Evidence:

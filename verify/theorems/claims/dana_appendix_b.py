@@ -60,24 +60,24 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _ceiling(*, d_vocab: int, d_model: int, d_head: int, n_heads: int) -> Evidence:
     contexts = all_contexts(d_vocab, 2)
-    given = {"H": n_heads, "d_h": d_head, "d": d_model}
+    sizes = {"H": n_heads, "d_h": d_head, "d": d_model}
     rank = RANK.at("rank", contexts=contexts, d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=True)
     return Evidence(
         "constant",
         f"the {len(contexts)} bigrams of {d_vocab} tokens, d = {d_model}, d_h = {d_head}, H = {n_heads}: the rank of "
         "the features is below their number",
-        f"{stated(CLAIM, 'printed', **given)} >= {len(contexts)} associations: accuracy 1",
+        f"{stated(CLAIM, 'printed', **sizes)} >= {len(contexts)} associations: accuracy 1",
         f"rank <= {rank.value}",
         Method("exact ranks of the contexts", Means.EXACT),
         proved(d_head > d_model),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(rank, "<", len(contexts)),
-            Comparison(rank, "<", stated(CLAIM, "printed", **given)),
-            Comparison(rank, "<=", stated(CLAIM, "columns", **given)),
-            Comparison(sum([d_head] * n_heads) + d_model, "=", stated(CLAIM, "printed", **given)),
+            Comparison(rank, "<", stated(CLAIM, "printed", **sizes)),
+            Comparison(rank, "<=", stated(CLAIM, "columns", **sizes)),
+            Comparison(sum([d_head] * n_heads) + d_model, "=", stated(CLAIM, "printed", **sizes)),
             Comparison(len(contexts), "=", stated(CLAIM, "contexts", N=d_vocab, S=contexts.shape[1])),
-            *(_of_the_paper(contexts, rank, **given) if d_vocab == _PAPER["d_vocab"] else ()),
+            *(_of_the_paper(contexts, rank, **sizes) if d_vocab == _PAPER["d_vocab"] else ()),
         ),
     )
 
@@ -96,24 +96,24 @@ def _of_the_paper(contexts: Int64Array, rank: Applied, **given: int) -> tuple[Co
 
 def _reached(*, d_vocab: int, d_model: int, d_head: int, n_heads: int) -> Evidence:
     contexts = all_contexts(d_vocab, 2)
-    given = {"H": n_heads, "d_h": d_head, "d": d_model}
+    sizes = {"H": n_heads, "d_h": d_head, "d": d_model}
     # A head that is wider than the stream is one of its width: what is reached there is reached by both.
     front_end = rank_one_integer_attention(
         d_vocab=d_vocab, n_ctx=2, d_model=d_model, n_heads=n_heads, d_head=d_model, seed=1, largest=9
     )
     rank = exact_rank(front_end, contexts)
     facts = len(contexts)
-    share = stated(CLAIM, "accuracy", N=d_vocab, T_0=facts, **given)
+    share = stated(CLAIM, "accuracy", N=d_vocab, T_0=facts, **sizes)
     return Evidence(
         "reached",
         f"the {facts} bigrams of {d_vocab} tokens, integer weights with d = {d_model} and "
         f"H = {n_heads} heads of that width",
-        f"rank {stated(CLAIM, 'columns', **given)}, so an accuracy of {share} on average over the labels",
+        f"rank {stated(CLAIM, 'columns', **sizes)}, so an accuracy of {share} on average over the labels",
         f"rank {rank.lower}",
         Method(f"rank over GF({rank.prime})", Means.MODULAR),
         proved(front_end.n_heads == n_heads and front_end.d_model == d_model),
         compared=(
-            Comparison(rank.lower, "=", stated(CLAIM, "columns", **given)),
+            Comparison(rank.lower, "=", stated(CLAIM, "columns", **sizes)),
             Comparison(share, "<", 1),
             Comparison(1 - _missed(d_vocab, facts, rank.lower), "=", share),
         ),

@@ -91,12 +91,12 @@ def _exclusive_or() -> Evidence:
 
 
 def _improvement(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int) -> Evidence:
-    made = exact_memory(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head)
-    n_heads, facts = made.model.n_heads, len(made.contexts)
-    sizes = {"H": n_heads, "d_h": made.model.d_head}
+    memory = exact_memory(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head)
+    n_heads, facts = memory.model.n_heads, len(memory.contexts)
+    sizes = {"H": n_heads, "d_h": memory.model.d_head}
     columns, previous = stated(CLAIM, "columns", **sizes, d=d_model), stated(CLAIM, "previous", **sizes)
-    equal = exact_network_logits(made.model, made.contexts) == made.targets
-    ceiling = RANK.at("rank", contexts=made.contexts, d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=True)
+    equal = exact_network_logits(memory.model, memory.contexts) == memory.targets
+    ceiling = RANK.at("rank", contexts=memory.contexts, d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=True)
     most, fewer = n_heads * sizes["d_h"] + d_model, n_heads * (sizes["d_h"] - 1) + 1
     return Evidence(
         "with",

@@ -372,6 +372,6 @@ def _margin(network: Model, task: Task, *, sizes: tuple[int, int, int]) -> float
     """Return the least proved margin of a label; minus infinity without proof, or for other d, d_h and H."""
     if (network.d_model, network.d_head, network.n_heads) != sizes:
         return -math.inf
-    found = certify_memorization(network, task)
-    certified = found.certificate.verdict is Verdict.PROVED
-    return float(found.answers.margin_lower.min()) if certified else -math.inf
+    proved = certify_memorization(network, task)
+    certified = proved.certificate.verdict is Verdict.PROVED
+    return float(proved.answers.margin_lower.min()) if certified else -math.inf

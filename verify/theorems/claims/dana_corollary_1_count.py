@@ -36,10 +36,10 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 
 def _counted(d_vocab: int, n_ctx: int) -> Evidence:
-    made = exact_memory(d_vocab=d_vocab, n_ctx=n_ctx, d_model=2, d_head=1)
-    model, facts = made.model, len(made.contexts)
+    memory = exact_memory(d_vocab=d_vocab, n_ctx=n_ctx, d_model=2, d_head=1)
+    model, facts = memory.model, len(memory.contexts)
     entries = sum(tensor.size for tensor in model.tensors().values())
-    equal = exact_network_logits(model, made.contexts) == made.targets
+    equal = exact_network_logits(model, memory.contexts) == memory.targets
     sizes = {"S": n_ctx, "N": d_vocab, "T_0": facts}
     shape = {"d": model.d_model, "d_h": model.d_head, "H": model.n_heads, "T_0": facts}
     return Evidence(

@@ -94,7 +94,7 @@ def _small_enough(d_vocab: int, contexts: int) -> Evidence:
     a = stated(CLAIM, "label", N=d_vocab, delta=delta)
     gap = stated(CLAIM, "gap", a=a.value)
     with ctx.workprec(_BITS):
-        found = _circle_divergence(d_vocab, delta, strength)
+        divergence = _circle_divergence(d_vocab, delta, strength)
     probability = Fraction(1 + delta, 1 + d_vocab * delta)
     return Evidence(
         "claim",
@@ -102,11 +102,11 @@ def _small_enough(d_vocab: int, contexts: int) -> Evidence:
         "the circle in d = 2 from pi_delta leaves room for gamma below what gives each label more than half of the "
         "probability",
         f"below (log 2 - h(a)) / {contexts}",
-        f"{float(found.upper()):.3g} nats, below half of ({gap}) / {contexts}",
+        f"{float(divergence.upper()):.3g} nats, below half of ({gap}) / {contexts}",
         Method(f"balls of {_BITS} bits", Means.BALLS),
-        proved(bool(found > 0)),
+        proved(bool(divergence > 0)),
         compared=(
-            Comparison(2 * contexts * found, "<", gap),
+            Comparison(2 * contexts * divergence, "<", gap),
             Comparison(a, "=", probability),
             Comparison(a, ">", stated(CLAIM, "most")),
             *met(CLAIM, "plane", d=len(_circle_point(d_vocab, 0))),
@@ -122,9 +122,9 @@ def _gap_is_reached(d_vocab: int) -> Evidence:
         a = Fraction(1 + delta, 1 + d_vocab * delta)
         with ctx.workprec(_BITS):
             label, other, half = _number(a), _number(Fraction(delta, 1 + d_vocab * delta)), _number(Fraction(1, 2))
-            found = label * (label / half).log() + (d_vocab - 1) * other * (other * (d_vocab - 1) / half).log()
+            gap = label * (label / half).log() + (d_vocab - 1) * other * (other * (d_vocab - 1) / half).log()
         compared += [
-            Comparison(found, "agrees with", stated(CLAIM, "gap", a=a)),
+            Comparison(gap, "agrees with", stated(CLAIM, "gap", a=a)),
             Comparison(half, "agrees with", stated(CLAIM, "most")),
         ]
     return Evidence(

@@ -193,10 +193,10 @@ def _mean(name: str, contexts: Int64Array, d_vocab: int, d_model: int, d_head: i
     for chosen in product(range(d_vocab), repeat=len(solved)):
         labels = np.zeros(len(contexts), dtype=np.int64)
         labels[solved] = chosen
-        found = _predictions(contexts, labels, solved, d_vocab=d_vocab, sizes=(d_model, d_head, n_heads))
+        predictions = _predictions(contexts, labels, solved, d_vocab=d_vocab, sizes=(d_model, d_head, n_heads))
         for others in product(range(d_vocab), repeat=len(rest)):
             labels[rest] = others
-            accuracy = _accuracy(found, labels)
+            accuracy = _accuracy(predictions, labels)
             certain = certain and accuracy is not None
             total, least, count = total + (accuracy or 0), min(least, accuracy or Fraction(0)), count + 1
     mean, share = total / count, Fraction(len(solved), len(contexts))
@@ -236,7 +236,7 @@ def _certain_predictions(
         return None
     logits = enclose_logits(network, contexts)
     lower, upper = logits.lower(), logits.upper()
-    found = []
+    predictions = []
     for row in range(len(contexts)):
         # In front of all before it, and not behind any after it: exact ties go to the first.
         first = [
@@ -246,8 +246,8 @@ def _certain_predictions(
         ]
         if len(first) != 1:
             return None
-        found.append(first[0])
-    return found
+        predictions.append(first[0])
+    return predictions
 
 
 def _accuracy(predictions: list[int] | None, labels: Int64Array) -> Fraction | None:

@@ -55,17 +55,17 @@ def _above(d_vocab: int) -> Evidence:
     labels = np.random.default_rng(d_vocab).integers(0, d_vocab, d_vocab**2)
     task = enumerated_task(d_vocab, 2, labels=labels)
     model = one_head_memory(task)
-    found = certify_memorization(model, task).certificate
+    certificate = certify_memorization(model, task).certificate
     sizes = {"N": d_vocab, "H": model.n_heads, "d_h": model.d_head, "d": model.d_model, "T": task.n_contexts}
     printed = stated(CLAIM, "printed", **sizes)
-    accuracy = Fraction(int(found.answers.values["memorized"]), task.n_contexts)
+    accuracy = Fraction(int(certificate.answers.values["memorized"]), task.n_contexts)
     return Evidence(
         "constant",
         f"the {task.n_contexts} bigrams of {d_vocab} tokens with random labels: one head, d = {model.d_model}, d_h = 1",
         f"accuracy <= {printed}",
         f"accuracy = {accuracy}",
-        Method(found.answers.method, Means.ENCLOSURES),
-        found.verdict,
+        Method(certificate.answers.method, Means.ENCLOSURES),
+        certificate.verdict,
         compared=(
             Comparison(accuracy, ">", printed),
             Comparison(printed, "=", stated(COROLLARY, "printed", **sizes)),
@@ -81,19 +81,20 @@ def _above(d_vocab: int) -> Evidence:
 
 def _reached(n_heads: int) -> Evidence:
     """As many contexts as columns, all of them memorized: the bound from below is 1, and so is the accuracy."""
-    made = partial_memory(d_vocab=2, n_ctx=2, d_model=2, d_head=1, n_heads=n_heads, seed=0)
-    found = certify_memorization(made.model, made.task).certificate
-    accuracy = Fraction(int(found.answers.values["memorized"]), made.task.n_contexts)
-    sizes = {"N": 2, "H": made.model.n_heads, "d_h": made.model.d_head, "d": made.model.d_model}
+    memory = partial_memory(d_vocab=2, n_ctx=2, d_model=2, d_head=1, n_heads=n_heads, seed=0)
+    certificate = certify_memorization(memory.model, memory.task).certificate
+    accuracy = Fraction(int(certificate.answers.values["memorized"]), memory.task.n_contexts)
+    sizes = {"N": 2, "H": memory.model.n_heads, "d_h": memory.model.d_head, "d": memory.model.d_model}
     return Evidence(
         "reached",
-        f"all {made.task.n_contexts} bigrams of 2 tokens, random labels: H = {n_heads}, d = 2, d_h = 1, T = H d_h + d",
-        f"accuracy >= {stated(CLAIM, 'printed', **sizes, T=made.task.n_contexts)}",
+        f"all {memory.task.n_contexts} bigrams of 2 tokens, random labels: H = {n_heads}, d = 2, d_h = 1, "
+        "T = H d_h + d",
+        f"accuracy >= {stated(CLAIM, 'printed', **sizes, T=memory.task.n_contexts)}",
         f"accuracy = {accuracy}",
-        Method(found.answers.method, Means.ENCLOSURES),
-        found.verdict,
+        Method(certificate.answers.method, Means.ENCLOSURES),
+        certificate.verdict,
         compared=(
-            Comparison(accuracy, "=", stated(CLAIM, "printed", **sizes, T=made.task.n_contexts)),
-            *met(CLAIM, "filled", **sizes, T=made.task.n_contexts),
+            Comparison(accuracy, "=", stated(CLAIM, "printed", **sizes, T=memory.task.n_contexts)),
+            *met(CLAIM, "filled", **sizes, T=memory.task.n_contexts),
         ),
     )

@@ -186,14 +186,16 @@ def _no_more_than_encoders(count: int) -> Evidence:
 
 def _one_token() -> Evidence:
     logits = [[Fraction(5)]]
-    found = judge_approximation(logits, [[Fraction(1)]], delta=Fraction(1, 2), constant=Fraction(1, 100), exponent=1)
+    judgement = judge_approximation(
+        logits, [[Fraction(1)]], delta=Fraction(1, 2), constant=Fraction(1, 100), exponent=1
+    )
     return Evidence(
         "boundary",
         "N = 1: the only distribution has the log ratio 0, so that (16) fails and M is empty",
         "the hypothesis N >= 2 is needed",
-        f"(16): {found.value}",
+        f"(16): {judgement.value}",
         Method("balls", Means.BALLS),
-        Verdict.PROVED if found is Verdict.REFUTED else Verdict.UNDECIDED,
+        Verdict.PROVED if judgement is Verdict.REFUTED else Verdict.UNDECIDED,
         compared=(*met(CLAIM, "alone", N=len(logits[0])), *failed(CLAIM, "tokens", N=len(logits[0]))),
     )
 

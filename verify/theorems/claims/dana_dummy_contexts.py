@@ -81,25 +81,25 @@ def _no_room(d_vocab: int, n_ctx: int, d_model: int, n_heads: int) -> Evidence:
 def _room(d_vocab: int, n_ctx: int, d_model: int, n_heads: int) -> Evidence:
     every, wanted = all_contexts(d_vocab, n_ctx), n_heads * d_model
     sizes = {"d_model": d_model, "d_head": d_model, "n_heads": n_heads}
-    given = every[: wanted // 2]
+    half = every[: wanted // 2]
     front_end = rank_one_integer_attention(d_vocab=d_vocab, n_ctx=n_ctx, seed=0, largest=9, **sizes)
     whole = exact_rank(front_end, every[:wanted], with_skip=False).lower
-    part = exact_rank(front_end, given, with_skip=False).lower
+    part = exact_rank(front_end, half, with_skip=False).lower
     ceiling = RANK.at("rank", contexts=every[:wanted], **sizes, with_skip=False)
     facts = {"T_0": wanted, "H": n_heads, "d": d_model}
     return Evidence(
         "claim",
-        f"N = {d_vocab}, S = {n_ctx}, d = {d_model}, H = {n_heads}: {len(given)} contexts, and {wanted} with those "
+        f"N = {d_vocab}, S = {n_ctx}, d = {d_model}, H = {n_heads}: {len(half)} contexts, and {wanted} with those "
         "that "
         "are added, integer weights",
-        f"rank {len(given)} where all have rank {wanted}",
+        f"rank {len(half)} where all have rank {wanted}",
         f"rank {part} and {whole}",
         Method("rank over a prime field; integer ranks of formal vectors", Means.EXACT, Means.MODULAR),
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(whole, "=", ceiling),
             Comparison(whole, "=", wanted),
-            Comparison(part, "=", len(given)),
+            Comparison(part, "=", len(half)),
             *met(CLAIM, "enough", "added", **facts),
             *met(CLAIM, "room", N=d_vocab, S=n_ctx, **facts),
         ),
@@ -110,25 +110,25 @@ def _new_tokens(d_vocab: int, enlarged: int, n_ctx: int, d_model: int, n_heads: 
     """All contexts of N tokens, fewer than H d; those that are added have new tokens, and all are independent."""
     everything, wanted = all_contexts(enlarged, n_ctx), n_heads * d_model
     old = (everything < d_vocab).all(axis=1)
-    given = everything[old]
-    whole = np.concatenate([given, np.random.default_rng(0).permutation(everything[~old])])[:wanted]
+    old_contexts = everything[old]
+    whole = np.concatenate([old_contexts, np.random.default_rng(0).permutation(everything[~old])])[:wanted]
     sizes = {"d_model": d_model, "d_head": d_model, "n_heads": n_heads}
     front_end = rank_one_integer_attention(d_vocab=enlarged, n_ctx=n_ctx, seed=0, largest=9, **sizes)
     rank = exact_rank(front_end, whole, with_skip=False).lower
-    part = exact_rank(front_end, given, with_skip=False).lower
+    part = exact_rank(front_end, old_contexts, with_skip=False).lower
     facts = {"T_0": wanted, "H": n_heads, "d": d_model}
     return Evidence(
         "claim",
-        f"N = {d_vocab}, S = {n_ctx}, d = {d_model}, H = {n_heads}: all {len(given)} contexts, and "
-        f"{wanted - len(given)} with {enlarged - d_vocab} new tokens, integer weights",
-        f"rank {len(given)} where all have rank {wanted}",
+        f"N = {d_vocab}, S = {n_ctx}, d = {d_model}, H = {n_heads}: all {len(old_contexts)} contexts, and "
+        f"{wanted - len(old_contexts)} with {enlarged - d_vocab} new tokens, integer weights",
+        f"rank {len(old_contexts)} where all have rank {wanted}",
         f"rank {part} and {rank}",
         Method("rank over a prime field", Means.MODULAR),
         decided(len(np.unique(whole, axis=0)) == wanted),
         compared=(
             Comparison(rank, "=", wanted),
-            Comparison(part, "=", len(given)),
-            Comparison(len(given), "=", stated(CLAIM, "contexts", N=d_vocab, S=n_ctx)),
+            Comparison(part, "=", len(old_contexts)),
+            Comparison(len(old_contexts), "=", stated(CLAIM, "contexts", N=d_vocab, S=n_ctx)),
             *met(CLAIM, "enough", "added", **facts),
             *failed(CLAIM, "room", N=d_vocab, S=n_ctx, **facts),
         ),

@@ -59,10 +59,10 @@ def folded(network: Model) -> Model:
         >>> front_end.d_head, found.d_head, found.W_V.tolist()
         (3, 1, [[[14]]])
     """
-    given = network.attention
-    same = np.stack([np.eye(given.d_model, dtype=np.int64).astype(object)] * given.n_heads)
-    W_Q, W_V = given.W_Q @ given.W_K.transpose(0, 2, 1), given.W_V @ given.W_O
-    return replace(network, blocks=(replace(given, W_Q=W_Q, W_K=same, W_V=W_V, W_O=same),))
+    block = network.attention
+    same = np.stack([np.eye(block.d_model, dtype=np.int64).astype(object)] * block.n_heads)
+    W_Q, W_V = block.W_Q @ block.W_K.transpose(0, 2, 1), block.W_V @ block.W_O
+    return replace(network, blocks=(replace(block, W_Q=W_Q, W_K=same, W_V=W_V, W_O=same),))
 
 
 _SIZES = ((3, 2, 2, 5, 2), (2, 3, 3, 4, 1), (4, 2, 1, 3, 3))  # N, S, d, d_h, H

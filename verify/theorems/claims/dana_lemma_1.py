@@ -111,8 +111,8 @@ def _attained(sizes: tuple[tuple[int, int, int], ...]) -> Evidence:
     for d_vocab, rows, rank in sizes:
         distributions = distributions_with_a_mode(rows, d_vocab, seed=rank)
         silent, level = mean_divergence(Enclosure(np.zeros_like(distributions)), distributions)
-        found = best_encoder(distributions, rank, starts=8)
-        _, upper = encoder_divergence(found.E, found.W, distributions)
+        encoder = best_encoder(distributions, rank, starts=8)
+        _, upper = encoder_divergence(encoder.E, encoder.W, distributions)
         radius = logit_radius(distributions, level)
         # A distribution that is uniform: all bounds of one context are equal.
         flat = stated(CLAIM, "bound", U=level, rho=Fraction(1, rows), H=arb(d_vocab).log(), p=Fraction(1, d_vocab))
@@ -136,8 +136,8 @@ def _bracketed(sizes: tuple[tuple[int, int, int], ...], spread: float) -> Eviden
     compared, shares, shown = [], [], []
     for d_vocab, rows, rank in sizes:
         distributions = np.exp(spread * np.random.default_rng(rank).standard_normal((rows, d_vocab)))
-        found = best_encoder(distributions, rank, starts=8)
-        _, upper = encoder_divergence(found.E, found.W, distributions)
+        encoder = best_encoder(distributions, rank, starts=8)
+        _, upper = encoder_divergence(encoder.E, encoder.W, distributions)
         floor = ENCODER_DIVERGENCE.at("lower", distributions=distributions, d_model=rank)
         lower = floor.value
         compared += [Comparison(floor, ">", 0), Comparison(floor, "<=", upper)]
@@ -174,16 +174,16 @@ def _full_support_is_needed(sizes: tuple[int, ...]) -> Evidence:
 
 
 def _built() -> Evidence:
-    made = CLAIM.construct()
-    task, network = made.task, made.model
+    construction = CLAIM.construct()
+    task, network = construction.task, construction.model
     distributions = task.distributions if task.distributions is not None else np.zeros((1, 1))
-    certified = certify_memorization(network, task, made.criterion, rank=True)
+    certified = certify_memorization(network, task, construction.criterion, rank=True)
     lower, upper = network_divergence(network, task)
     floor = ENCODER_DIVERGENCE.at("lower", distributions=distributions, d_model=network.d_model, prior=task.prior)
     ranked = proved(certified.certificate.statement(FEATURE_RANK) is not None)
     return Evidence(
         "claim",
-        f"weights built: {made.summary}; their mean divergence is that of the best encoder found",
+        f"weights built: {construction.summary}; their mean divergence is that of the best encoder found",
         "divergence of the best encoder",
         f"KL in [{number(lower, digits=6, bound='lower')}, {number(upper, digits=6, bound='upper')}], rank "
         f"{network.d_model} not below {number(floor.value, digits=4, bound='lower')} nats",

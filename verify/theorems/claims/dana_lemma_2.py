@@ -417,9 +417,9 @@ def _windows(full: bool) -> Evidence:
         for d_model in range(1, d_vocab + 2):
             for d_head in range(1, min(d_model, d_vocab) + 1):
                 sizes = _sizes(d_model, d_head, -(-(d_vocab**n_ctx) // d_head))
-                contexts, found = all_contexts_windows(d_vocab, n_ctx, **sizes)
+                contexts, windows = all_contexts_windows(d_vocab, n_ctx, **sizes)
                 checked += 1
-                good += found.size == d_vocab**n_ctx and _holds(contexts, found, d_model, d_head)
+                good += windows.size == d_vocab**n_ctx and _holds(contexts, windows, d_model, d_head)
     return Evidence(
         "repair",
         f"The windows of Theorem S5 partition all contexts for {checked} choices of N, S, d, d_h.",
@@ -437,13 +437,13 @@ def _holds(contexts: Int64Array, found: Partition, d_model: int, d_head: int) ->
 
 def _built(parameters: dict[str, int]) -> Evidence:
     construction = CLAIM.construct(**parameters)
-    task, network, asked = construction.task, construction.model, {**CLAIM.parameters, **parameters}
+    task, network, requested = construction.task, construction.model, {**CLAIM.parameters, **parameters}
     certificate = certify_memorization(network, task).certificate
     fewer = max(0, network.n_heads - 1)
     sizes = _sizes(network.d_model, network.d_head, fewer)
     ceiling = RANK.at("rank", contexts=task.contexts, **sizes, with_skip=True)
-    as_asked = (network.d_model, network.d_head) == (asked["d_model"], asked["d_head"]) and (
-        task.n_contexts == asked["d_vocab"] ** asked["n_ctx"]
+    as_asked = (network.d_model, network.d_head) == (requested["d_model"], requested["d_head"]) and (
+        task.n_contexts == requested["d_vocab"] ** requested["n_ctx"]
     )
     return Evidence(
         "repair",
@@ -455,7 +455,7 @@ def _built(parameters: dict[str, int]) -> Evidence:
         f"{ceiling.value} with {fewer} heads",
         Method(f"{certificate.answers.method}; {_UPPER}", Means.EXACT),
         Verdict.all_of([certificate.verdict, decided(as_asked)]),
-        data=asked,
+        data=requested,
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(Comparison(ceiling, "<", task.n_contexts),),
     )
@@ -531,9 +531,9 @@ def _bigrams(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
 
 
 def _bigram_instance(contexts: Int64Array, d_model: int, d_head: int, n_heads: int, *, with_skip: bool) -> _Instance:
-    found = bigram_rank(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=with_skip)
-    rows, bigrams = tuple(found.rows.tolist()), met(CLAIM, "bigrams", S=contexts.shape[1])
-    return _Instance(contexts, d_model, d_head, n_heads, found.rank, with_skip, rows, conditions=bigrams)
+    rank = bigram_rank(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads, with_skip=with_skip)
+    rows, bigrams = tuple(rank.rows.tolist()), met(CLAIM, "bigrams", S=contexts.shape[1])
+    return _Instance(contexts, d_model, d_head, n_heads, rank.rank, with_skip, rows, conditions=bigrams)
 
 
 def _partitioned(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
@@ -542,8 +542,8 @@ def _partitioned(rng: np.random.Generator, count: int) -> Iterator[_Instance]:
         contexts = _contexts(rng, int(rng.integers(2, 6)), int(rng.integers(2, 4)), 30)
         d_model, d_head = _widths(rng, 5)
         n_heads = -(-len(contexts) // d_head) - int(rng.integers(0, 2))
-        found = partition(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads)
-        if found.size == len(contexts) and _holds(contexts, found, d_model, d_head):
+        assigned = partition(contexts, d_model=d_model, d_head=d_head, n_heads=n_heads)
+        if assigned.size == len(contexts) and _holds(contexts, assigned, d_model, d_head):
             count -= 1
             yield _Instance(contexts, d_model, d_head, n_heads, len(contexts))
 

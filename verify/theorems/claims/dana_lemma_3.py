@@ -112,8 +112,8 @@ class _Case(NamedTuple):
 
     def ceiling(self, *, with_skip: bool = True) -> Applied:
         """Return an upper bound of the rank, by the theorem; an untrusted witness proposes where to look."""
-        found = capacity(self.contexts, d_model=self.d_model, d_head=self.d_head, n_heads=self.n_heads)
-        bound = found.upper_witness
+        bounds = capacity(self.contexts, d_model=self.d_model, d_head=self.d_head, n_heads=self.n_heads)
+        bound = bounds.upper_witness
         proposed = bound.rows.tolist() if bound.with_skip and len(bound.rows) else None
         heads = {"d_model": self.d_model, "d_head": self.d_head, "n_heads": self.n_heads, "with_skip": with_skip}
         return RANK.at("rank", contexts=self.contexts, subset=proposed if with_skip else None, **heads)
@@ -223,10 +223,10 @@ def _roots(case: _Case, order: int, largest: Applied) -> Evidence:
 def _order(front_end: PrimeRoots, case: _Case) -> tuple[Comparison, ...]:
     """Return the order of roots required for these contexts: above their number, or 2 for bigrams."""
     facts, n_ctx = case.contexts.shape
-    found = met(CLAIM, "plane", d=front_end.W_E.shape[1])
+    conditions = met(CLAIM, "plane", d=front_end.W_E.shape[1])
     if front_end.order > facts:
-        return (*found, *met(CLAIM, "order", m=front_end.order, T=facts))
-    return (*found, *met(CLAIM, "square", "bigrams", m=front_end.order, S=n_ctx)) if n_ctx == 2 else found
+        return (*conditions, *met(CLAIM, "order", m=front_end.order, T=facts))
+    return (*conditions, *met(CLAIM, "square", "bigrams", m=front_end.order, S=n_ctx)) if n_ctx == 2 else conditions
 
 
 def _reaches(
@@ -414,8 +414,8 @@ def _cases(*, full: bool) -> Iterator[_Case]:
     for _ in range(20 if full else 2):
         contexts = all_contexts(3, 3)[np.sort(rng.choice(27, 12, replace=False))]
         n_heads, d_head = int(rng.integers(1, 7)), int(rng.integers(1, 4))
-        found = capacity(contexts, d_model=3, d_head=d_head, n_heads=n_heads)
-        if found.rank_lower == found.rank_upper:
+        bounds = capacity(contexts, d_model=3, d_head=d_head, n_heads=n_heads)
+        if bounds.rank_lower == bounds.rank_upper:
             yield _Case(contexts, 3, d_head, n_heads)
     if full:
         yield _Case(all_contexts(3, 3), 3, 3, 8)

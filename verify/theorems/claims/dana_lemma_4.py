@@ -84,8 +84,8 @@ def exponential(sequence: ApproximatingSequence, deltas: list[Fraction], name: s
                 for row, distribution in zip(sequence.logits(delta), sequence.distributions, strict=True)
                 for x in log_ratios(row, distribution)
             ]
-            given = {"c": sequence.constant, "alpha": sequence.exponent, "delta": delta}
-            compared += [one for x in ratios for one in met(CLAIM, "near", **given, x=x)]
+            values = {"c": sequence.constant, "alpha": sequence.exponent, "delta": delta}
+            compared += [one for x in ratios for one in met(CLAIM, "near", **values, x=x)]
             compared.append(Comparison(-ball(delta).log(), "agrees with", stated(CLAIM, "printed", delta=delta)))
             compared.append(Comparison(wide, ">", stated(CLAIM, "printed", delta=delta)))
             compared.append(Comparison(wide * (1 - ball(delta) / 8), "<", stated(CLAIM, "wide", delta=delta)))
@@ -132,14 +132,14 @@ def approximates(sequence: ApproximatingSequence, delta: Fraction) -> Verdict:
     with ctx.workprec(BITS):
         weights, embeddings = sequence.encoder(delta)
         in_one_dimension = decided(all(len(row) == 1 for row in (*weights, *embeddings)))
-        found = judge_approximation(
+        judgement = judge_approximation(
             sequence.logits(delta),
             sequence.distributions,
             delta=delta,
             constant=sequence.constant,
             exponent=sequence.exponent,
         )
-    return Verdict.all_of([in_one_dimension, found])
+    return Verdict.all_of([in_one_dimension, judgement])
 
 
 def _admissible(sequence: ApproximatingSequence, deltas: list[Fraction]) -> Evidence:

@@ -62,24 +62,24 @@ def _sizes(d_vocab: int, n_ctx: int, epsilon: Fraction) -> dict[str, Fraction | 
 
 def _printed(d_vocab: int, n_ctx: int, epsilon: Fraction) -> Evidence:
     uniform = [1] * d_vocab**n_ctx
-    found = likeliest_contexts(uniform, epsilon, strictly=True)
-    given = _sizes(d_vocab, n_ctx, epsilon)
+    count = likeliest_contexts(uniform, epsilon, strictly=True)
+    sizes = _sizes(d_vocab, n_ctx, epsilon)
     return Evidence(
         "constant",
         f"N = {d_vocab}, S = {n_ctx}, the uniform distribution and epsilon = {epsilon}: so many contexts carry more "
         "than 1 - epsilon",
-        f"T_epsilon <= {stated(CLAIM, 'printed', **given)}",
-        f"T_epsilon = {found}",
+        f"T_epsilon <= {stated(CLAIM, 'printed', **sizes)}",
+        f"T_epsilon = {count}",
         Method(_METHOD, Means.EXACT),
-        proved(found is not None),
+        proved(count is not None),
         compared=(
-            Comparison(found or 0, ">", stated(CLAIM, "printed", **given)),
-            Comparison((found or 0) - 1, "=", stated(CLAIM, "printed", **given)),
-            Comparison(found or 0, "=", stated(CLAIM, "strict", **given)),
+            Comparison(count or 0, ">", stated(CLAIM, "printed", **sizes)),
+            Comparison((count or 0) - 1, "=", stated(CLAIM, "printed", **sizes)),
+            Comparison(count or 0, "=", stated(CLAIM, "strict", **sizes)),
             # So many of the equally likely contexts carry more, and one fewer just as much: an integer.
-            Comparison(Fraction((found or 1) - 1, len(uniform)), "=", stated(CLAIM, "mass", **given)),
-            Comparison((found or 1) - 1, "=", stated(CLAIM, "mean", **given)),
-            *met(CLAIM, "share", **given),
+            Comparison(Fraction((count or 1) - 1, len(uniform)), "=", stated(CLAIM, "mass", **sizes)),
+            Comparison((count or 1) - 1, "=", stated(CLAIM, "mean", **sizes)),
+            *met(CLAIM, "share", **sizes),
         ),
     )
 
@@ -87,7 +87,7 @@ def _printed(d_vocab: int, n_ctx: int, epsilon: Fraction) -> Evidence:
 def _at_zero() -> Evidence:
     """No sum of probabilities is greater than 1."""
     weights = [3, 0, 1, 2, 0]
-    found, support = likeliest_contexts(weights, 0, strictly=True), likeliest_contexts(weights, 0)
+    count, support = likeliest_contexts(weights, 0, strictly=True), likeliest_contexts(weights, 0)
     return Evidence(
         "constant",
         f"Probabilities proportional to {', '.join(map(str, weights))} and epsilon = 0: no number of contexts carries "
@@ -95,7 +95,7 @@ def _at_zero() -> Evidence:
         "T_0 is the number of contexts of positive probability",
         f"no number with 'greater', {support} with 'at least'",
         Method(_METHOD, Means.EXACT),
-        decided(found is None),
+        decided(count is None),
         compared=(
             *failed(CLAIM, "share", epsilon=0),
             Comparison(support or 0, "=", sum(weight > 0 for weight in weights)),
@@ -108,11 +108,11 @@ def _uniform(d_vocab: int, n_ctx: int) -> Evidence:
     grid = [Fraction(k, 2 * count) for k in range(2 * count + 1)]
     compared = []
     for epsilon in grid:
-        given = _sizes(d_vocab, n_ctx, epsilon)
+        sizes = _sizes(d_vocab, n_ctx, epsilon)
         least, more = likeliest_contexts(uniform, epsilon), likeliest_contexts(uniform, epsilon, strictly=True)
-        compared.append(Comparison(-1 if least is None else least, "=", stated(CLAIM, "attained", **given)))
+        compared.append(Comparison(-1 if least is None else least, "=", stated(CLAIM, "attained", **sizes)))
         if epsilon > 0:
-            compared.append(Comparison(-1 if more is None else more, "=", stated(CLAIM, "strict", **given)))
+            compared.append(Comparison(-1 if more is None else more, "=", stated(CLAIM, "strict", **sizes)))
             compared += met(CLAIM, "share", epsilon=epsilon) if epsilon in (grid[1], grid[-1]) else ()
     return Evidence(
         "reached",
@@ -133,10 +133,10 @@ def _any_distribution(draws: int) -> Evidence:
         weights = (generator.integers(0, 20, d_vocab**n_ctx) ** generator.integers(1, 4)).tolist()
         weights[0] += 1
         epsilon = Fraction(int(generator.integers(1, 41)), 40)
-        given = _sizes(d_vocab, n_ctx, epsilon)
+        sizes = _sizes(d_vocab, n_ctx, epsilon)
         for strictly, name in ((False, "attained"), (True, "strict")):
-            found = likeliest_contexts(weights, epsilon, strictly=strictly)
-            compared.append(Comparison(10**9 if found is None else found, "<=", stated(CLAIM, name, **given)))
+            count = likeliest_contexts(weights, epsilon, strictly=strictly)
+            compared.append(Comparison(10**9 if count is None else count, "<=", stated(CLAIM, name, **sizes)))
     return Evidence(
         "repair",
         f"{draws} random distributions of 2 to 27 contexts",

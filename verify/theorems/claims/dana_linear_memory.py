@@ -59,19 +59,19 @@ def _any_labels_of_d(d_model: int, d_vocab: int) -> Evidence:
         inputs = rng.choice([-1, 1], (d_model, d_model)).astype(np.int64)
     outputs = rng.choice([-1, 1], (d_vocab, d_model)).astype(np.int64)
     labels = rng.integers(0, d_vocab, d_model)
-    made = solved_associations(outputs, inputs, labels)
-    found = stored_associations(outputs, inputs, labels, made.memory)
+    associations = solved_associations(outputs, inputs, labels)
+    stored = stored_associations(outputs, inputs, labels, associations.memory)
     return Evidence(
         "claim",
         f"d = {d_model}: {d_model} inputs and N = {d_vocab} output tokens with random signs as vectors, random labels, "
         "W solved for them",
         f"{stated(CLAIM, 'printed', d=d_model)} associations",
-        f"{found.stored} of {found.count} associations, least margin {found.least_margin}",
+        f"{stored.stored} of {stored.count} associations, least margin {stored.least_margin}",
         Method("exact integer products", Means.EXACT),
         data={"labels": labels.tolist()},
         compared=(
-            Comparison(found.stored, "=", stated(CLAIM, "printed", d=d_model)),
-            Comparison(made.memory.size, "=", stated(CLAIM, "numbers", d=d_model)),
+            Comparison(stored.stored, "=", stated(CLAIM, "printed", d=d_model)),
+            Comparison(associations.memory.size, "=", stated(CLAIM, "numbers", d=d_model)),
         ),
     )
 

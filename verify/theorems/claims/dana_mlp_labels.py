@@ -72,15 +72,15 @@ def _no_more(d_model: int, neurons: int) -> Evidence:
     count = neurons * (d_model + 1) + 2
     points = moment_curve(count, d_model)
     labels = np.random.default_rng([d_model, neurons]).integers(0, 100, count)
-    found = relu_barrier(points, labels, neurons=neurons)
+    barrier = relu_barrier(points, labels, neurons=neurons)
     return Evidence(
         "boundary",
-        f"m = {neurons} ReLU neurons on {count} points of R^{d_model} and integer labels: {found.combinations} "
+        f"m = {neurons} ReLU neurons on {count} points of R^{d_model} and integer labels: {barrier.combinations} "
         "combinations of activation patterns",
         f"labels out of reach, of {count} points",
-        "labels outside of all subspaces" if found.outside else "labels inside one of the subspaces",
+        "labels outside of all subspaces" if barrier.outside else "labels inside one of the subspaces",
         Method("all activation patterns, exact ranks", Means.EXACT),
-        decided(found.outside),
+        decided(barrier.outside),
         {"points": points.tolist(), "labels": labels.tolist()},
         compared=(Comparison(count - 1, "=", stated(CLAIM, "most", m=neurons, d=d_model)),),
     )

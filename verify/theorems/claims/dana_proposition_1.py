@@ -151,14 +151,14 @@ def _networks_stay_above(count: int) -> Evidence:
         rng = np.random.default_rng((seed, 1))
         d_vocab = int(rng.integers(4, 8))
         d_model = int(rng.integers(2, d_vocab - 1))
-        made = low_rank_distributions_memory(d_vocab=d_vocab, n_ctx=2, d_model=d_model, d_head=2, seed=seed)
-        task = made.task
+        construction = low_rank_distributions_memory(d_vocab=d_vocab, n_ctx=2, d_model=d_model, d_head=2, seed=seed)
+        task = construction.task
         distributions = np.zeros((0, 0)) if task.distributions is None else task.distributions
         applied = ENCODER_DIVERGENCE.at("lower", distributions=distributions, d_model=d_model, prior=task.prior)
         floor = applied.value
         floors.append(Comparison(applied, ">", 0))
-        floors += met(CLAIM, "printed", **{_OF_T: network_divergence(made.model, task)[0], _OF_L: floor})
-        for network in (made.model, _random_network(rng, d_vocab=d_vocab, n_ctx=2, d_model=d_model, n_heads=2)):
+        floors += met(CLAIM, "printed", **{_OF_T: network_divergence(construction.model, task)[0], _OF_L: floor})
+        for network in (construction.model, _random_network(rng, d_vocab=d_vocab, n_ctx=2, d_model=d_model, n_heads=2)):
             lower, upper = network_divergence(network, task)
             # `lower` may be 0 only where the enclosure is wide; then the comparison proves nothing.
             verdicts.append(proved(0.0 < floor <= lower <= upper))

@@ -109,8 +109,8 @@ def _exact_in_floats(sizes: Sequence[int]) -> Evidence:
         for smallest in (1.0, 1e-30):
             rng = np.random.default_rng(d_vocab)
             distributions = smallest ** rng.random((16, d_vocab)) * (0.5 + rng.random((16, d_vocab)))
-            found = best_encoder(distributions, d_vocab - 1)
-            worst = max(worst, encoder_divergence(found.E, found.W, distributions)[1])
+            encoder = best_encoder(distributions, d_vocab - 1)
+            worst = max(worst, encoder_divergence(encoder.E, encoder.W, distributions)[1])
     return Evidence(
         "claim",
         f"N in {', '.join(map(str, sizes))}, d = N - 1, 16 distributions each, generic ones and ones with masses down "
@@ -150,9 +150,9 @@ def _few_contexts() -> Evidence:
     worst, compared = 0.0, list[Comparison]()
     for d_vocab, rows in ((5, 1), (7, 3), (20, 6)):
         distributions = np.exp(3.0 * np.random.default_rng(rows).standard_normal((rows, d_vocab)))
-        found = best_encoder(distributions, rows)
-        compared += met(CLAIM, "needed", d=found.E.shape[1], N=d_vocab, k=rows)
-        worst = max(worst, encoder_divergence(found.E, found.W, distributions)[1])
+        encoder = best_encoder(distributions, rows)
+        compared += met(CLAIM, "needed", d=encoder.E.shape[1], N=d_vocab, k=rows)
+        worst = max(worst, encoder_divergence(encoder.E, encoder.W, distributions)[1])
     return Evidence(
         "claim",
         "d = T contexts are enough for any distributions of full support: (N, T) = (5, 1), (7, 3), (20, 6)",
@@ -193,8 +193,8 @@ def _closed() -> Evidence:
     compared, shown, again = list[Comparison](), [], []
     for d_vocab, contexts, rank, cones in ((3, 2, 1, 200), (4, 12, 2, 1000), (4, 12, 1, 400)):
         distributions = np.random.default_rng(d_vocab).integers(1, 100, (contexts, d_vocab)).astype(np.float64) ** 2
-        found = best_encoder(distributions, rank, starts=6)
-        reached = encoder_divergence(found.E[:, :rank], found.W[:, :rank], distributions)[1]
+        encoder = best_encoder(distributions, rank, starts=6)
+        reached = encoder_divergence(encoder.E[:, :rank], encoder.W[:, :rank], distributions)[1]
         floor = ENCODER_DIVERGENCE.at("lower", distributions=distributions, d_model=rank, cones=cones)
         near = Fraction(95, 100) * Fraction(reached) if np.isfinite(reached) else float("inf")
         again.append(proved(_read_again(distributions, rank, cones) >= near))
@@ -232,9 +232,9 @@ def _sandwich(count: int) -> Evidence:
         rank = int(rng.integers(0, min(d_vocab - 1, rows)))
         distributions = np.exp(rng.normal(size=(rows, d_vocab)) * 10.0 ** rng.uniform(-3, 0.5))
         prior = rng.random(rows)
-        found = best_encoder(distributions, rank, prior=prior, starts=4)
+        encoder = best_encoder(distributions, rank, prior=prior, starts=4)
         floor = encoder_floor(distributions, rank, prior=prior).lower
-        lower, upper = encoder_divergence(found.E, found.W, distributions, prior=prior)
+        lower, upper = encoder_divergence(encoder.E, encoder.W, distributions, prior=prior)
         ceiling = truncation_ceiling(distributions, rank, prior=prior)
         verdicts.append(proved(0.0 < floor <= upper and 0.0 < floor <= ceiling and lower <= upper < np.inf))
         values = log_distribution_singular_values(distributions, prior=prior)[rank:]
@@ -258,12 +258,12 @@ def _sandwich(count: int) -> Evidence:
 
 
 def _built() -> Evidence:
-    made = CLAIM.construct()
-    certificate = certify_memorization(made.model, made.task)
+    construction = CLAIM.construct()
+    certificate = certify_memorization(construction.model, construction.task)
     worst = float(certificate.answers.loss_upper.max())
     return Evidence(
         "claim",
-        f"weights built: {made.summary}",
+        f"weights built: {construction.summary}",
         "KL = 0",
         f"KL <= {number(worst, bound='upper')} nats in every context",
         Method("certificate of the float64 weights", Means.ENCLOSURES),

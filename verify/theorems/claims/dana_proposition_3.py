@@ -119,13 +119,13 @@ def _strength_suffices(sizes: tuple[int, ...]) -> Evidence:
     rates = [circle_rate(n, strength(n, wanted)) for n, wanted in pairs]
     memorized = [bool(rate.divergence <= arb(wanted)) for rate, (_, wanted) in zip(rates, pairs, strict=True)]
     n, wanted = 200, 1e-12
-    found = circle_rate(n, strength(n, wanted)).divergence
+    divergence = circle_rate(n, strength(n, wanted)).divergence
     return Evidence(
         "claim",
         f"lambda = log(1 + 2 / eta) / m on {len(pairs)} circles, eta = {', '.join(map(str, _WANTED))} nats",
         "divergence <= eta, on all",
         f"at most eta on {sum(memorized)} of {len(pairs)}; for N = {n} and eta = {wanted}, lambda = "
-        f"{strength(n, wanted):.2f} gives at most {decimal_above(found, 7)} nats",
+        f"{strength(n, wanted):.2f} gives at most {decimal_above(divergence, 7)} nats",
         Method("balls", Means.BALLS),
         proved(len(pairs) > 0 and all(memorized)),
         compared=tuple(
@@ -141,17 +141,17 @@ def _strength_suffices(sizes: tuple[int, ...]) -> Evidence:
 
 
 def _built() -> Evidence:
-    made = CLAIM.construct()
-    certificate = certify_memorization(made.model, made.task).certificate
+    construction = CLAIM.construct()
+    certificate = certify_memorization(construction.model, construction.task).certificate
     margin = certificate.answers.values.get("margin_lower", 0)
     return Evidence(
         "claim",
-        f"a transformer on the circle: {made.summary}",
+        f"a transformer on the circle: {construction.summary}",
         "every label is the argmax",
         f"all are, by {margin} nats or more",
         Method("enclosures of features and logits", Means.ENCLOSURES),
         certificate.verdict if margin > 0 else Verdict.UNDECIDED,
-        compared=met(CLAIM, "plane", d=made.model.d_model),
+        compared=met(CLAIM, "plane", d=construction.model.d_model),
     )
 
 
@@ -224,14 +224,14 @@ def _line(masses: tuple[int, ...]) -> Evidence:
 def _beyond_two(labels: int, stream: Float64Array) -> tuple[Comparison, ...]:
     """In one dimension labels cost something from the third on: what the last of equally likely ones adds."""
     sizes = {"d": len(stream)}
-    found = (*met(CLAIM, "line", **sizes), *failed(CLAIM, "plane", **sizes))
+    comparisons = (*met(CLAIM, "line", **sizes), *failed(CLAIM, "plane", **sizes))
     costs = [count * line_infimum((1,) * count) for count in range(1, labels + 1)]
     for i, cost in enumerate(costs[2:], start=3):
         added = Comparison(cost - costs[i - 2], "agrees with", stated(CLAIM, "term", i=i))
-        found += (added, Comparison(cost, ">", 0), *met(CLAIM, "labels", i=i))
+        comparisons += (added, Comparison(cost, ">", 0), *met(CLAIM, "labels", i=i))
     if labels == 2:
-        found += (Comparison(costs[-1], "<=", 0), *failed(CLAIM, "labels", i=labels))
-    return found
+        comparisons += (Comparison(costs[-1], "<=", 0), *failed(CLAIM, "labels", i=labels))
+    return comparisons
 
 
 def _all_sizes(name: str) -> Evidence:
@@ -240,11 +240,11 @@ def _all_sizes(name: str) -> Evidence:
     verdicts, works = [], []
     for count in range(1, never):
         vectors = rounded(circle(count), name)
-        found = winners(vectors)
+        result = winners(vectors)
         verdicts.append(proved(is_rounded_circle(vectors, bits)))
-        works.append(found.verdict is Verdict.PROVED)
+        works.append(result.verdict is Verdict.PROVED)
         if count <= enough:
-            verdicts.append(found.verdict)
+            verdicts.append(result.verdict)
     first = 1 + works.index(False)
     largest = max(count for count, work in enumerate(works, start=1) if work)
     return Evidence(
@@ -299,14 +299,14 @@ def _float32(*, everything: bool) -> Evidence:
 
 def _float64(count: int) -> Evidence:
     enough, never = always_enough(53), never_enough(53)
-    found = winners(circle(count))
+    result = winners(circle(count))
     return Evidence(
         "claim",
-        f"float64: the circle of N = {count} as constructed, at most {found.distance:.1e} from the exact one",
+        f"float64: the circle of N = {count} as constructed, at most {result.distance:.1e} from the exact one",
         f"all labels win for every N <= {enough} if rounded correctly, and for no N >= {never}",
-        f"all labels win: {found.verdict.value}",
+        f"all labels win: {result.verdict.value}",
         Method("distance from the circle, in enclosures", Means.ENCLOSURES),
-        found.verdict,
+        result.verdict,
     )
 
 

@@ -118,16 +118,16 @@ def _wrong_position(sharpnesses: tuple[int, ...]) -> Evidence:
     tokens, positions = fmpq_mat(2, 1, [1, 2]), fmpq_mat(2, 1, [fmpq(7, 10), fmpq(3, 10)])
     head = identity_skip_head(tokens, positions)
     printed = head.form == as_rationals(np.eye(1)) and (head.W_E, head.W_pos) == (tokens, positions)
-    found = [_judged(head, np.array([[1, 0]]), sharpness) for sharpness in sharpnesses]
+    judgements = [_judged(head, np.array([[1, 0]]), sharpness) for sharpness in sharpnesses]
     verdicts = [decided(printed)]
-    for one in found:
+    for one in judgements:
         # One position beside the last, with a negative gap g: a_S = 1 / (1 + exp(-lambda g)) < 1/2 for all lambda > 0.
         away = abs(one.limit[0, 0] - one.last[0, 0])
         verdicts.append(decided(one.gaps.ncols() == 2 and one.gaps[0, 0] < 0 and away != 0))
         near = one.distance_to_limit[0] < one.bound[0] * (1 + _SLACK)
         verdicts.append(proved(one.share_of_last[0] < 0.5 and one.distance_to_last[0] > away / 2 and near))
-    shares = ", ".join(decimal_above(_largest([one.share_of_last[0]]), 2) for one in found)
-    one = found[0]
+    shares = ", ".join(decimal_above(_largest([one.share_of_last[0]]), 2) for one in judgements)
+    one = judgements[0]
     return Evidence(
         "counterexample",
         "d = 1, N = S = 2, embeddings 1, 2, positions 0.7, 0.3, the context (2, 1): with W_QK = lambda I the head "
@@ -199,11 +199,11 @@ def _embeddings_not_carried_along() -> Evidence:
     contexts = np.array([[0, 0], [1, 0]])
     outputs = exact_outputs(front_end, contexts)
     targets = outputs * fmpq_mat(2, 1, [2, 3])
-    made = exact_change_of_basis(front_end, contexts, targets, one)
-    factor = made.change[0, 0]
+    changed = exact_change_of_basis(front_end, contexts, targets, one)
+    factor = changed.change[0, 0]
     left = ExactFrontEnd(line * factor, line * factor, (one,), (one,), (one,))
-    right = exact_network_logits(made.model, contexts) - targets
-    W_O, W_U = as_rationals(made.model.W_O[0]), as_rationals(made.model.W_U)
+    right = exact_network_logits(changed.model, contexts) - targets
+    W_O, W_U = as_rationals(changed.model.W_O[0]), as_rationals(changed.model.W_U)
     wrong = exact_network_logits(exact_network(left, (W_O,), W_U), contexts) - targets
     return Evidence(
         "counterexample",
@@ -237,12 +237,12 @@ def _attends_to_last(
         contexts = all_contexts(d_vocab, n_ctx)
         count += len(contexts)
         for sharpness in distances:
-            found = _judged(head, contexts, sharpness)
-            least = found.smallest_gap
-            verdicts.append(decided(least is not None and least > 0 and found.converges_to_last))
-            pairs = zip(found.distance_to_last, found.bound, strict=True)
+            attention = _judged(head, contexts, sharpness)
+            least = attention.smallest_gap
+            verdicts.append(decided(least is not None and least > 0 and attention.converges_to_last))
+            pairs = zip(attention.distance_to_last, attention.bound, strict=True)
             verdicts.append(proved(all(to_last <= bound * (1 + _SLACK) for to_last, bound in pairs)))
-            distances[sharpness] = max(distances[sharpness], _largest(found.distance_to_last))
+            distances[sharpness] = max(distances[sharpness], _largest(attention.distance_to_last))
             gaps.append(least)
     return Evidence(
         "repair",
@@ -270,16 +270,16 @@ def _exact_at_capacity(sizes: Sequence[tuple[int, int, int, int, int]]) -> Evide
         targets = fmpq_mat(facts, d_model, rng.integers(-9, 10, facts * d_model).tolist())
         W_U = fmpq_mat(d_model, d_vocab, rng.integers(-3, 4, d_model * d_vocab).tolist())
         front_end = _full_rank(contexts, d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, n_heads=n_heads)
-        made = exact_change_of_basis(front_end, contexts, targets, W_U)
+        changed = exact_change_of_basis(front_end, contexts, targets, W_U)
         outputs = exact_outputs(front_end, contexts)
         features = _block(outputs, columns=slice(d_model, None))
-        stream = exact_outputs(exact_front_end(made.model), contexts)
-        written = _block(stream, columns=slice(d_model, None)) * as_rationals(made.model.W_O.reshape(-1, d_model))
+        stream = exact_outputs(exact_front_end(changed.model), contexts)
+        written = _block(stream, columns=slice(d_model, None)) * as_rationals(changed.model.W_O.reshape(-1, d_model))
         moved = _block(stream, columns=slice(d_model)) + written
-        verdicts.append(decided(exact_network_logits(made.model, contexts) == targets * W_U))
-        carried = _block(outputs, columns=slice(d_model)) * made.change == _block(stream, columns=slice(d_model))
-        verdicts.append(decided(made.change.det() != 0 and carried))
-        verdicts.append(decided(made.change.det() * outputs.det() == _beside(moved, features).det()))
+        verdicts.append(decided(exact_network_logits(changed.model, contexts) == targets * W_U))
+        carried = _block(outputs, columns=slice(d_model)) * changed.change == _block(stream, columns=slice(d_model))
+        verdicts.append(decided(changed.change.det() != 0 and carried))
+        verdicts.append(decided(changed.change.det() * outputs.det() == _beside(moved, features).det()))
         counts.append(facts)
     return Evidence(
         "repair",
@@ -313,8 +313,8 @@ def _condition_is_exact(instances: int) -> Evidence:
         change = _block(outputs.solve(targets), rows=slice(d_model))
         full_rank = _beside(targets, _block(outputs, columns=slice(d_model, None))).rank() == facts
         try:
-            made = exact_change_of_basis(front_end, contexts, targets, as_rationals(np.eye(d_model)))
-            built = made.change == change and exact_network_logits(made.model, contexts) == targets
+            changed = exact_change_of_basis(front_end, contexts, targets, as_rationals(np.eye(d_model)))
+            built = changed.change == change and exact_network_logits(changed.model, contexts) == targets
         except HypothesisError:
             built = False
         agree = agree and full_rank == (change.det() != 0) == built
@@ -342,19 +342,19 @@ def _singular_change_avoided() -> Evidence:
         special = fmpq_mat(4, 2, [entry for token in (0, 1, 0, 0) for entry in rows[token]])
         front_end = ExactFrontEnd(special, front_end.W_pos, front_end.W_Q, front_end.W_K, front_end.W_V)
         try:
-            made = exact_change_of_basis(front_end, contexts, targets, as_rationals(np.eye(2)))
+            changed = exact_change_of_basis(front_end, contexts, targets, as_rationals(np.eye(2)))
         except HypothesisError:
             continue
-        exact = exact_network_logits(made.model, contexts) == targets
+        exact = exact_network_logits(changed.model, contexts) == targets
         rank = exact_outputs(front_end, contexts).rank()
         return Evidence(
             "repair",
             "the six contexts for which M is singular whenever [X, Y] has rank 6, with three equal token embeddings: "
             f"[X, Y] has rank {rank}, and an invertible change of basis reaches the same E exactly",
             "logits = E W_U",
-            f"logits = E W_U with residual 0, det M = {made.change.det()}" if exact else "another residual",
+            f"logits = E W_U with residual 0, det M = {changed.change.det()}" if exact else "another residual",
             Method(_RATIONAL, Means.EXACT),
-            decided(exact and made.change.det() != 0),
+            decided(exact and changed.change.det() != 0),
             {"W_E": _plain(front_end.W_E), "W_pos": _plain(front_end.W_pos)},
         )
     raise HypothesisError("This audit", "three equal token embeddings with an invertible M", f"{_SEEDS} have none")
@@ -368,9 +368,9 @@ def _singular_change_approached() -> Evidence:
     distances = (fmpq(1, 10**3), fmpq(1, 10**6))
     for distance in distances:
         near = targets + last * distance
-        made = exact_change_of_basis(front_end, contexts, near, as_rationals(np.eye(2)))
-        verdicts.append(decided(exact_network_logits(made.model, contexts) == near))
-        determinant = made.change.det()
+        changed = exact_change_of_basis(front_end, contexts, near, as_rationals(np.eye(2)))
+        verdicts.append(decided(exact_network_logits(changed.model, contexts) == near))
+        determinant = changed.change.det()
         sizes.append(f"{float(determinant.p) / float(determinant.q):.2g}")
     return Evidence(
         "repair",
@@ -391,8 +391,8 @@ def _shifts_are_free() -> Evidence:
     # By the converse of Theorem E3: E and W_U have rank d, so no W_O and W_U reach the logits if rank [E, Y] is short.
     short = _beside(targets, _block(outputs, columns=slice(2, None))).rank()
     refused = targets.rank() == W_U.rank() == 2 and short < outputs.rank()
-    made = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))
-    difference = exact_network_logits(made.model, contexts) - targets * W_U
+    changed = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))
+    difference = exact_network_logits(changed.model, contexts) - targets * W_U
     return Evidence(
         "repair",
         "the same six contexts with an unembedding whose rows add up to the constant 1: the logits E W_U are out of "
@@ -422,10 +422,10 @@ def _every_distribution_on_all_bigrams(sizes: Sequence[tuple[int, int, int, int]
                     d_vocab=d_vocab, n_ctx=2, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed
                 )
                 try:
-                    made = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))
+                    changed = exact_change_of_basis(front_end, contexts, targets, without_shifts(W_U))
                 except HypothesisError:
                     continue
-                difference = exact_network_logits(made.model, contexts) - targets * W_U
+                difference = exact_network_logits(changed.model, contexts) - targets * W_U
                 fits = (front_end.d_model, front_end.d_head, front_end.n_heads) == (d_model, d_head, n_heads)
                 verdict = decided(fits and _is_constant_in_rows(difference))
                 break
@@ -462,22 +462,27 @@ def _special_targets(contexts: Int64Array, d_model: int) -> list[fmpq_mat]:
 
 
 def _built() -> Evidence:
-    made = CLAIM.construct()
-    found = certify_memorization(made.model, made.task, rank=True)
-    rank = made.model.n_heads * made.model.d_head
-    ranked = proved(found.certificate.statement(FEATURE_RANK) is not None)
-    at_capacity = made.task.n_contexts == made.model.d_model + rank
-    lead = decimal_below(float(found.answers.margin_lower.min()), 3)
+    construction = CLAIM.construct()
+    certified = certify_memorization(construction.model, construction.task, rank=True)
+    rank = construction.model.n_heads * construction.model.d_head
+    ranked = proved(certified.certificate.statement(FEATURE_RANK) is not None)
+    at_capacity = construction.task.n_contexts == construction.model.d_model + rank
+    lead = decimal_below(float(certified.answers.margin_lower.min()), 3)
     return Evidence(
         "repair",
-        f"rounded to float64: {made.summary}; every label wins",
-        f"{made.task.n_contexts} labels with T_0 = d + H d_h",
-        f"rank [X, Y] = {made.task.n_contexts} > {rank}, every label ahead by {lead} or more",
+        f"rounded to float64: {construction.summary}; every label wins",
+        f"{construction.task.n_contexts} labels with T_0 = d + H d_h",
+        f"rank [X, Y] = {construction.task.n_contexts} > {rank}, every label ahead by {lead} or more",
         Method("rounding-rigorous float64 (verify.provers.memorization)", Means.ENCLOSURES),
-        Verdict.all_of([found.certificate.verdict, ranked, decided(at_capacity)]),
+        Verdict.all_of([certified.certificate.verdict, ranked, decided(at_capacity)]),
         {"parameters": dict(CLAIM.parameters)},
         compared=met(
-            CLAIM, "full", T_0=made.task.n_contexts, d=made.model.d_model, H=made.model.n_heads, d_h=made.model.d_head
+            CLAIM,
+            "full",
+            T_0=construction.task.n_contexts,
+            d=construction.model.d_model,
+            H=construction.model.n_heads,
+            d_h=construction.model.d_head,
         ),
     )
 

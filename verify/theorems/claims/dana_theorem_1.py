@@ -312,18 +312,18 @@ def _dependent() -> Evidence:
 def _exact(d_vocab: int, n_ctx: int, d_model: int, d_head: int, facts: int) -> Evidence:
     built = exact_memory(d_vocab=d_vocab, n_ctx=n_ctx, d_model=d_model, d_head=d_head, facts=facts)
     network = built.model
-    found = exact_network_logits(network, built.contexts)
+    exact_logits = exact_network_logits(network, built.contexts)
     count = facts or d_vocab**n_ctx
     same = (
-        found == built.targets
+        exact_logits == built.targets
         and _has_sizes(network, d_model=d_model, d_head=d_head)
         and len(np.unique(built.contexts, axis=0)) == len(built.contexts) == count
-        and found.rank() == min(count, d_model, d_vocab)
+        and exact_logits.rank() == min(count, d_model, d_vocab)
     )
     return Evidence(
         "repair",
         f"T = {len(built.contexts)} of {d_vocab**n_ctx} contexts of {n_ctx} tokens over {d_vocab}: a rational network "
-        f"of {_sizes(network)} with the logits of an encoder of rank {found.rank()}",
+        f"of {_sizes(network)} with the logits of an encoder of rank {exact_logits.rank()}",
         f"logits E W exactly (gamma = 0), as {_count(len(built.contexts), d_model, d_head, network.n_heads)}",
         "equal as rational numbers" if same else "not equal, or not of these sizes",
         Method("exact rational arithmetic", Means.EXACT),
@@ -343,19 +343,19 @@ def _of_all(count: int, d_vocab: int, n_ctx: int, d_model: int, d_head: int) -> 
 
 def _rounded(d_vocab: int, n_ctx: int, d_model: int, d_head: int, facts: int) -> Evidence:
     parameters = {"d_vocab": d_vocab, "n_ctx": n_ctx, "d_model": d_model, "d_head": d_head, "facts": facts}
-    made = CLAIM.construct(**parameters)
+    construction = CLAIM.construct(**parameters)
     count = facts or d_vocab**n_ctx
-    worst, verdict = _certified(made.model, made.task, d_model=d_model, d_head=d_head)
+    worst, verdict = _certified(construction.model, construction.task, d_model=d_model, d_head=d_head)
     return Evidence(
         "repair",
-        f"float64 weights of {_sizes(made.model)} that hold distributions over {made.task.d_vocab} tokens after "
-        f"{made.task.n_contexts} of {d_vocab**n_ctx} contexts of {n_ctx} tokens",
-        f"divergence 0 up to rounding, as {_count(count, d_model, d_head, made.model.n_heads)} and d >= N - 1",
+        f"float64 weights of {_sizes(construction.model)} that hold distributions over {construction.task.d_vocab} "
+        f"tokens after {construction.task.n_contexts} of {d_vocab**n_ctx} contexts of {n_ctx} tokens",
+        f"divergence 0 up to rounding, as {_count(count, d_model, d_head, construction.model.n_heads)} and d >= N - 1",
         f"divergence <= {decimal_above(worst, 10)} nats after every context",
         Method("enclosures of features and logits", Means.ENCLOSURES),
-        verdict if made.task.n_contexts == count else Verdict.REFUTED,
+        verdict if construction.task.n_contexts == count else Verdict.REFUTED,
         parameters,
-        compared=_counted(count, d_model, d_head, made.model.n_heads),
+        compared=_counted(count, d_model, d_head, construction.model.n_heads),
     )
 
 
@@ -365,7 +365,7 @@ def _certified(network: Model, task: Task, *, d_model: int, d_head: int) -> tupl
     worst = float(found.answers.loss_upper.max())
     small = proved(found.certificate.statement(FEATURE_RANK) is not None and worst <= _TINY)
     sized = decided(_has_sizes(network, d_model=d_model, d_head=d_head))
-    return worst, Verdict.all_of([found.certificate.verdict, small, sized])
+    return worst, Verdict.all_of([certified.certificate.verdict, small, sized])
 
 
 def _has_sizes(network: Model, *, d_model: int, d_head: int) -> bool:

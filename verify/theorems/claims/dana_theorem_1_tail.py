@@ -264,18 +264,18 @@ def never_exceeded(kind: str, bounds: Iterable[LeftOutBound], claim: Claim = CLA
     Returns:
         The evidence, with the instance that comes closest.
     """
-    found = list(bounds)
-    within = sum(bound.corrected_holds() for bound in found)
-    compared = [Comparison(b.total_change, "<=", corrected(claim, "corrected", b)) for b in found]
-    closest = max((_ratio(bound) for bound in found), default=0.0)
-    longest = max((float(bound.row.lower()) for bound in found), default=0.0)
+    judged_bounds = list(bounds)
+    within = sum(bound.corrected_holds() for bound in judged_bounds)
+    compared = [Comparison(b.total_change, "<=", corrected(claim, "corrected", b)) for b in judged_bounds]
+    closest = max((_ratio(bound) for bound in judged_bounds), default=0.0)
+    longest = max((float(bound.row.lower()) for bound in judged_bounds), default=0.0)
     return Evidence(
         "repair",
-        f"{len(found)} instances: {kind}; max_t sqrt(1 + |z_t|^2) up to {longest:.4g}",
+        f"{len(judged_bounds)} instances: {kind}; max_t sqrt(1 + |z_t|^2) up to {longest:.4g}",
         "within sqrt(2) Pr(left out) max_t sqrt(1 + |z_t|^2) norm(WE), on all",
-        f"within it on {within} of {len(found)}; the closest reaches {math.floor(closest * 1e4) / 1e4} of it",
+        f"within it on {within} of {len(judged_bounds)}; the closest reaches {math.floor(closest * 1e4) / 1e4} of it",
         Method(_METHOD, Means.ENCLOSURES),
-        proved(len(found) > 0 and within == len(found)),
+        proved(len(judged_bounds) > 0 and within == len(judged_bounds)),
         compared=tuple(compared),
     )
 

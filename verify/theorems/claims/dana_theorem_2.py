@@ -58,8 +58,8 @@ from verify.verdict import Verdict, decided, proved
 
 
 def _memorized(d_vocab: int, noise: int, d_model: int, **_: object) -> bool:
-    found = families(d_vocab, d_model) if d_vocab >= 2 and d_model >= 1 else []
-    return bool(found) and noise * (d_vocab - 1) > found[0].kappa * d_vocab
+    fitting_families = families(d_vocab, d_model) if d_vocab >= 2 and d_model >= 1 else []
+    return bool(fitting_families) and noise * (d_vocab - 1) > fitting_families[0].kappa * d_vocab
 
 
 CLAIM = Claim(
@@ -143,8 +143,8 @@ class Judged:
     def printed_cost(self) -> Enclosure:
         """Cross-entropies of the paper's encoder, whose strengths solve equation (6), `[T]`."""
         guess = printed_strength(self.leads.midpoint, self.distributions.entropy.midpoint)
-        found = enclose_printed_strength(self.distributions, self.leads, guess)
-        return printed_cross_entropy(self.distributions, self.leads, found)
+        printed = enclose_printed_strength(self.distributions, self.leads, guess)
+        return printed_cross_entropy(self.distributions, self.leads, printed)
 
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
@@ -154,9 +154,9 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         CLAIM, paper_factor, "(1 + 2C)/(1 - 2C), without d_TV", range(900 if full else 45), name="printed"
     )
     yield rows_exist(CLAIM, ((50, 600), (200, 1024)) + (((2000, 4096),) if full else ()))
-    found = [Judged.of(random_instance(seed)) for seed in range(1500 if full else 60)]
-    yield by_context(found)
-    yield by_mean(found)
+    instances = [Judged.of(random_instance(seed)) for seed in range(1500 if full else 60)]
+    yield by_context(instances)
+    yield by_mean(instances)
     for d_model, shares in ((4096, (10, 100)), (1024, (10,)), (64, (10,))):
         yield from at_scale(d_model, [Fraction(1, share) for share in shares], contexts=16 if full else 2)
     sizes = [(9, 8), (30, 16), (144, 16), (128, 64), (512, 32), (1000, 64)]
@@ -222,7 +222,9 @@ def _formulas(p: Fraction, kappa: Fraction, d_vocab: int) -> Evidence:
     with ctx.workprec(192):
         entropy = binary_entropy(p) + _ball(1 - p) * arb(d_vocab - 1).log()
     sizes = {"p": p, "N": d_vocab, "H": entropy, "kappa": kappa, "s": s, "h": binary_entropy(s)}
-    found = strength(np.array([float(1 - p)]), least=np.array([0.5]), kappa=np.array([float(kappa)]), d_vocab=d_vocab)
+    strengths = strength(
+        np.array([float(1 - p)]), least=np.array([0.5]), kappa=np.array([float(kappa)]), d_vocab=d_vocab
+    )
     simple, sharp = (
         bound(distributions, Enclosure(float(kappa))) - distributions.entropy
         for bound in (bound_by_entropy, bound_by_missing)
@@ -241,7 +243,7 @@ def _formulas(p: Fraction, kappa: Fraction, d_vocab: int) -> Evidence:
             Comparison(s, "=", stated(CLAIM, "share", **sizes)),
             Comparison(d_vocab * s, "<", d_vocab - 1),
             Comparison(Fraction(d_vocab - 1, d_vocab), "=", stated(CLAIM, "most", **sizes)),
-            Comparison(float(found[0]), "agrees with", stated(CLAIM, "strength", **sizes, a=Fraction(1, 2))),
+            Comparison(float(strengths[0]), "agrees with", stated(CLAIM, "strength", **sizes, a=Fraction(1, 2))),
         ),
     )
 
@@ -365,9 +367,9 @@ def by_mean(found: Iterable[Judged]) -> Evidence:
         distributions, common = judged.distributions, kappa_of_leads(judged.distributions, judged.leads, common=True)
         cost = distributions.mean(cross_entropy(distributions, judged.leads, judged.strengths(common=True)))
         sharp, simple = mean_bound_by_missing(distributions, common[0]), mean_bound_by_entropy(distributions, common[0])
-        each = distributions.mean(bound_by_missing(distributions, kappa_of_leads(distributions, judged.leads)))
+        mean_bound = distributions.mean(bound_by_missing(distributions, kappa_of_leads(distributions, judged.leads)))
         count += 1
-        memorized += bool(within(cost, sharp) & within(sharp, simple) & within(each, sharp))
+        memorized += bool(within(cost, sharp) & within(sharp, simple) & within(mean_bound, sharp))
     return Evidence(
         "with",
         f"{count} instances of 6 such distributions with random probabilities, one strength for all: (N3) E KL <= "

@@ -66,7 +66,7 @@ def _exact_unit(count: int, d_model: int, units: int, *, same: bool) -> Evidence
     v = w if same else v
     outputs = rng.integers(-5, 6, (units, 2)).tolist()
     model = neurons_as_heads(exact(x), exact(w), exact(v), exact(outputs))
-    found = exact_network_logits(model, np.stack([np.zeros(count, dtype=np.int64), np.arange(1, count + 1)], axis=1))
+    computed = exact_network_logits(model, np.stack([np.zeros(count, dtype=np.int64), np.arange(1, count + 1)], axis=1))
     wanted = [[gated_units(row, w, v, [o[j] for o in outputs]) for j in range(2)] for row in x]
     head = model.attention
     inner = {head.d_qk, head.d_head}
@@ -76,9 +76,9 @@ def _exact_unit(count: int, d_model: int, units: int, *, same: bool) -> Evidence
         f"integer weights in units of ln 2: "
         f"{'SiLU neurons' if same else 'gated units'}",
         "sums of sigma(<x, w>) <x, v> o, heads of inner dimension 1",
-        f"{'exactly these' if found.tolist() == wanted else 'other'} values, inner dimension {max(inner)}",
+        f"{'exactly these' if computed.tolist() == wanted else 'other'} values, inner dimension {max(inner)}",
         Method("exact rationals", Means.EXACT),
-        decided(found.tolist() == wanted and head.n_heads == units and not head.skip),
+        decided(computed.tolist() == wanted and head.n_heads == units and not head.skip),
         quantifier=Quantifier.SAMPLED,
         compared=tuple(Comparison(size, "=", stated(CLAIM, "inner")) for size in sorted(inner)),
     )
@@ -130,9 +130,9 @@ def _mask(n_ctx: int, masks: tuple[int, ...]) -> Evidence:
     compared, errors, dimensions, fits = [], [], set(), []
     for mask in masks:
         model = masked_neuron(x, gate, n_ctx=n_ctx, mask=mask)
-        found = exact_network_logits(model, np.hstack([before, contexts])).entries()
+        outputs = exact_network_logits(model, np.hstack([before, contexts])).entries()
         wanted = [gated_units(x[t - 1], [gate], [gate], [1]) for t in contexts[:, -1].tolist()]
-        error = max(abs(a - b) for a, b in zip(found, wanted, strict=True))
+        error = max(abs(a - b) for a, b in zip(outputs, wanted, strict=True))
         weight = max(exact_network_logits(_weighing(model, mask), np.hstack([before, contexts])).entries())
         compared.append(Comparison(weight, "<=", stated(CLAIM, "leak", S=n_ctx, M=mask)))
         if n_ctx > 1:

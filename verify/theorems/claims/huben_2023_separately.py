@@ -42,16 +42,16 @@ def _activations(count: int, d_model: int) -> Evidence:
     x = np.random.default_rng([count, d_model]).integers(-4, 5, (count, d_model)).tolist()
     identity = np.eye(d_model, dtype=np.int64).tolist()
     model = neurons_as_heads(exact(x), exact(identity), exact(identity), exact(identity))
-    found = exact_network_logits(model, _behind_null(count)).tolist()
+    outputs = exact_network_logits(model, _behind_null(count)).tolist()
     wanted = [[gated_units(row, [one], [one], [1]) for one in identity] for row in x]
     return Evidence(
         "part",
         f"{count} vectors of R^{d_model} beside a null token: heads that read and write a coordinate each, in units of "
         "ln 2",
         "SiLU of each coordinate",
-        "exactly these values" if found == wanted else "other values",
+        "exactly these values" if outputs == wanted else "other values",
         Method("exact rationals", Means.EXACT),
-        decided(found == wanted and not model.attention.skip),
+        decided(outputs == wanted and not model.attention.skip),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(model.n_heads, "=", stated(CLAIM, "heads", d=d_model)),
@@ -65,16 +65,16 @@ def _linear(count: int, d_model: int) -> Evidence:
     x, matrix = rng.integers(-4, 5, (count, d_model)), rng.integers(-3, 4, (d_model, 2))
     both = np.concatenate([np.eye(d_model, dtype=np.int64), -np.eye(d_model, dtype=np.int64)])
     written = np.concatenate([matrix, -matrix])
-    model = neurons_as_heads(*(exact(each.tolist()) for each in (x, both, both, written)))
-    found = exact_network_logits(model, _behind_null(count)).tolist()
+    model = neurons_as_heads(*(exact(floats.tolist()) for floats in (x, both, both, written)))
+    outputs = exact_network_logits(model, _behind_null(count)).tolist()
     return Evidence(
         "part",
         f"{count} vectors of R^{d_model} beside a null token, a map of integers to R^2: heads for each coordinate and "
         "its negative",
         "the map",
-        "exactly the map" if found == (x @ matrix).tolist() else "another map",
+        "exactly the map" if outputs == (x @ matrix).tolist() else "another map",
         Method("exact rationals", Means.EXACT),
-        decided(found == (x @ matrix).tolist() and not model.attention.skip),
+        decided(outputs == (x @ matrix).tolist() and not model.attention.skip),
         quantifier=Quantifier.SAMPLED,
         compared=(Comparison(model.n_heads, "=", stated(CLAIM, "twice", d=d_model)),),
     )

@@ -83,10 +83,10 @@ def _sizes(model: Model) -> tuple[Comparison, ...]:
 
 def _exactly(name: str, model: Model, contexts: np.ndarray, labels: np.ndarray) -> Evidence:
     d_vocab = model.d_vocab - 1
-    found = exact_network_logits(model, behind_null(contexts, d_vocab)).tolist()
+    outputs = exact_network_logits(model, behind_null(contexts, d_vocab)).tolist()
     margins = [
         min((row[label] - x for j, x in enumerate(row) if j != label), default=None)
-        for row, label in zip(found, labels.tolist(), strict=True)
+        for row, label in zip(outputs, labels.tolist(), strict=True)
     ]
     memorized = sum(margin is not None and margin > 0 for margin in margins)
     distinct = len(np.unique(contexts, axis=0)) == len(contexts)
@@ -104,17 +104,22 @@ def _exactly(name: str, model: Model, contexts: np.ndarray, labels: np.ndarray) 
 
 
 def _rounded(*, facts: int) -> Evidence:
-    made = CLAIM.construct(facts=facts)
-    found = certify_memorization(made.model, made.task).certificate
+    construction = CLAIM.construct(facts=facts)
+    certificate = certify_memorization(construction.model, construction.task).certificate
     return Evidence(
         "part",
-        f"{facts} random contexts of {made.task.n_ctx - 1} tokens behind a null token, random labels, "
+        f"{facts} random contexts of {construction.task.n_ctx - 1} tokens behind a null token, random labels, "
         "weights rounded to float64",
         "all labels in front",
-        f"{found.answers.values['memorized']} of {facts} in front",
-        Method(found.answers.method, Means.ENCLOSURES, Means.BALLS),
-        Verdict.all_of([found.verdict, decided(_is_attention(made.model) and made.task.n_contexts == facts)]),
-        {"sha256": made.model.sha256()},
+        f"{certificate.answers.values['memorized']} of {facts} in front",
+        Method(certificate.answers.method, Means.ENCLOSURES, Means.BALLS),
+        Verdict.all_of(
+            [certificate.verdict, decided(_is_attention(construction.model) and construction.task.n_contexts == facts)]
+        ),
+        {"sha256": construction.model.sha256()},
         quantifier=Quantifier.SAMPLED,
-        compared=(*_sizes(made.model), Comparison(_heads(made.model), "=", stated(CLAIM, "neurons", T=facts))),
+        compared=(
+            *_sizes(construction.model),
+            Comparison(_heads(construction.model), "=", stated(CLAIM, "neurons", T=facts)),
+        ),
     )

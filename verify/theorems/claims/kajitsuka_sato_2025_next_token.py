@@ -64,8 +64,8 @@ def _judged(n_ctx: int, facts: int) -> tuple[Words, int]:
 
 
 def _lengths(facts: int, lengths: tuple[int, ...]) -> Evidence:
-    found = {n_ctx: _judged(n_ctx, facts) for n_ctx in lengths}
-    entries = {n_ctx: words.entries + words.other_entries for n_ctx, (words, _) in found.items()}
+    by_length = {n_ctx: _judged(n_ctx, facts) for n_ctx in lengths}
+    entries = {n_ctx: words.entries + words.other_entries for n_ctx, (words, _) in by_length.items()}
     factor = Fraction(entries[lengths[-1]], entries[lengths[0]])
     return Evidence(
         "part",
@@ -74,20 +74,20 @@ def _lengths(facts: int, lengths: tuple[int, ...]) -> Evidence:
         f"a factor below 2 for sequences {lengths[-1] // lengths[0]} times as long",
         "; ".join(
             f"S = {n_ctx}: {entries[n_ctx]}, codes of {words.code_bits} bits, {words.memorized} in front"
-            for n_ctx, (words, _) in found.items()
+            for n_ctx, (words, _) in by_length.items()
         ),
         Method("exact rationals", Means.EXACT),
-        decided(all(words.memorized == words.count == facts for words, _ in found.values())),
+        decided(all(words.memorized == words.count == facts for words, _ in by_length.values())),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(factor, "<", 2),
             *(
                 Comparison(words.code_bits, "<=", stated(CLAIM, "code", S=n_ctx, b=values))
-                for n_ctx, (words, values) in found.items()
+                for n_ctx, (words, values) in by_length.items()
             ),
             *(
                 Comparison(words.code_bits + 2, ">", stated(CLAIM, "code", S=n_ctx, b=values))
-                for n_ctx, (words, values) in found.items()
+                for n_ctx, (words, values) in by_length.items()
             ),
         ),
     )

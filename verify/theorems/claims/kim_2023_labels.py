@@ -55,33 +55,33 @@ def _memorized(d_vocab: int, n_ctx: int, facts: int, kinds: int) -> Evidence:
     labels = np.concatenate([np.arange(kinds)[::-1], drawn])[:facts]
     task = array_task(contexts, next_tokens=labels, vocabulary=d_vocab, target="labels")
     model = keyed_words_memory(task).model
-    found = judge_words(model, contexts, labels)
+    judged = judge_words(model, contexts, labels)
     head = model.blocks[0]
     n_heads = head.n_heads if isinstance(head, Attention) else 0
-    sizes = {"r": found.code_bits, "c": found.label_bits}
+    sizes = {"r": judged.code_bits, "c": judged.label_bits}
     # The depth is m (r + c + 2) + 1, which gives the number of items of a word.
-    items = Fraction(found.blocks - 1, found.code_bits + found.label_bits + 2)
+    items = Fraction(judged.blocks - 1, judged.code_bits + judged.label_bits + 2)
     bits = stated(CLAIM, "words", m=items, **sizes)
     root = stated(CLAIM, "root", T=facts, **sizes)
     others = stated(CLAIM, "entries", N=d_vocab, S=n_ctx, K=kinds)
     return Evidence(
         "part",
-        f"{facts} contexts of {n_ctx} tokens out of {d_vocab}, labels out of {kinds}: one head and {found.blocks} "
-        f"ReLU blocks, {found.entries} entries of the blocks that are not 0 and {found.other_entries} others",
+        f"{facts} contexts of {n_ctx} tokens out of {d_vocab}, labels out of {kinds}: one head and {judged.blocks} "
+        f"ReLU blocks, {judged.entries} entries of the blocks that are not 0 and {judged.other_entries} others",
         "all labels in front",
-        f"{found.memorized} of {facts} in front",
+        f"{judged.memorized} of {facts} in front",
         Method("exact rationals", Means.EXACT),
-        decided(found.memorized == found.count == facts and len(np.unique(contexts, axis=0)) == facts),
+        decided(judged.memorized == judged.count == facts and len(np.unique(contexts, axis=0)) == facts),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(n_heads, "=", stated(CLAIM, "head")),
-            Comparison(found.other_entries, "<=", others),
-            Comparison(found.other_entries + 3, ">", others),
-            Comparison(found.entries, "<", root),
+            Comparison(judged.other_entries, "<=", others),
+            Comparison(judged.other_entries + 3, ">", others),
+            Comparison(judged.entries, "<", root),
             # The least of 6 T / m + m (8 (r + c) + 21) is the root alone; a group and an entry are not counted.
-            Comparison(found.entries + found.item_entries + 8, ">", root),
+            Comparison(judged.entries + judged.item_entries + 8, ">", root),
             Comparison(items, "=", items.numerator),
-            Comparison(bits, ">=", found.longest),
-            Comparison(bits, "<=", found.longest + found.code_bits + found.label_bits),
+            Comparison(bits, ">=", judged.longest),
+            Comparison(bits, "<=", judged.longest + judged.code_bits + judged.label_bits),
         ),
     )

@@ -46,22 +46,22 @@ def _memorized(facts: int, kinds: int, answer: int) -> Evidence:
     sequences[0] = kinds - 1  # the largest label occurs
     labels = sequences @ kinds ** np.arange(answer)
     task = array_task(contexts, next_tokens=labels, vocabulary=max(4, kinds**answer), target="labels")
-    found = judge_words(keyed_words_memory(task).model, contexts, labels)
+    judged = judge_words(keyed_words_memory(task).model, contexts, labels)
     bits = (kinds - 1).bit_length()
-    root = stated(CLAIM, "root", T=facts, r=found.code_bits, n=answer, c=bits)
+    root = stated(CLAIM, "root", T=facts, r=judged.code_bits, n=answer, c=bits)
     return Evidence(
         "part",
         f"{facts} contexts of 4 tokens out of 4, answers of {answer} tokens out of {kinds} as labels: entries of the "
         "blocks that are not 0",
         f"all answers in front, with fewer than {root}",
-        f"{found.memorized} of {facts} in front, {found.entries} entries",
+        f"{judged.memorized} of {facts} in front, {judged.entries} entries",
         Method("exact rationals", Means.EXACT),
-        decided(found.memorized == found.count == facts),
+        decided(judged.memorized == judged.count == facts),
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(int(labels.max()) + 1, "=", stated(CLAIM, "answers", K=kinds, n=answer)),
-            Comparison(found.label_bits, "=", stated(CLAIM, "bits", n=answer, c=bits)),
-            Comparison(found.entries, "<", root),
-            Comparison(found.entries + found.item_entries + 8, ">", root),
+            Comparison(judged.label_bits, "=", stated(CLAIM, "bits", n=answer, c=bits)),
+            Comparison(judged.entries, "<", root),
+            Comparison(judged.entries + judged.item_entries + 8, ">", root),
         ),
     )

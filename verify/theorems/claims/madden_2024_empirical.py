@@ -52,8 +52,8 @@ def _cost(share: Fraction) -> Evidence:
     with ctx.workprec(_BITS):
         kept = [(1 - share) * p for p in distribution]
         divergence, worse = (
-            sum((_ball(p) * (_ball(p) / _ball(q)).log() for p, q in zip(distribution, found, strict=True)), arb(0))
-            for found in (kept, [Fraction(1, 2) * (1 - share)] * 2)
+            sum((_ball(p) * (_ball(p) / _ball(q)).log() for p, q in zip(distribution, predicted, strict=True)), arb(0))
+            for predicted in (kept, [Fraction(1, 2) * (1 - share)] * 2)
         )
     return Evidence(
         "part",

@@ -95,7 +95,7 @@ def _reached(model: Model, contexts: np.ndarray, log_odds: list[list[fmpq]]) -> 
     facts, n_ctx = contexts.shape
     d_vocab = model.d_vocab_out
     wanted = fmpq_mat(facts, d_vocab, [y for row in log_odds for y in (*row, fmpq(0))])
-    found = exact_network_logits(model, contexts)
+    outputs = exact_network_logits(model, contexts)
     numbers = _chosen_numbers(model)
     sizes = {"T": facts, "N": d_vocab, "S": n_ctx}
     most = INTERPOLATED_DISTRIBUTIONS.at(model=model)
@@ -114,26 +114,27 @@ def _reached(model: Model, contexts: np.ndarray, log_odds: list[list[fmpq]]) -> 
         f"log-odds drawn: one head by position, "
         f"{facts - 1 or 1} ReLU neurons, rational weights, {numbers} numbers that depend on the task",
         f"the distributions, exactly, with {stated(CLAIM, 'enough', **sizes)} numbers",
-        "exactly the log-odds" if found == wanted else "other log-odds",
+        "exactly the log-odds" if outputs == wanted else "other log-odds",
         Method("exact rationals", Means.EXACT),
-        decided(found == wanted and len(np.unique(contexts, axis=0)) == facts and numbers is not None),
+        decided(outputs == wanted and len(np.unique(contexts, axis=0)) == facts and numbers is not None),
         quantifier=Quantifier.SAMPLED,
         compared=compared,
     )
 
 
 def _rounded() -> Evidence:
-    made = CLAIM.construct()
-    proof = prove_knots(made.model, made.task)
+    construction = CLAIM.construct()
+    proof = prove_knots(construction.model, construction.task)
     worst = None if proof.divergence_upper is None else float(proof.divergence_upper.max())
     return Evidence(
         "part",
-        f"{made.task.n_contexts} random distributions of {made.task.d_vocab} tokens, weights rounded to float64",
+        f"{construction.task.n_contexts} random distributions of {construction.task.d_vocab} tokens, "
+        "weights rounded to float64",
         f"a divergence of {_SMALL:.0e} nats at most",
         "no distributions" if worst is None else f"at most {worst:.1e} nats",
         Method("integers, and balls for the attention", Means.EXACT, Means.BALLS),
         proved(worst is not None and worst <= _SMALL),
-        {"sha256": made.model.sha256()},
+        {"sha256": construction.model.sha256()},
         quantifier=Quantifier.SAMPLED,
     )
 
@@ -149,16 +150,16 @@ def analytic_neurons(count: int) -> arb_mat:
 
 
 def _analytic(count: int) -> Evidence:
-    found = ball_rank(lambda: analytic_neurons(count), target=count)
+    rank = ball_rank(lambda: analytic_neurons(count), target=count)
     return Evidence(
         "part",
         f"{count} neurons u / (1 + exp(-u)), which are real analytic, at {count} distinct codes, inputs drawn",
         f"rank {count}: some readout has any log-odds there",
-        f"rank >= {found.lower}",
-        Method(f"elimination in balls of {found.bits} bits", Means.BALLS),
-        found.verdict,
+        f"rank >= {rank.lower}",
+        Method(f"elimination in balls of {rank.bits} bits", Means.BALLS),
+        rank.verdict,
         quantifier=Quantifier.SAMPLED,
-        compared=(Comparison(found.lower, "=", count),),
+        compared=(Comparison(rank.lower, "=", count),),
     )
 
 

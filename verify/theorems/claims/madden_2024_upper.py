@@ -82,23 +82,23 @@ def _out_of_reach(*, width: int, neurons: int) -> Evidence:
     count = neurons * (width + 1) + 2
     points = moment_curve(count, width)
     log_odds = np.random.default_rng([width, neurons]).integers(0, 100, count)
-    found = relu_barrier(points, log_odds, neurons=neurons)
+    barrier = relu_barrier(points, log_odds, neurons=neurons)
     numbers = neurons * width + neurons + neurons + 1  # W_in, b_in, W_out, b_out
     return Evidence(
         "part",
         f"m = {neurons} ReLU neurons on the codes of {count} contexts in R^{width}, distributions of two tokens with "
-        f"integer log-odds: {found.combinations} combinations of activation patterns",
+        f"integer log-odds: {barrier.combinations} combinations of activation patterns",
         f"{stated(CLAIM, 'neurons', m=neurons, d=width)} contexts at most, of {numbers} parameters",
-        f"log-odds outside of all {found.combinations} subspaces, of dimension {found.largest_dimension} at most"
-        if found.outside
+        f"log-odds outside of all {barrier.combinations} subspaces, of dimension {barrier.largest_dimension} at most"
+        if barrier.outside
         else "log-odds inside one of the subspaces",
         Method("all activation patterns, exact ranks", Means.EXACT),
-        decided(found.outside),
+        decided(barrier.outside),
         {"codes": points.tolist(), "log_odds": log_odds.tolist()},
         compared=(
             Comparison(count - 1, "=", stated(CLAIM, "neurons", m=neurons, d=width)),
             Comparison(numbers, "=", stated(CLAIM, "numbers", m=neurons, d=width)),
-            Comparison(found.largest_dimension, "<=", stated(CLAIM, "neurons", m=neurons, d=width)),
+            Comparison(barrier.largest_dimension, "<=", stated(CLAIM, "neurons", m=neurons, d=width)),
             Comparison(Fraction(count - 1), "<=", stated(CLAIM, "most", k=numbers, N=2)),
         ),
     )

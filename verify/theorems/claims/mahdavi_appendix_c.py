@@ -57,9 +57,9 @@ _LARGE = ({"n_heads": 20, "n_ctx": 32, "d_model": 64, "d_head": 32, "outputs": 1
 
 def evidence(*, full: bool) -> Iterator[Evidence]:
     for parameters in _SMALL + (_LARGE if full else ()):
-        made = CLAIM.construct(**parameters)
-        if isinstance(made, Construction):
-            yield _memorized(made, parameters)
+        construction = CLAIM.construct(**parameters)
+        if isinstance(construction, Construction):
+            yield _memorized(construction, parameters)
 
 
 def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Evidence:
@@ -74,17 +74,17 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
     )
     labels = labelled(contexts, queries, outputs=outputs).labels
     same = bool((queries == task.queries).all() and (contexts == task.contexts).all())
-    found = memorized_labels(layer, task, added=matmul(queries, layer.W_U), labels=labels)
+    certified = memorized_labels(layer, task, added=matmul(queries, layer.W_U), labels=labels)
     counted = layer.n_heads * (min(task.n_ctx, layer.d_qk) - 1) + 1
     sizes = (layer.n_heads, task.n_ctx, layer.d_model, layer.d_qk, layer.d_vocab_out, int(task.shared))
     same &= sizes == tuple(parameters[name] for name in ("n_heads", "n_ctx", "d_model", "d_head", "outputs", "shared"))
-    memorized = same and found.memorized and layer.attention.d_out == layer.d_model
+    memorized = same and certified.memorized and layer.attention.d_out == layer.d_model
     return Evidence(
         "ours",
         f"Float64 weights with a skip connection for {made.summary}",
         f"H (r - 1) + 1 = {counted} labels memorized",
-        f"{found.certified}; rank Z = {task.n_examples}" if memorized else "not all labels certified",
-        Method(found.method, Means.ENCLOSURES),
+        f"{certified.certified}; rank Z = {task.n_examples}" if memorized else "not all labels certified",
+        Method(certified.method, Means.ENCLOSURES),
         proved(memorized and task.n_examples == counted),
         {"parameters": dict(parameters), "sha256": layer.sha256()},
         compared=(

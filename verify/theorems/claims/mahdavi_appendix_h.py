@@ -54,9 +54,9 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
     for n_heads, n_ctx, d_model in _SIZES + (_SIZES_FULL if full else ()):
         built = uniform_memory(n_heads=n_heads, n_ctx=n_ctx, d_model=d_model, d_head=n_ctx, examples=0, shared=1)
         layer, task = built.model, built.task
-        found = certify_saturation(enclose_layer(layer, task).top, threshold=THRESHOLD)
-        pairs = found.saturated.size
-        saturated, open_to_one = int(found.saturated.sum()), int(found.unsaturated.any(axis=1).sum())
+        saturation = certify_saturation(enclose_layer(layer, task).top, threshold=THRESHOLD)
+        pairs = saturation.saturated.size
+        saturated, open_to_one = int(saturation.saturated.sum()), int(saturation.unsaturated.any(axis=1).sum())
         yield Evidence(
             "measurement",
             f"A built layer of {layer.n_heads} heads on {task.n_examples} examples with one context of {task.n_ctx} "

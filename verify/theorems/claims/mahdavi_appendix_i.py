@@ -111,14 +111,14 @@ def _memorized(*, n_heads: int, n_ctx: int, d_model: int) -> Evidence:
     task = labelled(contexts, queries)
     maps = random_heads(contexts, queries, n_heads=n_heads, d_head=d_model, deviation=5.0)
     layer = layer_with_read_out(task, *maps, d_value=1, d_inner=1)
-    found = memorized_labels(layer, task)
+    certified = memorized_labels(layer, task)
     return Evidence(
         "ours",
         f"Float64 weights for {examples} uniform contexts of n = {n_ctx} tokens in R^{d_model} with the same query, "
         f"H = {n_heads}",
         f"{examples} = H d labels memorized; printed, under Assumptions 1 and 2: {n_heads * (n_ctx - 1) + 1}",
-        f"{found.certified}; rank Z = {examples}" if found.memorized else "not all labels certified",
-        Method(found.method, Means.ENCLOSURES),
-        proved(found.memorized),
+        f"{certified.certified}; rank Z = {examples}" if certified.memorized else "not all labels certified",
+        Method(certified.method, Means.ENCLOSURES),
+        proved(certified.memorized),
         {"sha256": layer.sha256()},
     )

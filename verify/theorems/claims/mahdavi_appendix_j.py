@@ -75,8 +75,8 @@ def _kept(*, n_ctx: int, d_model: int, n_heads: int, d_head: int, kruskal: int) 
     examples = promised.whole()
     queries = of_size_one(confined_queries(examples, d_model, kruskal))
     contexts = np.random.default_rng([n_ctx, d_model]).uniform(size=(1, n_ctx, d_model))
-    found = saturated_heads(contexts, queries, n_heads=n_heads, d_head=d_head)
-    proof = mixed_inputs_are_independent(found, contexts, queries)
+    heads = saturated_heads(contexts, queries, n_heads=n_heads, d_head=d_head)
+    proof = mixed_inputs_are_independent(heads, contexts, queries)
     measured = kruskal_rank(queries)
     return Evidence(
         "measurement",
@@ -85,7 +85,7 @@ def _kept(*, n_ctx: int, d_model: int, n_heads: int, d_head: int, kruskal: int) 
         f"rank Z >= {promised}, as for k = n",
         f"rank Z = {examples}" if proof.verdict is Verdict.PROVED else "nothing",
         Method(proof.method, Means.ENCLOSURES),
-        proved(proof.verdict is Verdict.PROVED and found.W_Q.shape == (n_heads, d_model, d_head)),
+        proved(proof.verdict is Verdict.PROVED and heads.W_Q.shape == (n_heads, d_model, d_head)),
         compared=(
             Comparison(measured.lower, "=", kruskal),
             Comparison(promised, "=", stated(CLAIM, "remark", H=n_heads, d_h=d_head, k=n_ctx)),

@@ -116,8 +116,8 @@ def _one_and_two_without_three(contexts: Float64Array, queries: Float64Array, wh
 def _sampling_misses(*, examples: int, size: int, d_model: int) -> Evidence:
     queries, _ = hidden_relation(examples=examples, size=size, d_model=d_model)
     sample = sample_subsets(queries, size, samples=5000)
-    found = certify_subsets(queries, size)
-    rows = () if found.relation is None else found.relation.rows
+    certificate = certify_subsets(queries, size)
+    rows = () if certificate.relation is None else certificate.relation.rows
     return Evidence(
         "boundary",
         f"{examples} queries of dimension {d_model}: {sample.samples - sample.dependent} of {sample.samples} random "
@@ -125,7 +125,7 @@ def _sampling_misses(*, examples: int, size: int, d_model: int) -> Evidence:
         f"Kruskal rank >= {size}",
         f"Kruskal rank < {size}: rows {', '.join(map(str, rows))}",
         Method(f"{_EXACT}; random subsets judged exactly", Means.EXACT, Means.MODULAR),
-        proved(found.verdict is Verdict.REFUTED and sample.dependent == 0),
+        proved(certificate.verdict is Verdict.REFUTED and sample.dependent == 0),
         {"share_upper": sample.share_upper, "confidence": sample.confidence},
         compared=(Comparison(sample.samples, "=", stated(CLAIM, "sampled")),),
     )
@@ -133,7 +133,7 @@ def _sampling_misses(*, examples: int, size: int, d_model: int) -> Evidence:
 
 def _full_rank_below_a_tolerance(d_model: int) -> Evidence:
     vectors = dominant_direction(examples=d_model + 2, d_model=d_model, share=_SHARE)
-    found = certify_subsets(vectors, d_model)
+    certificate = certify_subsets(vectors, d_model)
     ranks = numerical_ranks(vectors)
     return Evidence(
         "boundary",
@@ -144,7 +144,7 @@ def _full_rank_below_a_tolerance(d_model: int) -> Evidence:
         f"rank < {d_model} in float32: General Position fails",
         f"every {d_model} independent",
         Method(_EXACT, Means.EXACT, Means.MODULAR),
-        proved(found.verdict is Verdict.PROVED and ranks.float32 < d_model == ranks.exact_lower),
+        proved(certificate.verdict is Verdict.PROVED and ranks.float32 < d_model == ranks.exact_lower),
         {"spread": ranks.spread},
     )
 
@@ -231,8 +231,8 @@ def _blocks_are_enough(examples: int, n_ctx: int, d_model: int) -> Evidence:
 
 
 def _rank_certified(contexts: Float64Array, queries: Float64Array, n_heads: int) -> bool:
-    made = single_direction_heads(contexts, queries, n_heads=n_heads)
-    return mixed_inputs_are_independent(made, contexts, queries).verdict is Verdict.PROVED
+    heads = single_direction_heads(contexts, queries, n_heads=n_heads)
+    return mixed_inputs_are_independent(heads, contexts, queries).verdict is Verdict.PROVED
 
 
 def _an_order_is_found(*, lines: int) -> Evidence:
@@ -245,15 +245,15 @@ def _an_order_is_found(*, lines: int) -> Evidence:
     queries = queries[::-1].copy()
     n_heads = (fewest_heads(examples, n_ctx) or 0) + 1
     kruskal = certify_subsets(queries, 3)
-    found = find_blocks(queries, n_heads=n_heads, size=n_ctx)
-    reordered = [t for block in found.blocks for t in block] != list(range(examples))
+    certificate = find_blocks(queries, n_heads=n_heads, size=n_ctx)
+    reordered = [t for block in certificate.blocks for t in block] != list(range(examples))
     return Evidence(
         "ours",
         f"{lines} planes with three of {examples} queries in each, n = {n_ctx}: Kruskal rank below 3, the given order "
         f"violates the block condition, and another order on {n_heads} heads satisfies it",
         "a block condition in some order",
-        f"{found.verdict.value}: {found.method}",
+        f"{certificate.verdict.value}: {certificate.method}",
         Method(_EXACT, Means.EXACT, Means.MODULAR),
-        proved(kruskal.verdict is Verdict.REFUTED and found.verdict is Verdict.PROVED and reordered),
-        {"order": [list(block) for block in found.blocks]},
+        proved(kruskal.verdict is Verdict.REFUTED and certificate.verdict is Verdict.PROVED and reordered),
+        {"order": [list(block) for block in certificate.blocks]},
     )

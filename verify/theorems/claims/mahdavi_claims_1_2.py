@@ -101,8 +101,8 @@ def _fits(
 def _realizes_all_logits(head: ExactHead, contexts: Int64Array, queries: Int64Array) -> bool:
     """Tell whether E^(j) U e_i is L_j for i = j and every table of logits L, and the freezing part is 0."""
     block = len(queries) - head.W_Q.ncols()
-    asked = as_rationals(queries[block:]) * head.W_Q
-    fits = asked == as_rationals(np.eye(asked.nrows())) and all(
+    projected_queries = as_rationals(queries[block:]) * head.W_Q
+    fits = projected_queries == as_rationals(np.eye(projected_queries.nrows())) and all(
         as_rationals(contexts[block + j]) * inverse == as_rationals(np.eye(contexts.shape[1]))
         for j, inverse in enumerate(head.inverses)
     )
@@ -144,9 +144,9 @@ def _gap_and_spread(head: ExactHead, context: Int64Array, query: Int64Array) -> 
     height = _inner(head.freezing.query_direction, query.tolist())
     scores = sorted(height * _inner(head.freezing.key_direction, token) for token in context.tolist())
     gap = scores[-1] - scores[-2] if len(scores) > 1 else 1
-    asked = (as_rationals(query[None]) * head.W_Q).entries()
+    projected_query = (as_rationals(query[None]) * head.W_Q).entries()
     total = 0
-    for coefficient, inverse in zip(asked, head.inverses, strict=True):
+    for coefficient, inverse in zip(projected_query, head.inverses, strict=True):
         rows = (as_rationals(context) * inverse).tolist()
         total += max(sum(abs(coefficient * entry) for entry in row) for row in rows)
     return gap, int(2 * total) + 1

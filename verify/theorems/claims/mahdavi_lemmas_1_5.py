@@ -114,10 +114,10 @@ def _saturating_matrix(rng: np.random.Generator, count: int) -> Evidence:
     good, compared = 0, list[Comparison]()
     for _ in range(count):
         contexts, queries, killed = _examples(rng)
-        found = exact_saturating_matrix(contexts, queries, killed=killed, seed=int(rng.integers(2**31)))
-        heights = [sum(a * b for a, b in zip(found.query_direction, e, strict=True)) for e in queries.tolist()]
+        saturating = exact_saturating_matrix(contexts, queries, killed=killed, seed=int(rng.integers(2**31)))
+        heights = [sum(a * b for a, b in zip(saturating.query_direction, e, strict=True)) for e in queries.tolist()]
         kept = len(queries) - killed
-        outer = np.outer(found.query_direction, found.key_direction)
+        outer = np.outer(saturating.query_direction, saturating.key_direction)
         compared += [
             Comparison(fmpz_mat(outer.tolist()).rank(), "=", stated(CLAIM, "rank")),
             Comparison(
@@ -125,7 +125,7 @@ def _saturating_matrix(rng: np.random.Generator, count: int) -> Evidence:
             ),
         ]
         scores = [
-            [height * sum(a * b for a, b in zip(found.key_direction, token, strict=True)) for token in context]
+            [height * sum(a * b for a, b in zip(saturating.key_direction, token, strict=True)) for token in context]
             for height, context in zip(heights, contexts.tolist(), strict=True)
         ]
         good += all(h == 0 for h in heights[kept:]) and all(len(set(row)) == len(row) for row in scores[:kept])

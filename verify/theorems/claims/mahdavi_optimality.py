@@ -48,20 +48,20 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _memorized(n_heads: int, d_model: int) -> Evidence:
     sizes = {"n_ctx": d_model, "d_model": d_model, "outputs": d_model}
-    made = uniform_memory(n_heads=n_heads, d_head=1, examples=0, shared=0, **sizes)
-    layer, task = made.model, made.task
-    found = memorized_labels(layer, task)
+    construction = uniform_memory(n_heads=n_heads, d_head=1, examples=0, shared=0, **sizes)
+    layer, task = construction.model, construction.task
+    certified = memorized_labels(layer, task)
     block = layer.attention
-    given = {"H": layer.n_heads, "d": layer.d_model}
+    sizes_of_layer = {"H": layer.n_heads, "d": layer.d_model}
     entries, numbers = layer.parameters, task.labels.size
     return Evidence(
         "ours",
         f"{task.n_examples} labels in R^{task.d_out}, contexts of n = {task.n_ctx} tokens in R^{layer.d_model}, H = "
         f"{layer.n_heads}, d_h = {layer.d_qk}, d_v = {layer.d_head}, d_o = {block.d_out}",
         "as many real numbers as parameters, up to a constant",
-        f"{numbers} numbers memorized with {entries} entries" if found.memorized else "labels not certified",
-        Method(found.method, Means.ENCLOSURES),
-        proved(found.memorized),
+        f"{numbers} numbers memorized with {entries} entries" if certified.memorized else "labels not certified",
+        Method(certified.method, Means.ENCLOSURES),
+        proved(certified.memorized),
         {"sha256": layer.sha256()},
         compared=(
             Comparison(numbers, "<=", entries),
@@ -71,8 +71,8 @@ def _memorized(n_heads: int, d_model: int) -> Evidence:
                 if d_model == 3
                 else ()
             ),
-            Comparison(entries, "=", stated(CLAIM, "entries", **given)),
-            Comparison(numbers, "=", stated(CLAIM, "reals", **given)),
+            Comparison(entries, "=", stated(CLAIM, "entries", **sizes_of_layer)),
+            Comparison(numbers, "=", stated(CLAIM, "reals", **sizes_of_layer)),
             *met(CLAIM, "square", n=task.n_ctx, d=layer.d_model, d_out=task.d_out, d_v=layer.d_head, d_o=block.d_out),
             *met(CLAIM, "queries", d_h=layer.d_qk),
             *met(CLAIM, "from", d=d_model),

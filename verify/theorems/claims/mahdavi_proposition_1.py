@@ -168,10 +168,10 @@ def _rank(name: str, recipe: str, sizes: Sizes, built: _Built) -> Evidence:
     rank, method = sizes.examples * (proof.verdict is Verdict.PROVED), proof.method
     if rank < sizes.examples <= _BALLS_UP_TO:
         layer = heads_as_layer(heads)
-        found = ball_rank(
+        rank_bound = ball_rank(
             lambda: mixed_inputs_in_balls(layer, task, _BITS), target=sizes.examples, fewest_bits=_BITS, most_bits=_BITS
         )
-        rank, method = found.lower, f"balls of {found.bits} bits"
+        rank, method = rank_bound.lower, f"balls of {rank_bound.bits} bits"
     fitted = min(sizes.n_ctx, sizes.d_head) if name == "Proposition 1" else sizes.n_ctx
     most = sizes.n_heads * (fitted - 1) + 1
     promised = min(sizes.examples, most)
@@ -233,29 +233,29 @@ def _finite_strength(sizes: Sizes, build: _Builder) -> Evidence:
 def _scores(task: VectorTask, heads: SaturatedHeads, head: int, block: range) -> tuple[Enclosure, Enclosure]:
     """Return the scores of the freezing column and of the others, on the earlier examples, `[T_0, n]`."""
     earlier = slice(block.start)
-    asked = matmul(task.queries[earlier], heads.W_Q[head])
+    projected_queries = matmul(task.queries[earlier], heads.W_Q[head])
     keys = matmul(task.contexts if task.shared else task.contexts[earlier], heads.W_K[head])
     last, others = len(block), np.arange(heads.W_Q.shape[2]) != len(block)
-    steep = asked[:, last].reshape(-1, 1) * keys[:, :, last]
+    steep = projected_queries[:, last].reshape(-1, 1) * keys[:, :, last]
     if task.shared:
-        return steep, matmul(asked[:, others], keys[0][:, others].T)
-    base = matmul(keys[:, :, others], asked[:, others].reshape(block.start, -1, 1))
+        return steep, matmul(projected_queries[:, others], keys[0][:, others].T)
+    base = matmul(keys[:, :, others], projected_queries[:, others].reshape(block.start, -1, 1))
     return steep, base.reshape(block.start, -1)
 
 
 def _saturation(sizes: Sizes, built: _Built) -> Evidence:
     _, heads, forward = built
-    found = certify_saturation(forward.top, threshold=_SATURATED)
-    share = float(found.saturated.mean())
-    open_heads = int(found.unsaturated.any(axis=1).sum())
+    saturation = certify_saturation(forward.top, threshold=_SATURATED)
+    share = float(saturation.saturated.mean())
+    open_heads = int(saturation.unsaturated.any(axis=1).sum())
     before = np.array([block.start if len(block) else sizes.examples for block in heads.blocks])
     frozen = np.arange(sizes.examples)[:, None] < before
     return Evidence(
         "ours",
         f"Saturation (a largest attention weight of at least {_SATURATED}): {sizes}",
         "most heads are saturated on most examples, and all examples have a head that is not",
-        f"{share:.1%} of the pairs of example and head saturated, {found.saturated[frozen].mean():.1%} of the frozen "
-        f"ones; {open_heads} of {sizes.examples} examples have a head below it",
+        f"{share:.1%} of the pairs of example and head saturated, {saturation.saturated[frozen].mean():.1%} of the "
+        f"frozen ones; {open_heads} of {sizes.examples} examples have a head below it",
         Method("enclosed attention weights", Means.ENCLOSURES),
         proved(share >= _SURE and open_heads == sizes.examples),
     )

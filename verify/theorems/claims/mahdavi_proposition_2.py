@@ -81,9 +81,9 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         queries = line_queries(n_heads * (n_ctx - 1) + 4, d_model)
         yield _tight(one_direction_layer(context, queries, n_heads=n_heads))
     for parameters in _FLOATS + (_FLOATS_LARGE if full else ()):
-        made = CLAIM.construct(**parameters)
-        if isinstance(made, Construction):
-            yield _built(made)
+        construction = CLAIM.construct(**parameters)
+        if isinstance(construction, Construction):
+            yield _built(construction)
     yield _more_labels_than_rank()
 
 

@@ -66,9 +66,9 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
         task = barrier_task(d_model=d_model, neurons=neurons, n_ctx=n_ctx)
         yield _out_of_reach(task, neurons=neurons)
         if n_ctx < d_model:
-            made = CLAIM.construct(d_model=d_model, neurons=neurons, n_ctx=n_ctx)
-            if isinstance(made, Construction):
-                yield _memorized(made, task)
+            construction = CLAIM.construct(d_model=d_model, neurons=neurons, n_ctx=n_ctx)
+            if isinstance(construction, Construction):
+                yield _memorized(construction, task)
     for d_model, neurons in _WITHIN + (_WITHIN_LARGE if full else ()):
         points = moment_curve((neurons + 1) // 2 * (d_model + 1), d_model)
         labels = np.random.default_rng([d_model, neurons]).integers(0, 100, len(points))
@@ -83,19 +83,19 @@ def _out_of_reach(task: VectorTask, *, neurons: int) -> Evidence:
     d_model, examples = task.d_model, task.n_examples
     kruskal, rank = kruskal_rank(queries).lower, as_rationals(task.contexts[0]).rank()
     assumptions = kruskal >= task.n_ctx == rank and task.shared
-    found = relu_barrier(queries, labels, neurons=neurons)
+    barrier = relu_barrier(queries, labels, neurons=neurons)
     printed = neurons * (d_model + 2) + 2  # the least T > m (d + 1 + d_out) + d_out
     return Evidence(
         "ours",
         f"{examples} examples with one context of rank {rank} and queries of Kruskal rank >= {kruskal} in R^{d_model}, "
-        f"n = {task.n_ctx}, and integer labels: {found.patterns} activation patterns of a neuron, "
-        f"{found.combinations} of {neurons}",
+        f"n = {task.n_ctx}, and integer labels: {barrier.patterns} activation patterns of a neuron, "
+        f"{barrier.combinations} of {neurons}",
         f"m = {neurons}: labels that no network has, printed from T = {printed} on, here with T = {examples}",
-        f"labels outside of all {found.combinations} subspaces, of dimension {found.largest_dimension} at most"
-        if found.outside
+        f"labels outside of all {barrier.combinations} subspaces, of dimension {barrier.largest_dimension} at most"
+        if barrier.outside
         else "labels inside one of the subspaces",
         Method("all activation patterns, exact ranks", Means.EXACT),
-        proved(exact and assumptions and found.outside and examples <= printed),
+        proved(exact and assumptions and barrier.outside and examples <= printed),
         {"queries": queries.tolist(), "labels": labels.tolist()},
         compared=(
             Comparison(printed - 1, "=", stated(CLAIM, "printed", m=neurons, d=d_model, d_out=1)),
@@ -109,15 +109,15 @@ def _out_of_reach(task: VectorTask, *, neurons: int) -> Evidence:
 def _memorized(made: Construction[VectorTask], barrier: VectorTask) -> Evidence:
     """The very examples and labels that were out of reach, by heads of width one."""
     layer, task = made.model, made.task
-    found = memorized_labels(layer, task)
+    certified = memorized_labels(layer, task)
     same = task.sha256() == barrier.sha256() and layer.d_qk == 1
-    memorized = same and found.memorized
+    memorized = same and certified.memorized
     return Evidence(
         "ours",
         f"Float64 weights for {made.summary}",
         f"{task.n_examples} labels memorized",
-        f"{found.certified}; rank Z = {task.n_examples}" if memorized else "not all labels certified",
-        Method(found.method, Means.ENCLOSURES),
+        f"{certified.certified}; rank Z = {task.n_examples}" if memorized else "not all labels certified",
+        Method(certified.method, Means.ENCLOSURES),
         proved(memorized),
         {"sha256": layer.sha256()},
     )

@@ -122,7 +122,7 @@ def _mixed(contexts: Int64Array, layer: MixingLayer) -> Evidence:
     before, third = kruskal_rank(contexts[:, 0]).upper, kruskal_rank(queries_plus_means(contexts)).lower
     queries, ranks = queries_and_ranks(contexts, np.zeros((n_heads, d_model, d_model), np.int64), layer.W_V, layer.W_O)
     after = kruskal_rank(queries).lower
-    given = third >= n_ctx and context_ranks(contexts) == {n_ctx}
+    assumption_holds = third >= n_ctx and context_ranks(contexts) == {n_ctx}
     fits = layer.W_V.shape == (n_heads, d_model, d_value) and layer.W_O.shape == (n_heads, d_value, d_model)
     return Evidence(
         "ours",
@@ -131,7 +131,7 @@ def _mixed(contexts: Int64Array, layer: MixingLayer) -> Evidence:
         f"Assumptions 1 and 2 after the layer: Kruskal rank >= {n_ctx}, contexts of rank {n_ctx}",
         f"queries of Kruskal rank >= {after}, contexts of rank {min(ranks)}",
         Method("exact rationals", Means.EXACT),
-        proved(given and queries_are_equal(contexts) and fits and after >= n_ctx and ranks == {n_ctx}),
+        proved(assumption_holds and queries_are_equal(contexts) and fits and after >= n_ctx and ranks == {n_ctx}),
         {"W_V": layer.W_V.tolist(), "W_O": layer.W_O.tolist()},
         compared=(
             Comparison(OUTPUT_RANK.at(n_heads=n_heads, d_value=d_value, d_inner=d_model), "=", d_model),

@@ -78,15 +78,15 @@ def _tight(layer: IntegerLayer, total: int) -> Evidence:
 
 def _position(layer: IntegerLayer, total: int) -> Evidence:
     tokens = layer.contexts.reshape(-1, layer.contexts.shape[2])
-    found, d_model = kruskal_rank(tokens), tokens.shape[1]
+    kruskal, d_model = kruskal_rank(tokens), tokens.shape[1]
     constant = bool((tokens.sum(axis=1) == total).all())
     return Evidence(
         "ours",
         f"{len(tokens)} tokens in R^{d_model} whose entries sum to {total}",
         f"general position, Kruskal rank {d_model}" if total else f"Kruskal rank {d_model - 1}, no general position",
-        f"Kruskal rank {found.lower} .. {found.upper}",
+        f"Kruskal rank {kruskal.lower} .. {kruskal.upper}",
         Method("exact rank of every subset", Means.EXACT),
-        proved(constant and found.lower == found.upper == (d_model if total else d_model - 1)),
+        proved(constant and kruskal.lower == kruskal.upper == (d_model if total else d_model - 1)),
         {"tokens": tokens.tolist()},
-        compared=() if total else (Comparison(found.upper, "=", stated(CLAIM, "span", d=d_model)),),
+        compared=() if total else (Comparison(kruskal.upper, "=", stated(CLAIM, "span", d=d_model)),),
     )

@@ -102,17 +102,17 @@ def _same_examples(contexts: Int64Array, layer: RandomLayer) -> Evidence:
     twice = np.concatenate([contexts, contexts[:1]])
     n_ctx = contexts.shape[1]
     queries, _ = queries_and_ranks(twice, layer.scores, layer.W_V, layer.W_O)
-    rows, found = queries.tolist(), kruskal_rank(queries)
+    rows, kruskal = queries.tolist(), kruskal_rank(queries)
     return Evidence(
         "boundary",
         f"{len(twice)} contexts of n = {n_ctx} tokens in R^{contexts.shape[2]}, two of them equal, and a random "
         f"integer layer with H = {len(layer.scores)}: the queries after it",
         f"Assumption 1: Kruskal rank >= {n_ctx}",
-        f"two equal queries: Kruskal rank <= {found.upper}",
+        f"two equal queries: Kruskal rank <= {kruskal.upper}",
         Method("exact rationals", Means.EXACT),
         decided(rows[0] == rows[-1] and context_ranks(twice) == {n_ctx}),
         {"contexts": twice.tolist()},
-        compared=(Comparison(found.upper, "<", n_ctx), Comparison(found.upper, "=", stated(CLAIM, "rank"))),
+        compared=(Comparison(kruskal.upper, "<", n_ctx), Comparison(kruskal.upper, "=", stated(CLAIM, "rank"))),
     )
 
 

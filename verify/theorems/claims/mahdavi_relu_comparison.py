@@ -56,8 +56,8 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _fewer(n_heads: int, d_model: int) -> Evidence:
     """What Theorem 1 promises a layer, beside what neurons with no more parameters give."""
-    made = uniform_memory(n_heads=n_heads, n_ctx=d_model, d_model=d_model, d_head=d_model, examples=0, shared=1)
-    layer, task = made.model, made.task
+    construction = uniform_memory(n_heads=n_heads, n_ctx=d_model, d_model=d_model, d_head=d_model, examples=0, shared=1)
+    layer, task = construction.model, construction.task
     entries = layer.parameters
     neurons = (entries - 1) // (d_model + 2)
     neurons -= 1 - neurons % 2
@@ -86,18 +86,18 @@ def _fewer(n_heads: int, d_model: int) -> Evidence:
 
 
 def _same_order(n_heads: int, d_model: int) -> Evidence:
-    made = uniform_memory(
+    construction = uniform_memory(
         n_heads=n_heads, n_ctx=d_model, d_model=d_model, d_head=1, examples=0, shared=0, outputs=d_model
     )
-    layer, task = made.model, made.task
-    found = memorized_labels(layer, task)
+    layer, task = construction.model, construction.task
+    certified = memorized_labels(layer, task)
     return Evidence(
         "ours",
         f"labels in R^{task.d_out}, n = d = {d_model}, H = {n_heads}: numbers that are memorized, of "
         f"{layer.parameters}",
         "a share of the parameters, which no network exceeds",
-        f"{task.labels.size} numbers" if found.memorized else "labels not certified",
-        Method(found.method, Means.ENCLOSURES),
-        proved(found.memorized),
+        f"{task.labels.size} numbers" if certified.memorized else "labels not certified",
+        Method(certified.method, Means.ENCLOSURES),
+        proved(certified.memorized),
         compared=(Comparison(4 * task.labels.size, ">", layer.parameters),),
     )

@@ -96,10 +96,10 @@ def _as_printed(*, n_ctx: int, d_model: int, n_heads: int, kruskal: int, shared:
     exact = _queries(promised, d_model, kruskal) if promised > kruskal else np.eye(promised, d_model, dtype=np.int64)
     queries = of_size_one(exact)
     contexts = np.random.default_rng([n_ctx, d_model]).uniform(size=(1 if shared else promised, n_ctx, d_model))
-    found = saturated_heads(contexts, queries, n_heads=n_heads, d_head=kruskal)
-    proof = mixed_inputs_are_independent(found, contexts, queries)
+    heads = saturated_heads(contexts, queries, n_heads=n_heads, d_head=kruskal)
+    proof = mixed_inputs_are_independent(heads, contexts, queries)
     measured = kruskal_rank(queries)
-    as_said = found.W_Q.shape == found.W_K.shape == (n_heads, d_model, kruskal) and kruskal < n_ctx
+    as_said = heads.W_Q.shape == heads.W_K.shape == (n_heads, d_model, kruskal) and kruskal < n_ctx
     return Evidence(
         "ours",
         f"{promised} queries of Kruskal rank {measured.lower} in R^{d_model}, "
@@ -134,8 +134,8 @@ def _beyond(*, n_ctx: int, d_model: int, n_heads: int, kruskal: int) -> Evidence
         as_said=measured.lower == measured.upper == kruskal,
     )
     conditions = ("widths", "parallel") if kruskal == 1 else ("widths",)
-    given = {"k": measured.lower, "d_h": layer.W_Q.shape[2]}
-    return replace(piece, compared=(*piece.compared, *met(CLAIM, *conditions, **given)))
+    sizes = {"k": measured.lower, "d_h": layer.W_Q.shape[2]}
+    return replace(piece, compared=(*piece.compared, *met(CLAIM, *conditions, **sizes)))
 
 
 def _both_signs(*, n_ctx: int, d_model: int, n_heads: int) -> Evidence:
@@ -160,7 +160,7 @@ def _both_signs(*, n_ctx: int, d_model: int, n_heads: int) -> Evidence:
 def _two_tokens(name: str, queries: Int64Array) -> Evidence:
     """On two tokens, for every number of heads: no weights have more than the formula, and some have as much."""
     context = np.eye(2, 3, dtype=np.int64)
-    found = two_token_rank(context, queries)
+    rank = two_token_rank(context, queries)
     reached = []
     holding = True
     for n_heads in _HEADS:
@@ -168,7 +168,7 @@ def _two_tokens(name: str, queries: Int64Array) -> Evidence:
         reached.append(exact_mixed_rank(context[None], queries, W_Q, W_K).lower)
         small = W_K % 7 - 3  # the relations hold for all weights, so for these, whose numbers are short
         mixed = exact_mixed_inputs(context[None], queries, W_Q, small)
-        for relation in found.relations:
+        for relation in rank.relations:
             holding &= not any((fmpq_mat(1, len(relation), list(relation)) * mixed).entries())
     ceilings = [TWO_TOKENS.at(context=context, queries=queries, n_heads=n_heads) for n_heads in _HEADS]
     most = [ceiling.value for ceiling in ceilings]
@@ -177,15 +177,15 @@ def _two_tokens(name: str, queries: Int64Array) -> Evidence:
         f"{len(queries)} queries on two tokens, {name}, H = {_HEADS[0]} .. {_HEADS[-1]}",
         f"largest rank of Z = min(H + 1, rank G) = {', '.join(map(str, most))}",
         f"<= {', '.join(map(str, most))}, >= {', '.join(map(str, reached))} for integer weights; "
-        f"{len(found.relations)} relations",
+        f"{len(rank.relations)} relations",
         Method("exact relations, and ranks over a prime field", Means.EXACT, Means.MODULAR),
-        proved(holding and found.limit + len(found.relations) == len(queries)),
-        {"queries": queries.tolist(), "relations": [list(relation) for relation in found.relations]},
+        proved(holding and rank.limit + len(rank.relations) == len(queries)),
+        {"queries": queries.tolist(), "relations": [list(relation) for relation in rank.relations]},
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             *(Comparison(low, "=", high) for low, high in zip(reached, ceilings, strict=True)),
             *(
-                Comparison(high, "=", stated(CLAIM, "largest", H=n_heads, g=found.limit))
+                Comparison(high, "=", stated(CLAIM, "largest", H=n_heads, g=rank.limit))
                 for high, n_heads in zip(ceilings, _HEADS, strict=True)
             ),
             *met(CLAIM, "pair", n=len(context)),

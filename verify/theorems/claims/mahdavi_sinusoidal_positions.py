@@ -99,15 +99,15 @@ def _short_tokens(count: int, d_model: int) -> Evidence:
     directions = np.random.default_rng([count, d_model]).standard_normal((count, d_model))
     tokens = 0.75 * room.value * directions / np.linalg.norm(directions, axis=1, keepdims=True)
     longest = max(float_above(frobenius(token[None])) for token in tokens)
-    found = certify_full_row_rank(Enclosure.exact(tokens) + enclosed_positions(count, d_model))
+    certificate = certify_full_row_rank(Enclosure.exact(tokens) + enclosed_positions(count, d_model))
     least = float(enclose_singular_values(enclosed_positions(count, d_model)).upper().min())
     return Evidence(
         "claim",
         f"n = {count} sinusoidal positions in R^{d_model}, tokens drawn at random of a length below the room",
         f"a context of rank {count}",
         f"rank {count}; the longest token has {longest:.3g}, the room is {room.value:.3g}",
-        Method(found.method, Means.ENCLOSURES, Means.BALLS),
-        proved(found.verdict is Verdict.PROVED),
+        Method(certificate.method, Means.ENCLOSURES, Means.BALLS),
+        proved(certificate.verdict is Verdict.PROVED),
         compared=(
             Comparison(longest, "<", room),
             Comparison(room, ">", 0),
@@ -119,15 +119,15 @@ def _short_tokens(count: int, d_model: int) -> Evidence:
 
 def _all_short(count: int, d_model: int) -> Evidence:
     """No token at all: positions alone have rank n, so the determinants do not vanish for almost all embeddings."""
-    found = certify_full_row_rank(enclosed_positions(count, d_model))
+    certificate = certify_full_row_rank(enclosed_positions(count, d_model))
     beyond = as_rationals(sinusoidal_positions(d_model + 1, d_model)).rank()
     return Evidence(
         "claim",
         f"n = {count} sinusoidal positions in R^{d_model}, and n = {d_model + 1} of them",
         f"rank {count}; with n > d Assumption 2 cannot hold",
         f"rank {count}, and rank {beyond} of {d_model + 1}",
-        Method(found.method, Means.ENCLOSURES, Means.BALLS),
-        Verdict.all_of([proved(found.verdict is Verdict.PROVED), decided(beyond <= d_model)]),
+        Method(certificate.method, Means.ENCLOSURES, Means.BALLS),
+        Verdict.all_of([proved(certificate.verdict is Verdict.PROVED), decided(beyond <= d_model)]),
         compared=(
             Comparison(ROOM_FOR_TOKENS.at(count=count, d_model=d_model), ">", 0),
             *failed(CLAIM, "short", n=d_model + 1, d=d_model),

@@ -177,14 +177,14 @@ def _memorized(made: Construction[VectorTask], parameters: dict[str, int]) -> Ev
     allowed = OUTPUT_RANK.at(n_heads=1, d_value=layer.d_head, d_inner=layer.attention.d_out)
     needed = task.d_out if task.kind == "regression" else min(2, task.d_out - 1)  # a line tells two classes apart
     largest = stated(CLAIM, "sharper", H=layer.n_heads, n=task.n_ctx)
-    found = memorized_labels(layer, task)
+    certified = memorized_labels(layer, task)
     return Evidence(
         "ours",
         f"Weights for {made.summary}, d_v = {layer.d_head}, d_o = {layer.attention.d_out}",
         f"{task.n_examples} labels memorized",
-        f"{found.certified}; rank Z = T" if found.memorized else "not all labels certified",
-        Method(found.method, Means.ENCLOSURES),
-        proved(as_asked and found.memorized),
+        f"{certified.certified}; rank Z = T" if certified.memorized else "not all labels certified",
+        Method(certified.method, Means.ENCLOSURES),
+        proved(as_asked and certified.memorized),
         {"parameters": parameters, "sha256": layer.sha256()},
         compared=(
             Comparison(allowed, ">=", needed),

@@ -61,7 +61,7 @@ def _are_disjoint(table: np.ndarray) -> bool:
 
 def _recalled(table: np.ndarray, answers: int) -> Evidence:
     task, model = additive_recall(table, answers)
-    found = certify_memorization(model, task).certificate
+    certificate = certify_memorization(model, task).certificate
     facts = task.n_contexts
     no_scores = not model.W_Q.any() and not model.W_K.any() and model.n_heads == 1 and len(model.blocks) == 1
     subjects, relations = table.shape
@@ -71,9 +71,9 @@ def _recalled(table: np.ndarray, answers: int) -> Evidence:
         f"{facts} facts of {subjects} subjects and {relations} relations with disjoint answers, {answers} in all: one "
         "head with equal weights",
         "all answers in front",
-        f"{found.answers.values['memorized']} of {facts} in front",
-        Method(found.answers.method, Means.ENCLOSURES),
-        Verdict.all_of([found.verdict, decided(no_scores and bool(same) and _are_disjoint(table))]),
+        f"{certificate.answers.values['memorized']} of {facts} in front",
+        Method(certificate.answers.method, Means.ENCLOSURES),
+        Verdict.all_of([certificate.verdict, decided(no_scores and bool(same) and _are_disjoint(table))]),
         {"sha256": model.sha256()},
         quantifier=Quantifier.SAMPLED,
         compared=(Comparison(model.n_heads, "=", stated(CLAIM, "heads")),),

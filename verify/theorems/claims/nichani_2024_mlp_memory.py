@@ -63,29 +63,29 @@ def is_layer(made: Associations, g: np.ndarray, *, neurons: int, degree: int, ac
 def _neurons(name: str, *, neurons: int, degree: int, activation: Activation, draws: int, all_stored: bool) -> Evidence:
     stated_count = stated(CLAIM, name)
     count = stated_count.whole()
-    found, built, sizes = [], [], set()
+    margins, built, sizes = [], [], set()
     for seed in range(draws):
-        made, g = neuron_memory(
+        network, g = neuron_memory(
             d_model=_WIDTH, neurons=neurons, count=count, degree=degree, activation=activation, seed=seed
         )
-        found.append(stored_associations(made.outputs, made.inputs, made.labels, made.memory).stored)
-        sizes.add(len(made.labels))
-        built.append(is_layer(made, g, neurons=neurons, degree=degree, activation=activation))
+        margins.append(stored_associations(network.outputs, network.inputs, network.labels, network.memory).stored)
+        sizes.add(len(network.labels))
+        built.append(is_layer(network, g, neurons=neurons, degree=degree, activation=activation))
     return Evidence(
         "part" if all_stored else "boundary",
         f"d = {_WIDTH}, m = {neurons} neurons, {activation}, the sum of outer products of degree {degree}, {count} "
         f"associations, {draws} draws",
         "all stored" if all_stored else "some missed",
-        f"stored: {', '.join(map(str, found))}",
+        f"stored: {', '.join(map(str, margins))}",
         Method("exact integer products", Means.EXACT),
-        decided(all((stored == count) is all_stored for stored in found) and all(built) and draws > 0),
+        decided(all((stored == count) is all_stored for stored in margins) and all(built) and draws > 0),
         {"seeds": draws},
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(max(sizes), "=", stated_count),
             Comparison(degree, "=", stated(CLAIM, ("first", "second", "third")[degree - 1])),
             *met(CLAIM, "width", "few" if neurons < 1000 else "many", d=_WIDTH, m=neurons),
-            Comparison(min(found) if all_stored else max(found), "=" if all_stored else "<", max(sizes)),
+            Comparison(min(margins) if all_stored else max(margins), "=" if all_stored else "<", max(sizes)),
         ),
     )
 
@@ -93,24 +93,28 @@ def _neurons(name: str, *, neurons: int, degree: int, activation: Activation, dr
 def _matrix(draws: int) -> Evidence:
     stated_count = stated(CLAIM, "matrix")
     count = stated_count.whole()
-    found, sizes, entries = [], set(), 0
+    judgements, sizes, entries = [], set(), 0
     for seed in range(draws):
-        made = random_associations(_WIDTH, count, seed=seed)
-        found.append(stored_associations(made.outputs, made.inputs, made.labels, made.memory).stored)
-        sizes.add(len(made.labels))
-        entries = made.memory.size
+        associations = random_associations(_WIDTH, count, seed=seed)
+        judgements.append(
+            stored_associations(
+                associations.outputs, associations.inputs, associations.labels, associations.memory
+            ).stored
+        )
+        sizes.add(len(associations.labels))
+        entries = associations.memory.size
     return Evidence(
         "boundary",
         f"d = {_WIDTH}, the matrix of the sum of outer products, {count} associations, {draws} draws",
         "some missed",
-        f"stored: {', '.join(map(str, found))}",
+        f"stored: {', '.join(map(str, judgements))}",
         Method("exact integer products", Means.EXACT),
-        decided(all(stored < count for stored in found) and draws > 0),
+        decided(all(stored < count for stored in judgements) and draws > 0),
         {"seeds": draws},
         quantifier=Quantifier.SAMPLED,
         compared=(
             Comparison(max(sizes), "=", stated_count),
-            Comparison(max(found), "<", stated_count),
+            Comparison(max(judgements), "<", stated_count),
             Comparison(entries, "=", stated(CLAIM, "numbers", d=_WIDTH)),
         ),
     )

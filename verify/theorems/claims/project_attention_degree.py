@@ -51,15 +51,15 @@ def _tables(bits: int, count: int) -> Evidence:
     contexts, compared, verdicts, shown = bit_contexts(bits), [], [], []
     for seed in range(count):
         labels = np.random.default_rng(seed).integers(0, 2, len(contexts))
-        found = most_forbidden_heads(contexts, labels)
-        made = bit_table_heads(labels.tolist(), n_heads=found.n_heads + 1, seed=seed)
-        if made is None:
+        forbidding = most_forbidden_heads(contexts, labels)
+        construction = bit_table_heads(labels.tolist(), n_heads=forbidding.n_heads + 1, seed=seed)
+        if construction is None:
             verdicts.append(Verdict.UNDECIDED)
             continue
         forbidden = ONE_HEAD_LABELS.at(
-            contexts=contexts, labels=labels, multipliers=found.multipliers, n_heads=found.n_heads
+            contexts=contexts, labels=labels, multipliers=forbidding.multipliers, n_heads=forbidding.n_heads
         )
-        rows = exact_network_logits(made, contexts).tolist()
+        rows = exact_network_logits(construction, contexts).tolist()
         memorized = sum(row[label] > row[1 - label] for row, label in zip(rows, labels.tolist(), strict=True))
         compared += [
             Comparison(forbidden, "=", Verdict.PROVED),
@@ -67,8 +67,8 @@ def _tables(bits: int, count: int) -> Evidence:
             Comparison(len(set(labels.tolist())), "=", stated(CLAIM, "kinds")),
             *met(CLAIM, "few", n=bits),
         ]
-        verdicts.append(decided(made.n_heads == found.n_heads + 1))
-        shown.append(str(made.n_heads))
+        verdicts.append(decided(construction.n_heads == forbidding.n_heads + 1))
+        shown.append(str(construction.n_heads))
     return Evidence(
         "claim",
         f"{count} random labellings of the contexts of {bits} bits: heads of any widths that are needed, and explicit "

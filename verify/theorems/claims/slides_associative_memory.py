@@ -34,9 +34,9 @@ from verify.verdict import Verdict, decided, proved
 
 def _all_stored(*, d_model: int, count: int, seed: int, **_: object) -> bool:
     """Tell whether the draw stores all of its associations, in integers."""
-    made = random_associations(d_model, count, seed=seed)
-    logits = made.inputs @ made.memory.T @ made.outputs.T
-    at = np.arange(count), made.labels
+    associations = random_associations(d_model, count, seed=seed)
+    logits = associations.inputs @ associations.memory.T @ associations.outputs.T
+    at = np.arange(count), associations.labels
     right = logits[at]
     logits[at] = np.iinfo(np.int64).min
     return bool((right > logits.max(axis=1)).all())
@@ -146,25 +146,25 @@ def certified_capacity(d_model: int, *, outputs: int | None, seed: int = 0) -> t
 
 
 def _random_is_stored(d_model: int, count: int, outputs: int | None, seed: int) -> bool:
-    found = judged(random_associations(d_model, count, outputs=outputs, seed=seed))
-    return found.stored == found.count
+    judgement = judged(random_associations(d_model, count, outputs=outputs, seed=seed))
+    return judgement.stored == judgement.count
 
 
 def _random_signs(d_model: int, count: int, draws: int) -> Evidence:
-    all_made = [random_associations(d_model, count, seed=seed) for seed in range(draws)]
-    found = [judged(made) for made in all_made]
-    stored = ", ".join(f"{x.stored} of {x.count}" for x in found)
+    draws_made = [random_associations(d_model, count, seed=seed) for seed in range(draws)]
+    judgements = [judged(associations) for associations in draws_made]
+    stored = ", ".join(f"{x.stored} of {x.count}" for x in judgements)
     return Evidence(
         "without",
         f"d = {d_model}, {count} associations, a random permutation, W the sum of the outer products of random sign "
         f"vectors, {draws} draws: every argmax is the label",
         f"at most {d_model} associations",
-        f"stored: {stored}; least margins {', '.join(str(x.least_margin) for x in found)}",
+        f"stored: {stored}; least margins {', '.join(str(x.least_margin) for x in judgements)}",
         Method("exact integer products", Means.EXACT),
         decided(
-            draws == len(found) > 0
-            and all(x.stored == x.count > d_model for x in found)
-            and all(is_as_stated(made, d_model, count) for made in all_made)
+            draws == len(judgements) > 0
+            and all(x.stored == x.count > d_model for x in judgements)
+            and all(is_as_stated(associations, d_model, count) for associations in draws_made)
         ),
         data={"seeds": draws},
         compared=tuple(
@@ -172,7 +172,7 @@ def _random_signs(d_model: int, count: int, draws: int) -> Evidence:
             for number, size in (("first", "narrow"), ("second", "wide"))
             if d_model == (128 if number == "first" else 256)
             for one in (
-                Comparison(min((x.stored for x in found), default=0), "=", stated(CLAIM, number)),
+                Comparison(min((x.stored for x in judgements), default=0), "=", stated(CLAIM, number)),
                 *met(CLAIM, size, d=d_model),
             )
         ),
@@ -180,17 +180,21 @@ def _random_signs(d_model: int, count: int, draws: int) -> Evidence:
 
 
 def _for_almost_all_inputs(*, bases: int, d_model: int) -> Evidence:
-    made = tight_associations(bases, d_model)
-    chance = failure_bound(made.outputs, made.labels, d_model=d_model)
-    found = judged(made)
+    associations = tight_associations(bases, d_model)
+    chance = failure_bound(associations.outputs, associations.labels, d_model=d_model)
+    judgement = judged(associations)
     return Evidence(
         "without",
-        f"d = {d_model}, N = M = {found.count}, a permutation, output vectors from {bases} Hadamard bases: for "
+        f"d = {d_model}, N = M = {judgement.count}, a permutation, output vectors from {bases} Hadamard bases: for "
         "random sign vectors as inputs, the probability that the sum of outer products misses an association",
-        f"1, as {found.count} > {d_model}",
-        f"<= {decimal_above(chance, 3)}; in one draw {found.stored} of {found.count} are stored",
+        f"1, as {judgement.count} > {d_model}",
+        f"<= {decimal_above(chance, 3)}; in one draw {judgement.stored} of {judgement.count} are stored",
         Method("Theorem V1: exact integers, exponentials enclosed", Means.EXACT, Means.ENCLOSURES),
-        proved(chance < 1.0 and found.stored == found.count > d_model and is_as_stated(made, d_model, bases * d_model)),
+        proved(
+            chance < 1.0
+            and judgement.stored == judgement.count > d_model
+            and is_as_stated(associations, d_model, bases * d_model)
+        ),
     )
 
 
@@ -198,14 +202,14 @@ def _bound_is_no_accident() -> Evidence:
     """Where 8 N log N < (1 - mu) d^2 the probability of a miss is below 1, from the exact sums of Theorem V1."""
     compared, shown = [], []
     for bases, d_model in ((1, 64), (2, 128), (2, 256)):
-        made = tight_associations(bases, d_model)
+        associations = tight_associations(bases, d_model)
         count = bases * d_model
-        products = made.outputs.astype(np.int64) @ made.outputs.T.astype(np.int64)
+        products = associations.outputs.astype(np.int64) @ associations.outputs.T.astype(np.int64)
         np.fill_diagonal(products, 0)
         mu = Fraction(int(np.abs(products).max()), d_model)
         needed = stated(CLAIM, "needed", N=count)
         room = stated(CLAIM, "room", mu=mu, d=d_model)
-        chance = failure_bound(made.outputs, made.labels, d_model=d_model)
+        chance = failure_bound(associations.outputs, associations.labels, d_model=d_model)
         # The corollary bounds it by N^2 exp(-room / (4 N)), which is 1 where room is what is needed.
         limit = evaluated("N^2 exp(-x / (4 N))", N=count, x=room.value)
         compared += [
@@ -230,42 +234,42 @@ def _bound_is_no_accident() -> Evidence:
 
 def _chosen_embeddings(*, count: int) -> Evidence:
     labels = np.random.default_rng(0).permutation(count)
-    made = parabola(labels)
-    found = judged(made)
-    as_said = made.inputs.shape == (count, 2) and np.array_equal(made.labels, labels)
+    associations = parabola(labels)
+    judgement = judged(associations)
+    as_said = associations.inputs.shape == (count, 2) and np.array_equal(associations.labels, labels)
     return Evidence(
         "boundary",
         f"d = 2, {count} associations, a random permutation, output vectors (2 j, -j^2) and inputs (g(i), 1)",
         "at most 2 associations",
-        f"stored: {found.stored} of {found.count}; least margin {found.least_margin}",
+        f"stored: {judgement.stored} of {judgement.count}; least margin {judgement.least_margin}",
         Method("exact integer products", Means.EXACT),
-        decided(as_said and found.stored == found.count > 2),
-        compared=(Comparison(made.inputs.shape[1], "=", stated(CLAIM, "rank")),),
+        decided(as_said and judgement.stored == judgement.count > 2),
+        compared=(Comparison(associations.inputs.shape[1], "=", stated(CLAIM, "rank")),),
     )
 
 
 def _all_labels_of_few(*, d_model: int) -> Evidence:
     signs = np.array([[1, 1, 1, 1], [1, 1, -1, 1], [1, -1, 1, 1], [-1, 1, 1, 1]], dtype=np.int64)
-    found = list(product(range(d_model), repeat=d_model))
+    labellings = list(product(range(d_model), repeat=d_model))
     memorized = 0
-    for labels in found:
+    for labels in labellings:
         matrix = solved_associations(signs, signs, np.array(labels)).memory
         memorized += stored_associations(signs, signs, np.array(labels), matrix).stored == d_model
     return Evidence(
         "reached",
         f"d = N = M = {d_model}: one set of independent embeddings, all labellings, W solved for each",
         f"all {d_model**d_model} labellings stored",
-        f"{memorized} of {len(found)} labellings stored",
+        f"{memorized} of {len(labellings)} labellings stored",
         Method("exact integer products", Means.EXACT),
-        decided(memorized == len(found) == d_model**d_model),
+        decided(memorized == len(labellings) == d_model**d_model),
         data={"embeddings": signs.tolist()},
     )
 
 
 def _not_all_labels_of_more(*, d_model: int) -> Evidence:
-    made = random_associations(d_model, d_model + 1, outputs=2, seed=1)
-    missed = LABELS_OF_A_MATRIX.at(inputs=made.inputs)
-    limit = unstorable_labels(made.inputs) if made.inputs.shape == (d_model + 1, d_model) else None
+    associations = random_associations(d_model, d_model + 1, outputs=2, seed=1)
+    missed = LABELS_OF_A_MATRIX.at(inputs=associations.inputs)
+    limit = unstorable_labels(associations.inputs) if associations.inputs.shape == (d_model + 1, d_model) else None
     return Evidence(
         "with",
         f"d = {d_model}, N = {d_model + 1}, two output tokens: some labels are stored by no W, learned or summed, for "
@@ -274,36 +278,38 @@ def _not_all_labels_of_more(*, d_model: int) -> Evidence:
         "no labelling found" if limit is None else f"labels {''.join(map(str, limit.labels))}",
         Method("a linear relation between the inputs, checked in integers", Means.EXACT),
         proved(limit is not None),
-        data={} if limit is None else {"inputs": made.inputs.tolist(), "relation": list(limit.relation)},
+        data={} if limit is None else {"inputs": associations.inputs.tolist(), "relation": list(limit.relation)},
         quantifier=Quantifier.ALL_WEIGHTS,
         compared=(
             Comparison(missed, "=", Verdict.PROVED),
-            Comparison(len(made.outputs), "=", stated(CLAIM, "outputs")),
+            Comparison(len(associations.outputs), "=", stated(CLAIM, "outputs")),
         ),
     )
 
 
 def _growth(widths: tuple[int, ...], *, outputs: int | None) -> Evidence:
     """Measure how much more is stored at four times the least d: over 6 times as much, or less for fixed outputs."""
-    found = {d_model: certified_capacity(d_model, outputs=outputs) for d_model in widths}
-    stored = {d_model: low for d_model, (low, _) in found.items()}
+    capacities = {d_model: certified_capacity(d_model, outputs=outputs) for d_model in widths}
+    stored = {d_model: low for d_model, (low, _) in capacities.items()}
     quadratic = outputs is None
     least = widths[0]
     factor = Fraction(stored[4 * least], stored[least])
     kind = "a random permutation" if quadratic else f"{outputs} output tokens in turn"
-    counted = [_missed_in_plain_integers(d_model, count, outputs) for d_model, pair in found.items() for count in pair]
+    counted = [
+        _missed_in_plain_integers(d_model, count, outputs) for d_model, pair in capacities.items() for count in pair
+    ]
     return Evidence(
         "sharper",
         f"{kind}, random sign vectors: a number of associations of which all are stored, and the next one, of "
         f"which some are missed; from d = {least} to d = {4 * least} it grows by {float(factor):.2f}",
         "more than 6 times as many" if quadratic else "less than 6 times as many",
-        "; ".join(f"d = {d_model}: {low} stored, {high} not" for d_model, (low, high) in found.items()),
+        "; ".join(f"d = {d_model}: {low} stored, {high} not" for d_model, (low, high) in capacities.items()),
         Method("exact integer products, and the same in integers of Python, one by one", Means.EXACT),
         decided(
-            [missed > 0 for missed in counted] == [False, True] * len(found)
+            [missed > 0 for missed in counted] == [False, True] * len(capacities)
             and all(
                 is_as_stated(random_associations(d, count, outputs=outputs), d, count, outputs=outputs)
-                for d, counts in found.items()
+                for d, counts in capacities.items()
                 for count in counts
             )
         ),
@@ -313,10 +319,10 @@ def _growth(widths: tuple[int, ...], *, outputs: int | None) -> Evidence:
 
 def _missed_in_plain_integers(d_model: int, count: int, outputs: int | None) -> int:
     """Count the missed associations without the judge and the matrix: sums of products of inner products."""
-    made = random_associations(d_model, count, outputs=outputs)
-    among_inputs = (made.inputs.astype(np.int64) @ made.inputs.T.astype(np.int64)).tolist()
-    among_outputs = (made.outputs.astype(np.int64) @ made.outputs.T.astype(np.int64)).tolist()
-    labels, missed = made.labels.tolist(), 0
+    associations = random_associations(d_model, count, outputs=outputs)
+    among_inputs = (associations.inputs.astype(np.int64) @ associations.inputs.T.astype(np.int64)).tolist()
+    among_outputs = (associations.outputs.astype(np.int64) @ associations.outputs.T.astype(np.int64)).tolist()
+    labels, missed = associations.labels.tolist(), 0
     for i, label in enumerate(labels):
         logits = [
             sum(a * row[other] for a, other in zip(among_inputs[i], labels, strict=True)) for row in among_outputs

@@ -164,8 +164,8 @@ def truncation(
 
     No more than `rank` columns of the factors are used, whatever the builder returns.
     """
-    found = truncated_distributions(distributions, rank, prior=prior, without_means=without_means)
-    return matmul(found.E[:, :rank], found.W[:, :rank].T)
+    truncated = truncated_distributions(distributions, rank, prior=prior, without_means=without_means)
+    return matmul(truncated.E[:, :rank], truncated.W[:, :rank].T)
 
 
 def never_above(values: Enclosure, bound: Enclosure) -> bool:
@@ -331,7 +331,7 @@ def _hold_on(instances: list[Judged]) -> Iterator[Evidence]:
         Comparison(_mass_bound(Enclosure(a), Enclosure(b)), "agrees with", stated(CLAIM, "mass", p=a, sigma=b))
         for a, b in ((0.5, 0.25), (0.75, 1.5))
     ]
-    within = [found for found in (instance.mass_bound_holds() for instance in instances) if found is not None]
+    within = [holds for holds in (instance.mass_bound_holds() for instance in instances) if holds is not None]
     yield Evidence(
         "claim",
         f"the {len(within)} of these with sigma_(d+1) < 3 / sqrt 2: the divergence is at most "

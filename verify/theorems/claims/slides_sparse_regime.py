@@ -57,15 +57,15 @@ def _labels(d_vocab: int) -> Evidence:
     labels = np.random.default_rng(d_vocab).integers(0, d_vocab, d_vocab**2)
     task = enumerated_task(d_vocab, 2, labels=labels)
     network = one_head_memory(task)
-    found = certify_memorization(network, task)
+    certified = certify_memorization(network, task)
     columns = network.d_model + network.n_heads * network.d_head
     return Evidence(
         "known",
         f"the {task.n_contexts} bigrams of {d_vocab} tokens with random labels: one head, {columns} columns",
         "more labels than columns",
-        f"{found.certificate.answers.values['memorized']} labels in front",
-        Method(found.certificate.answers.method, Means.ENCLOSURES),
-        Verdict.all_of([found.certificate.verdict, proved(network.n_heads == 1)]),
+        f"{certified.certificate.answers.values['memorized']} labels in front",
+        Method(certified.certificate.answers.method, Means.ENCLOSURES),
+        Verdict.all_of([certified.certificate.verdict, proved(network.n_heads == 1)]),
         compared=(
             Comparison(columns, "=", stated(CLAIM, "columns", N=d_vocab)),
             Comparison(task.n_contexts, "=", stated(CLAIM, "contexts", N=d_vocab)),

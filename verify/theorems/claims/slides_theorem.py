@@ -116,12 +116,12 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 
 def _modules_never_exceed(kind: str, instances: Iterable[PartialMemory]) -> Evidence:
     """The corrected bound on transformers that are proved to have the modules of the slides, and no others."""
-    given = list(instances)
-    piece = never_exceeded(kind, (judged(one) for one in given), CLAIM)
-    fit = all(_has_modules(one.model, one.kept) for one in given)
+    cases = list(instances)
+    piece = never_exceeded(kind, (judged(one) for one in cases), CLAIM)
+    fit = all(_has_modules(one.model, one.kept) for one in cases)
     modules = tuple(
         Comparison(one.model.n_heads, "=", stated(CLAIM, "modules", N_epsilon=one.kept, d=one.model.d_model))
-        for one in given
+        for one in cases
     )
     judged_so = piece.judged if fit else Verdict.UNDECIDED
     return replace(piece, role="sharper", judged=judged_so, compared=(*piece.compared, *modules))

@@ -159,21 +159,21 @@ def _tail_squares(distributions: Float64Array, rank: int, prior: Float64Array) -
 
 def _tail_sum_holds(seeds: int) -> Evidence:
     rng = np.random.default_rng(5)
-    found = []
+    holds = []
     for distributions, rank in random_instances(seeds):
         prior = 10.0 ** rng.uniform(-6.0, 0.0, len(distributions))
-        found.append(weighted_cost(distributions, rank, prior))
+        holds.append(weighted_cost(distributions, rank, prior))
     distributions = random_distributions(8, 6, spread=1.0, rank=2, noise=1.0, seed=0)
-    found.append(weighted_cost(distributions, 2, np.array([1.0] * 5 + [0.0] * 3)))
-    worst = max(float((cost / bound).upper()) for cost, bound in found)
+    holds.append(weighted_cost(distributions, 2, np.array([1.0] * 5 + [0.0] * 3)))
+    worst = max(float((cost / bound).upper()) for cost, bound in holds)
     return Evidence(
         "known",
-        f"{len(found)} random instances up to T x N = 30 x 20, priors over six orders of magnitude and with zeros: "
+        f"{len(holds)} random instances up to T x N = 30 x 20, priors over six orders of magnitude and with zeros: "
         "the mean divergence is at most a quarter of the sum of the squares of the singular values beyond d",
         "<= 1 times the bound",
         f"<= {at_most(worst)} times the bound",
         Method("singular values of sqrt(prior) L P1, factors as rounded, divergences enclosed", Means.ENCLOSURES),
-        proved(all(never_above(cost, bound) for cost, bound in found)),
+        proved(all(never_above(cost, bound) for cost, bound in holds)),
     )
 
 

@@ -71,45 +71,49 @@ def _judged(count: int, width: int, kinds: int, items: int | None) -> Words:
 
 
 def _memorized(count: int, width: int, kinds: int, items: int) -> Evidence:
-    found = _judged(count, width, kinds, items)
-    sizes = {"m": items, "r": found.code_bits, "c": found.label_bits}
+    judged = _judged(count, width, kinds, items)
+    sizes = {"m": items, "r": judged.code_bits, "c": judged.label_bits}
     return Evidence(
         "part",
-        f"{count} points of R^{width}, labels out of {kinds}, words of {items} items: {found.blocks} residual ReLU "
-        f"blocks with {found.entries} entries that are not 0",
+        f"{count} points of R^{width}, labels out of {kinds}, words of {items} items: {judged.blocks} residual ReLU "
+        f"blocks with {judged.entries} entries that are not 0",
         "all labels in front",
-        f"{found.memorized} of {count} in front",
+        f"{judged.memorized} of {count} in front",
         Method("exact rationals", Means.EXACT),
-        decided(found.memorized == found.count == count),
+        decided(judged.memorized == judged.count == count),
         quantifier=Quantifier.SAMPLED,
         compared=(
-            Comparison(found.blocks, "=", stated(CLAIM, "depth", **sizes)),
-            Comparison(found.entries, "<=", stated(CLAIM, "entries", **sizes, T=count)),
-            Comparison(found.entries + 4, ">", stated(CLAIM, "entries", **sizes, T=count)),
+            Comparison(judged.blocks, "=", stated(CLAIM, "depth", **sizes)),
+            Comparison(judged.entries, "<=", stated(CLAIM, "entries", **sizes, T=count)),
+            Comparison(judged.entries + 4, ">", stated(CLAIM, "entries", **sizes, T=count)),
         ),
     )
 
 
 def _grows(counts: tuple[int, ...]) -> Evidence:
     """The entries for the best words, beside the bound, from the least number of points to the largest."""
-    found = {count: _judged(count, 3, 2, None) for count in counts}
+    by_count = {count: _judged(count, 3, 2, None) for count in counts}
     bounds = {
-        count: stated(CLAIM, "root", T=count, r=words.code_bits, c=words.label_bits) for count, words in found.items()
+        count: stated(CLAIM, "root", T=count, r=words.code_bits, c=words.label_bits)
+        for count, words in by_count.items()
     }
     few, many = counts[0], counts[-1]
-    factor = Fraction(found[many].entries, found[few].entries)
+    factor = Fraction(by_count[many].entries, by_count[few].entries)
     return Evidence(
         "part",
         f"labels out of 2 of {', '.join(map(str, counts))} points of R^3, words of the best length: nonzero entries",
         f"less than the bound, and from {few} to {many} points a factor below half of {many // few}",
-        "; ".join(f"{count} points: {words.entries}, {words.memorized} in front" for count, words in found.items()),
+        "; ".join(f"{count} points: {words.entries}, {words.memorized} in front" for count, words in by_count.items()),
         Method("exact rationals", Means.EXACT),
-        decided(all(words.memorized == words.count == count for count, words in found.items())),
+        decided(all(words.memorized == words.count == count for count, words in by_count.items())),
         quantifier=Quantifier.SAMPLED,
         compared=(
-            *(Comparison(words.entries, "<", bounds[count]) for count, words in found.items()),
+            *(Comparison(words.entries, "<", bounds[count]) for count, words in by_count.items()),
             # The least of 6 T / m + m (8 (r + c) + 21) is the root alone; a group and an entry are not counted.
-            *(Comparison(words.entries + words.item_entries + 8, ">", bounds[count]) for count, words in found.items()),
+            *(
+                Comparison(words.entries + words.item_entries + 8, ">", bounds[count])
+                for count, words in by_count.items()
+            ),
             Comparison(2 * factor, "<", Fraction(many, few)),
         ),
     )

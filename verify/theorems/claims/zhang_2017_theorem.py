@@ -79,8 +79,8 @@ def _represents(model: Model, points: np.ndarray, values: list[list[fmpq]], *, o
     count, width = points.shape
     outputs = len(values[0])
     wanted = fmpq_mat(count, outputs, [y for row in values for y in row])
-    given = [[int(x.p) if x.q == 1 else None for x in row] for row in model.W_E.tolist()]
-    found = exact_network_logits(model, np.arange(count)[:, None])
+    embedding = [[int(x.p) if x.q == 1 else None for x in row] for row in model.W_E.tolist()]
+    computed = exact_network_logits(model, np.arange(count)[:, None])
     block = model.blocks[0]
     one = len(model.blocks) == 1 and isinstance(block, FeedForward) and not block.skip
     numbers = chosen_numbers(block) if isinstance(block, FeedForward) else None
@@ -91,9 +91,9 @@ def _represents(model: Model, points: np.ndarray, values: list[list[fmpq]], *, o
         f"{count} distinct points of R^{width} and fractions in R^{outputs} as values: one layer of ReLU neurons "
         f"{'and an offset' if offset else 'without an offset'}, {numbers} numbers",
         f"the values, {stated(CLAIM, name, n=count, d=width)} numbers" if plain else "the values",
-        "exactly the values" if found == wanted else "other values",
+        "exactly the values" if computed == wanted else "other values",
         Method("exact rationals", Means.EXACT),
-        decided(found == wanted and one and numbers is not None and given == points.tolist()),
+        decided(computed == wanted and one and numbers is not None and embedding == points.tolist()),
         quantifier=Quantifier.SAMPLED,
         compared=(
             (Comparison(numbers, "=", stated(CLAIM, name, n=count, d=width)), *_parts(block, count, offset=offset))
@@ -106,15 +106,15 @@ def _represents(model: Model, points: np.ndarray, values: list[list[fmpq]], *, o
 def _parts(block: Block, count: int, *, offset: bool) -> tuple[Comparison, ...]:
     """Two layers of weights; a neuron for each point, or for each but one where there is an offset."""
     layers = [name for name, _ in tensor_fields(block) if name in ("W_in", "W_out")]
-    found = (Comparison(len(layers), "=", stated(CLAIM, "layers")),)
+    comparisons = (Comparison(len(layers), "=", stated(CLAIM, "layers")),)
     if offset and isinstance(block, FeedForward):
-        found += (Comparison(block.d_mlp, "=", stated(CLAIM, "jumps", n=count)),)
-    return found
+        comparisons += (Comparison(block.d_mlp, "=", stated(CLAIM, "jumps", n=count)),)
+    return comparisons
 
 
 def _contexts() -> Evidence:
-    made = CLAIM.construct()
-    task, model = made.task, made.model
+    construction = CLAIM.construct()
+    task, model = construction.task, construction.model
     proof = prove_knots(model, task)
     distinct = len(np.unique(task.contexts, axis=0)) == task.n_contexts
     shape = [type(block) for block in model.blocks] == [Attention, FeedForward]

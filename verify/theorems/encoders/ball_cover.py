@@ -54,8 +54,8 @@ def cover_floor_in_balls(
         [x / sum(distribution, fmpq(0)) for x in distribution]
         for distribution in (list(map(_exact, distribution)) for distribution in distributions)
     ]
-    given = list(map(_exact, prior))
-    shares = [x / sum(given, fmpq(0)) for x in given]
+    priors = list(map(_exact, prior))
+    shares = [x / sum(priors, fmpq(0)) for x in priors]
     if min(map(min, exact)) <= 0 or min(shares) <= 0 or len(shares) != len(exact):
         raise InputError("distributions", "are not positive, one for each entry of the prior")
     before, ctx.prec = ctx.prec, bits
@@ -68,14 +68,20 @@ def cover_floor_in_balls(
         for leaf, factors, steps in zip(leaves, scales, moves, strict=True):
             scaled = [_scaled(matrix, _exact(factor)) for matrix, factor in zip(leaf, factors, strict=True)]
             given_steps = [[list(map(_exact, step)) for step in of_context] for of_context in steps]
-            if len(given_steps) != len(exact) or {len(each) for each in given_steps} not in ({1}, {len(scaled)}):
+            if len(given_steps) != len(exact) or {len(context_steps) for context_steps in given_steps} not in (
+                {1},
+                {len(scaled)},
+            ):
                 raise InputError("moves", "are not one for every context, or one for each of its vertices")
             for i, j in combinations_with_replacement(range(len(scaled)), 2):
                 if i != j and len(given_steps[0]) == 1:
                     continue
                 gain = arb(0)
-                for distribution, share, here, each in zip(exact, shares, still, given_steps, strict=True):
-                    products = [(each[i % len(each)], scaled[j]), (each[j % len(each)], scaled[i])]
+                for distribution, share, here, context_steps in zip(exact, shares, still, given_steps, strict=True):
+                    products = [
+                        (context_steps[i % len(context_steps)], scaled[j]),
+                        (context_steps[j % len(context_steps)], scaled[i]),
+                    ]
                     gain += arb(share) * (_entropy(_moved(distribution, products)) - here)
                 worst = worst.min(gain)
         return worst
@@ -108,10 +114,10 @@ def _entropy(distribution: list[fmpq]) -> arb:
 
 def _leaves(tokens: int, rank: int, cuts: list[tuple[int, int, int, int]]) -> Iterator[Cone]:
     """Every cone of the cover, by recursion into the halves that a cut makes."""
-    given = iter(cuts)
+    remaining_cuts = iter(cuts)
 
     def inside(cone: Cone) -> Iterator[Cone]:
-        cut = next(given, None)
+        cut = next(remaining_cuts, None)
         if cut is None:
             raise InputError("cuts", "end before all directions are covered")
         i, j, a, b = cut
@@ -126,7 +132,7 @@ def _leaves(tokens: int, rank: int, cuts: list[tuple[int, int, int, int]]) -> It
 
     for root in _roots(tokens, rank):
         yield from inside(root)
-    if next(given, None) is not None:
+    if next(remaining_cuts, None) is not None:
         raise InputError("cuts", "go on when all directions are covered")
 
 

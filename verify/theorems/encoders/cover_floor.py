@@ -157,13 +157,13 @@ def cover_floor(
     weights, shares = _full(distributions, prior)
     leaves = _leaves(_initial_cones(weights.shape[1], _checked_rank(d_model, weights.shape[1])), cover.cuts)
     corners = leaves.shape[1]
-    common, own = ((len(leaves), len(weights), each, leaves.shape[2]) for each in (1, corners))
+    common, own = ((len(leaves), len(weights), moves_per_cone, leaves.shape[2]) for moves_per_cone in (1, corners))
     if cover.scales.shape != leaves.shape[:2] or cover.moves.shape not in (common, own):
         raise InputError(
             "cover", f"has scales {cover.scales.shape} and moves {cover.moves.shape} for {len(leaves)} leaves"
         )
-    given = Enclosure(weights)
-    exact = given / total(given, 1).reshape(len(weights), 1)
+    enclosed_weights = Enclosure(weights)
+    exact = enclosed_weights / total(enclosed_weights, 1).reshape(len(weights), 1)
     share = (Enclosure(shares) / total(shares, 0)).reshape(1, len(weights))
     still = total(exact * log(exact), 1).reshape(1, len(weights))
     lower, size = np.inf, max(1, _ENTRIES // (leaves.shape[2] * weights.size))
@@ -228,7 +228,7 @@ def _staircases(tokens: int) -> Int64Array:
 
     For every partition $I \sqcup J$ of the tokens, up to exchange, the staircases of $I \times J$.
     """
-    found = []
+    staircases = []
     for chosen in range(1, 2 ** (tokens - 1)):  # the last token is in J
         parts = [[j for j in range(tokens) if (chosen >> j & 1) == one] for one in (1, 0)]
         for rights in itertools.combinations(range(tokens - 2), len(parts[0]) - 1):
@@ -236,8 +236,8 @@ def _staircases(tokens: int) -> Int64Array:
             for step in range(tokens - 1):
                 cone[step, 0, parts[0][place[0]]], cone[step, 0, parts[1][place[1]]] = 1, -1
                 place[0 if step in rights else 1] += 1
-            found.append(cone)
-    return np.array(found)
+            staircases.append(cone)
+    return np.array(staircases)
 
 
 def _boxes(tokens: int, rank: int) -> Int64Array:
@@ -250,15 +250,15 @@ def _boxes(tokens: int, rank: int) -> Int64Array:
     size = tokens - 1 - rank
     paths = np.array(list(itertools.permutations(range(size * rank))))
     corners = 2 * (paths[:, np.newaxis].argsort(axis=2) < np.arange(size * rank + 1)[:, np.newaxis]) - 1
-    found = []
+    boxes = []
     for unit in itertools.combinations(range(tokens - 1), size):
         cones = np.zeros((*corners.shape[:2], size, tokens), dtype=np.int64)
         cones[..., list(unit)] = np.eye(size, dtype=np.int64)
         others = [j for j in range(tokens - 1) if j not in unit]
         cones[..., others] = corners.reshape(*corners.shape[:2], size, rank)
         cones[..., -1] = -cones.sum(axis=3)
-        found.append(cones)
-    return np.concatenate(found)
+        boxes.append(cones)
+    return np.concatenate(boxes)
 
 
 def _leaves(roots: Int64Array, cuts: Int64Array) -> Int64Array:
@@ -266,13 +266,13 @@ def _leaves(roots: Int64Array, cuts: Int64Array) -> Int64Array:
     if cuts.dtype.kind != "i":
         raise InputError("cuts", f"are of the type {cuts.dtype}", "integers")
     left, vertices = list(roots[::-1]), roots.shape[1]
-    found = []
+    leaves = []
     for i, j, a, b in cuts.tolist():
         if not left:
             raise InputError("cuts", "has more nodes than its cuts make")
         cone = left.pop()
         if (i, j) == (-1, -1):
-            found.append(cone)
+            leaves.append(cone)
             continue
         if not (0 <= i < vertices and 0 <= j < vertices and i != j and a > 0 and b > 0):
             raise InputError("cuts", f"has ({i}, {j}, {a}, {b})", f"two of {vertices} vertices and positive factors")
@@ -283,7 +283,7 @@ def _leaves(roots: Int64Array, cuts: Int64Array) -> Int64Array:
         left += halves[::-1]
     if left:
         raise InputError("cuts", f"leaves {len(left)} cones without a leaf")
-    return np.array(found)
+    return np.array(leaves)
 
 
 def _preorder(nodes: list[tuple[int, ...]], roots: int) -> Iterator[int]:
@@ -338,10 +338,10 @@ class _Search:
             return scaled.astype(np.float64)
         cones, corners, size, tokens = scaled.shape
         first, second = np.triu_indices(corners)
-        found, pairs = np.zeros((cones, len(first), corners, size, tokens)), np.arange(len(first))
-        found[:, pairs, first] += 0.5 * scaled[:, second]
-        found[:, pairs, second] += 0.5 * scaled[:, first]
-        return found.reshape(cones, len(first), corners * size, tokens)
+        products, pairs = np.zeros((cones, len(first), corners, size, tokens)), np.arange(len(first))
+        products[:, pairs, first] += 0.5 * scaled[:, second]
+        products[:, pairs, second] += 0.5 * scaled[:, first]
+        return products.reshape(cones, len(first), corners * size, tokens)
 
     def each(self, moves: Float64Array) -> Float64Array:
         """Return the moves per vertex, or a common one: `[cones, T, 1 or k d + 1, k]`."""
@@ -438,9 +438,9 @@ class _Search:
         parts = factors / np.stack([scales[rows, i], scales[rows, j]], axis=1)
         halves.scales[2 * rows, i] = halves.scales[2 * rows + 1, j] = 1.0 / parts.sum(axis=1)
         if self.own:
-            each = self.each(halves.moves)
-            moves = 0.5 * (each[2 * rows, :, i] + each[2 * rows, :, j])
-            each[2 * rows, :, i] = each[2 * rows + 1, :, j] = moves
+            old_moves = self.each(halves.moves)
+            moves = 0.5 * (old_moves[2 * rows, :, i] + old_moves[2 * rows, :, j])
+            old_moves[2 * rows, :, i] = old_moves[2 * rows + 1, :, j] = moves
         return halves, middle, np.column_stack([i, j, factors])
 
     def least_at(self, matrices: Int64Array) -> float:
@@ -479,8 +479,8 @@ class _Search:
         tried = rng.standard_normal((_TRIED, *shape)) / np.sqrt(self.metric)
         tried /= np.linalg.norm(tried, axis=(1, 2), keepdims=True)
         best = tried[np.argsort(of(tried)[0])[:_DESCENTS]]
-        found = (scipy.optimize.minimize(one, start.ravel(), jac=True, method="L-BFGS-B") for start in best)
-        return float(min(descent.fun for descent in found))
+        descents = (scipy.optimize.minimize(one, start.ravel(), jac=True, method="L-BFGS-B") for start in best)
+        return float(min(descent.fun for descent in descents))
 
 
 def _weighed(weights: Float64Array, gains: Float64Array, curvature: Float64Array) -> Float64Array:

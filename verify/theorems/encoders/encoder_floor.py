@@ -131,18 +131,18 @@ def encoder_floor(
         >>> encoder_floor([[6, 3, 1], [6, 1, 3]], 2).lower
         0.0
     """
-    given = distributions if isinstance(distributions, Enclosure) else Enclosure(distributions)
-    weights, shares = checked_distributions(given.midpoint, prior, d_model)
+    enclosed = distributions if isinstance(distributions, Enclosure) else Enclosure(distributions)
+    weights, shares = checked_distributions(enclosed.midpoint, prior, d_model)
     if blocks is None:
         blocks = tuple(_Search(weights, shares, d_model).blocks()) if d_model < weights.shape[1] - 1 else ()
     _require_disjoint(blocks, weights.shape)
-    bounds = [_block_floor(given, shares, d_model, block) for block in blocks]
+    bounds = [_block_floor(enclosed, shares, d_model, block) for block in blocks]
     lower = max(0.0, float(lower_sum(np.array(bounds)))) if bounds else 0.0
     if (
         cones
         and 1 <= d_model <= weights.shape[1] - 2
         and fewest_cones(weights.shape[1], d_model) <= cones
-        and not given.radius.any()
+        and not enclosed.radius.any()
         and (weights[shares > 0.0] > 0.0).all()
     ):
         cover = encoder_cover(weights, d_model=d_model, prior=shares, relative=0.01, most=cones)
@@ -392,14 +392,14 @@ class _Search:
                 if not 2 <= len(roots) <= _FEW_TOKENS:
                     break
                 start = np.log(best[1:] / best[0])
-            found = scipy.optimize.minimize(
+            optimum = scipy.optimize.minimize(
                 lambda point, of=weights_of: -sample.value(of(point), self.d_model),
                 start,
                 method="Nelder-Mead",
                 options={"maxfev": 40 * len(start), "xatol": 1e-3, "fatol": 1e-4 * value},
             )
-            if -found.fun > value:
-                best, value = weights_of(found.x), -found.fun
+            if -optimum.fun > value:
+                best, value = weights_of(optimum.x), -optimum.fun
         return best
 
 

@@ -467,9 +467,9 @@ def _masses_without(weights: Float64Array, tokens: Int64Array) -> tuple[Enclosur
 
 def _sum_of_masses(masses: Enclosure) -> Enclosure:
     """Return the sums of the rows, which are probabilities; 0 where all masses are."""
-    found = total(masses, 1)
-    high = np.where(masses.upper().any(axis=1), np.minimum(found.upper(), 1.0), 0.0)
-    return Enclosure.between(np.minimum(np.maximum(found.lower(), 0.0), high), high)
+    sums = total(masses, 1)
+    high = np.where(masses.upper().any(axis=1), np.minimum(sums.upper(), 1.0), 0.0)
+    return Enclosure.between(np.minimum(np.maximum(sums.lower(), 0.0), high), high)
 
 
 def _nonnegative(x: Enclosure) -> Enclosure:

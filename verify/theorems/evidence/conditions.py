@@ -65,9 +65,9 @@ def _parts(text: str) -> list[str]:
     """Split joined relations; `H, d >= 1` are two."""
     parts, tail = [], ""
     for part in reversed(re.split(r",(?![^(]*\)) | and ", text)):
-        found = re.search("[<>=!].*", part)
-        tail = found.group() if found else tail
+        match = re.search("[<>=!].*", part)
+        tail = match.group() if match else tail
         if not tail:
             raise InputError(f"hypothesis {text!r}", "is not a condition")
-        parts.append(part if found else f"{part} {tail}")
+        parts.append(part if match else f"{part} {tail}")
     return parts[::-1]

@@ -33,8 +33,8 @@ def bracketed(role: Role) -> Evidence:
     compared, shown = [], []
     for tokens, rows, rank in _SIZES:
         distributions = np.exp(_SPREAD * np.random.default_rng(rank).standard_normal((rows, tokens)))
-        found = best_encoder(distributions, rank, starts=4)
-        reached = encoder_divergence(found.E[:, :rank], found.W[:, :rank], distributions)[1]
+        encoder = best_encoder(distributions, rank, starts=4)
+        reached = encoder_divergence(encoder.E[:, :rank], encoder.W[:, :rank], distributions)[1]
         floor = ENCODER_DIVERGENCE.at("lower", distributions=distributions, d_model=rank)
         compared += [
             Comparison(floor, "<=", reached),

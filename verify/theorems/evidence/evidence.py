@@ -135,8 +135,8 @@ class Evidence:
         if self.quantifier in UNIVERSAL and not any(one.speaks_for(self.quantifier) for one in self.compared):
             raise InputError(f"evidence for {self.quantifier.value}", "needs a comparison with a theorem")
         for text in (self.statement, self.certified, self.method.words) * (self.role != "error"):
-            if found := _QUANTIFIED.search(text):
-                raise InputError("evidence", f"says {found.group()!r} in {text!r}", "its quantifier to say it")
+            if match := _QUANTIFIED.search(text):
+                raise InputError("evidence", f"says {match.group()!r} in {text!r}", "its quantifier to say it")
         object.__setattr__(self, "data", MappingProxyType(dict(self.data)))
         parts = [one.verdict for one in self.compared]
         parts += [] if self.judged is None else [self.judged]

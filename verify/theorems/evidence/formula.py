@@ -187,8 +187,8 @@ def decided(text: str, at: Mapping[str, Number]) -> Fraction | arb | Verdict:
 
 def _symbol_of(name: str) -> str:
     """Return the leading symbol of a name such as ``"d_KL(pi, f)"``; empty if there is none."""
-    found = re.match(r"([A-Za-z]\w*)(?:$|\()", name)
-    return found.group(1) if found else ""
+    match = re.match(r"([A-Za-z]\w*)(?:$|\()", name)
+    return match.group(1) if match else ""
 
 
 def _related(left: Fraction | arb, relation: str, right: Fraction | arb) -> Verdict:
@@ -264,10 +264,10 @@ def _of(operation: Callable[[Any, Any], Any], a: Fraction | arb, b: Fraction | a
 
 def _whole(value: Fraction | arb, *, up: bool) -> Fraction:
     if isinstance(value, arb):
-        found = (value.ceil() if up else value.floor()).unique_fmpz()
-        if found is None:
+        whole = (value.ceil() if up else value.floor()).unique_fmpz()
+        if whole is None:
             raise InputError("the ball of a number to be rounded", "contains an integer")
-        return Fraction(int(found))
+        return Fraction(int(whole))
     return Fraction(-(-value.numerator // value.denominator) if up else value.numerator // value.denominator)
 
 
@@ -275,10 +275,10 @@ def _extreme(values: list[Fraction | arb], *, largest: bool) -> Fraction | arb:
     exact = [value for value in values if isinstance(value, Fraction)]
     if len(exact) == len(values):
         return max(exact) if largest else min(exact)
-    found = _ball(values[0])
+    extreme = _ball(values[0])
     for value in values[1:]:
-        found = found.max(_ball(value)) if largest else found.min(_ball(value))
-    return found
+        extreme = extreme.max(_ball(value)) if largest else extreme.min(_ball(value))
+    return extreme
 
 
 _ONE: dict[str, Callable[[Fraction | arb], Fraction | arb]] = {

@@ -87,5 +87,5 @@ class Applied:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "given", MappingProxyType(dict(self.given)))
-        found = self.theorem.judge(**self.given)
-        object.__setattr__(self, "value", getattr(found, self.read) if self.read else found)
+        conclusion = self.theorem.judge(**self.given)
+        object.__setattr__(self, "value", getattr(conclusion, self.read) if self.read else conclusion)

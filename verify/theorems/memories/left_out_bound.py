@@ -88,8 +88,8 @@ class LeftOutBound:
                 f"is square for {self.columns} kept contexts, all others looked at; {self.kept} are kept"
                 + ("" if self.complete else ", and some were not looked at"),
             )
-        given = given_matrix(np.array([[epsilon]], dtype=object)).enclosure[0, 0]
-        return given * sqrt(1.0 + self.inverse * self.inverse) * self.norm
+        bound_of_probability = given_matrix(np.array([[epsilon]], dtype=object)).enclosure[0, 0]
+        return bound_of_probability * sqrt(1.0 + self.inverse * self.inverse) * self.norm
 
     def corrected_holds(self) -> bool:
         """Whether the cost is proved to be within the corrected bound by rows."""
@@ -166,10 +166,10 @@ def left_out_bound(
     _check(contexts, kept, occurrences)
     require_at_least(1, witnesses=witnesses)
     if network.is_rational:
-        given = _Rationals(network, contexts, kept, stream)
+        instance = _Rationals(network, contexts, kept, stream)
     else:
-        given = _Floats(network, contexts, stream, precision)
-    left, right = given.reached[kept:], given.wanted
+        instance = _Floats(network, contexts, stream, precision)
+    left, right = instance.reached[kept:], instance.wanted
     if left.shape != right.shape:
         raise InputError("stream", f"has {len(right)} rows", f"{len(left)}, the contexts that are left out")
     with np.errstate(all="ignore"):
@@ -178,23 +178,23 @@ def left_out_bound(
         )
         differences = _lse(left) - _lse(right) + total(distribution * (right - left), 1)
         shares = Enclosure.exact(occurrences[kept:].astype(np.float64)) / float(occurrences.sum())
-        if given.columns < kept:  # no least-squares solution would notice: dependent rows have one too
+        if instance.columns < kept:  # no least-squares solution would notice: dependent rows have one too
             z, complete = _unknown(len(left), kept), True
         else:
-            z, complete = given.combinations(kept, witnesses)
+            z, complete = instance.combinations(kept, witnesses)
         missed = np.zeros(left.shape)
-        if given.columns != kept:
-            missed = given.missed(kept, z).magnitude() if complete else np.full(left.shape, np.inf)
+        if instance.columns != kept:
+            missed = instance.missed(kept, z).magnitude() if complete else np.full(left.shape, np.inf)
         return LeftOutBound(
             kept=kept,
             left_out=len(left),
-            columns=given.columns,
+            columns=instance.columns,
             probability=Enclosure.exact(float(occurrences[kept:].sum())) / float(occurrences.sum()),
             change=_absolute(total(shares * differences, 0)),
             total_change=total(shares * _absolute(differences), 0),
             row=largest(sqrt(1.0 + total(z * z, 1)), 0),
             inverse=_norm(_joined(Enclosure.exact(np.eye(kept)), z, axis=0)),
-            norm=_norm(_joined(given.reached[:kept], right, axis=0)),
+            norm=_norm(_joined(instance.reached[:kept], right, axis=0)),
             excess=_excess(missed, shares),
             complete=complete,
         )

@@ -106,8 +106,8 @@ def is_sum_of_outer_products(outputs: Array, inputs: Array, labels: Array, memor
         True
     """
     outputs, inputs, memory = _integers("outputs", outputs), _integers("inputs", inputs), _integers("memory", memory)
-    found = exact_product(outputs[_labels(labels, len(inputs), len(outputs))].T, inputs)
-    return bool(np.array_equal(found.astype(object), memory.astype(object)))
+    products = exact_product(outputs[_labels(labels, len(inputs), len(outputs))].T, inputs)
+    return bool(np.array_equal(products.astype(object), memory.astype(object)))
 
 
 def exact_product(a: Array, b: Array) -> Array:
@@ -142,8 +142,8 @@ def exact_product(a: Array, b: Array) -> Array:
     if max(sum(map(int.__mul__, columns, rows)), *columns, *rows) < _EXACT:
         blas.probe()
         return multiply(a.astype(np.float64), b.astype(np.float64)).astype(np.int64)
-    found = fmpz_mat([[int(x) for x in row] for row in a]) * fmpz_mat([[int(x) for x in row] for row in b])
-    return np.array([int(x) for x in found.entries()], dtype=object).reshape(a.shape[0], b.shape[1])
+    product = fmpz_mat([[int(x) for x in row] for row in a]) * fmpz_mat([[int(x) for x in row] for row in b])
+    return np.array([int(x) for x in product.entries()], dtype=object).reshape(a.shape[0], b.shape[1])
 
 
 def failure_bound(outputs: Array, labels: Array, *, d_model: int) -> float:

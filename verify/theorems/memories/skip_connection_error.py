@@ -134,8 +134,8 @@ def _copying_heads(network: Model, model: Model) -> _CopyingHeads:
         for name in ("W_Q", "W_K", "W_V"):
             parts[name] = getattr(block, name)[:count], np.pad(own[name], ((0, 0), (0, 1), (0, 0)))
         parts["W_O"] = block.W_O[:count], own["W_O"]
-    for name, (given, expected) in parts.items():
-        if not np.array_equal(given, expected):
+    for name, (actual, expected) in parts.items():
+        if not np.array_equal(actual, expected):
             raise InputError(f"{name} of the model", "differs", "that of the network, with the new coordinate")
     queries, keys, values = block.W_Q[count:], block.W_K[count:], block.W_V[count:]
     scored = [(float(query[-1, 0]), float(key[-1, 0])) for query, key in zip(queries, keys, strict=True)]

@@ -65,7 +65,7 @@ def affine_dichotomies(points: Int64Array) -> frozenset[frozenset[int]]:
     if count <= width:
         raise InputError("points", f"has shape {array.shape}", "more points than coordinates")
     rows = [[*point, 1] for point in array.tolist()]
-    found = set()
+    dichotomies = set()
     for through in combinations(range(count), width):
         others = [t for t in range(count) if t not in through]
         signs = {t: fmpz_mat([rows[s] for s in (*through, t)]).det() for t in others}
@@ -74,8 +74,8 @@ def affine_dichotomies(points: Int64Array) -> frozenset[frozenset[int]]:
         sides = [frozenset(t for t in others if (signs[t] > 0) is positive) for positive in (True, False)]
         for chosen in product((False, True), repeat=width):
             touched = frozenset(t for t, active in zip(through, chosen, strict=True) if active)
-            found.update(side | touched for side in sides)
-    return frozenset(found)
+            dichotomies.update(side | touched for side in sides)
+    return frozenset(dichotomies)
 
 
 def relu_barrier(points: Int64Array, labels: Int64Array, *, neurons: int) -> ReluBarrier:

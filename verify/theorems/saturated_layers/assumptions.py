@@ -169,10 +169,10 @@ def assess_assumptions(
     size = min(tokens, count)
 
     def tested(vectors: fmpz_mat) -> SubsetTest:
-        found = certify_subsets(vectors, size, most_prefixes=most_prefixes, seed=seed)
-        if found.verdict is not Verdict.UNDECIDED:
-            return SubsetTest(found, None)
-        return SubsetTest(found, sample_subsets(vectors, size, samples=samples, confidence=confidence, seed=seed))
+        certificate = certify_subsets(vectors, size, most_prefixes=most_prefixes, seed=seed)
+        if certificate.verdict is not Verdict.UNDECIDED:
+            return SubsetTest(certificate, None)
+        return SubsetTest(certificate, sample_subsets(vectors, size, samples=samples, confidence=confidence, seed=seed))
 
     shifted_test = tested(shifted)
     report("assumption 1", None, "")

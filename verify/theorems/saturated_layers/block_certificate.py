@@ -90,10 +90,10 @@ def certify_blocks(
         doubtful = [t for t in earlier if not (independent and int(products[t]))]
         candidates = [*([] if independent else [block]), *((*block, t) for t in doubtful)]
         for candidate in candidates:
-            found = decide_independence(matrix, candidate)
-            if found.relation is not None:
-                return BlockCertificate(Verdict.REFUTED, chosen, "an exact relation", found.relation)
-            undecided |= found.verdict is Verdict.UNDECIDED
+            decision = decide_independence(matrix, candidate)
+            if decision.relation is not None:
+                return BlockCertificate(Verdict.REFUTED, chosen, "an exact relation", decision.relation)
+            undecided |= decision.verdict is Verdict.UNDECIDED
         earlier += block
     verdict = Verdict.UNDECIDED if undecided else Verdict.PROVED
     return BlockCertificate(verdict, chosen, "ranks modulo 2^61 - 1, for the blocks in this order")
@@ -141,22 +141,29 @@ def find_blocks(queries: fmpz_mat | ArrayLike, *, n_heads: int, size: int, seed:
             f"T = {count} with H = {n_heads}, r = {size}",
             fewest_heads=-(-(count - 1) // (size - 1)) if size > 1 else None,
         )
-    given = certify_blocks(matrix, consecutive_blocks(count, size), seed=seed)
-    if given.verdict is not Verdict.REFUTED:
-        return given
+    in_given_order = certify_blocks(matrix, consecutive_blocks(count, size), seed=seed)
+    if in_given_order.verdict is not Verdict.REFUTED:
+        return in_given_order
     pair = parallel_pair(matrix, seed=seed)
     if pair is not None:
         what = "a zero query" if len(pair.rows) == 1 else "parallel queries"
-        return BlockCertificate(Verdict.REFUTED, given.blocks, f"{what}: no order exists", pair, any_order=True)
+        return BlockCertificate(
+            Verdict.REFUTED, in_given_order.blocks, f"{what}: no order exists", pair, any_order=True
+        )
     prime = PRIMES[0]
     for attempt in range(_SEARCHES):
         rng = np.random.default_rng([seed, attempt, 7])
         blocks = _blocks_from_the_end(projected(matrix, size, prime, rng), n_heads, size, prime, rng)
-        found = given if blocks is None else certify_blocks(matrix, blocks, seed=seed)
-        if found.verdict is Verdict.PROVED:
-            return BlockCertificate(Verdict.PROVED, found.blocks, "ranks modulo 2^61 - 1, in an order that was found")
+        certificate = in_given_order if blocks is None else certify_blocks(matrix, blocks, seed=seed)
+        if certificate.verdict is Verdict.PROVED:
+            return BlockCertificate(
+                Verdict.PROVED, certificate.blocks, "ranks modulo 2^61 - 1, in an order that was found"
+            )
     return BlockCertificate(
-        Verdict.UNDECIDED, given.blocks, f"the given order fails, and {_SEARCHES} searches found none", given.relation
+        Verdict.UNDECIDED,
+        in_given_order.blocks,
+        f"the given order fails, and {_SEARCHES} searches found none",
+        in_given_order.relation,
     )
 
 

@@ -57,10 +57,10 @@ def certify_context_ranks(contexts: Float64Array) -> ContextRanks:
         raise InputError("contexts", f"has shape {array.shape}", "[T, n, d] with T and n at least 1")
     full, relations = 0, {}
     for t, context in enumerate(array):
-        found = decide_independence(context)
-        full += found.verdict is Verdict.PROVED
-        if found.relation is not None:
-            relations[t] = found.relation
+        decision = decide_independence(context)
+        full += decision.verdict is Verdict.PROVED
+        if decision.relation is not None:
+            relations[t] = decision.relation
     count, tokens = array.shape[:2]
     verdict = Verdict.REFUTED if relations else Verdict.PROVED if full == count else Verdict.UNDECIDED
     return ContextRanks(count, tokens, verdict, full, relations)

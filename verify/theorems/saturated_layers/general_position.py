@@ -35,15 +35,22 @@ def shifted_queries(contexts: Float64Array, queries: Float64Array) -> fmpz_mat:
         >>> shifted_queries(np.array([[[1.0, 0.0], [0.0, 0.5]]]), np.array([[1.0, 1.0], [0.0, 0.0]])).tolist()
         [[6, 5], [2, 1]]
     """
-    keys, asked = as_float64(contexts, "contexts"), as_float64(queries, "queries")
-    fits = keys.ndim == 3 and asked.ndim == 2 and len(keys) in (1, len(asked)) and keys.shape[2] == asked.shape[1]
-    if not fits or 0 in keys.shape or not len(asked):
-        raise InputError(f"contexts {keys.shape} and queries {asked.shape}", "do not fit", "[T or 1, n, d], [T, d]")
-    if not (np.isfinite(keys).all() and np.isfinite(asked).all()):
+    keys, query_floats = as_float64(contexts, "contexts"), as_float64(queries, "queries")
+    fits = (
+        keys.ndim == 3
+        and query_floats.ndim == 2
+        and len(keys) in (1, len(query_floats))
+        and keys.shape[2] == query_floats.shape[1]
+    )
+    if not fits or 0 in keys.shape or not len(query_floats):
+        raise InputError(
+            f"contexts {keys.shape} and queries {query_floats.shape}", "do not fit", "[T or 1, n, d], [T, d]"
+        )
+    if not (np.isfinite(keys).all() and np.isfinite(query_floats).all()):
         raise InputError("contexts and queries", "have entries that are not finite")
     tokens = keys.shape[1]
-    sums = [_exact_sum(context) for context in keys] * (1 if len(keys) > 1 else len(asked))
-    own = [_exact_sum(query[None]) for query in asked]
+    sums = [_exact_sum(context) for context in keys] * (1 if len(keys) > 1 else len(query_floats))
+    own = [_exact_sum(query[None]) for query in query_floats]
     unit = min(exponent for _, exponent in [*sums, *own])
     rows = [
         [(x << e - unit) + tokens * (y << f - unit) for x, y in zip(total, query, strict=True)]
@@ -51,7 +58,7 @@ def shifted_queries(contexts: Float64Array, queries: Float64Array) -> fmpz_mat:
     ]
     entries = [entry for row in rows for entry in row]
     common = math.gcd(*entries) or 1
-    return fmpz_mat(len(asked), asked.shape[1], [entry // common for entry in entries])
+    return fmpz_mat(len(query_floats), query_floats.shape[1], [entry // common for entry in entries])
 
 
 def certify_shifted(contexts: Float64Array, queries: Float64Array, size: int) -> SubsetCertificate:

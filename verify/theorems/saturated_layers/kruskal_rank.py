@@ -110,14 +110,14 @@ def certify_subsets(
     if size == 1:
         return SubsetCertificate(size, Verdict.PROVED, "no zero vector")
     if width < size:
-        found = decide_independence(matrix, range(size))
-        return SubsetCertificate(size, found.verdict, f"{width} dimensions", found.relation)
+        decision = decide_independence(matrix, range(size))
+        return SubsetCertificate(size, decision.verdict, f"{width} dimensions", decision.relation)
     if count <= width:
-        found = decide_independence(matrix)
-        if found.verdict is Verdict.PROVED:
+        decision = decide_independence(matrix)
+        if decision.verdict is Verdict.PROVED:
             return SubsetCertificate(size, Verdict.PROVED, f"all {count} vectors are linearly independent")
-        if found.relation is not None and len(found.relation.rows) <= size:
-            return SubsetCertificate(size, Verdict.REFUTED, "an exact relation", found.relation)
+        if decision.relation is not None and len(decision.relation.rows) <= size:
+            return SubsetCertificate(size, Verdict.REFUTED, "an exact relation", decision.relation)
     # Welch: the coherence of T > d vectors is at least the root of (T - d) / (d (T - 1)).
     if (size - 1) ** 2 * (count - width) < width * (count - 1) and coherence_bound(matrix) >= size:
         return SubsetCertificate(size, Verdict.PROVED, "the coherence")
@@ -161,10 +161,10 @@ def kruskal_rank(vectors: fmpz_mat | ArrayLike) -> KruskalRank:
         most = min(most, len(whole.relation.rows) - 1)
     lower = 0
     for size in range(1, most + 1):
-        found = certify_subsets(matrix, size)
-        if found.verdict is Verdict.REFUTED:
-            return KruskalRank(lower, size - 1, found.relation)
-        if found.verdict is Verdict.UNDECIDED:
+        certificate = certify_subsets(matrix, size)
+        if certificate.verdict is Verdict.REFUTED:
+            return KruskalRank(lower, size - 1, certificate.relation)
+        if certificate.verdict is Verdict.UNDECIDED:
             break
         lower = size
     return KruskalRank(max(lower, min(most, coherence_bound(matrix))), most, whole.relation)

@@ -100,10 +100,10 @@ def sample_subsets(
         part = nmod_mat(size, columns, [entry for row in chosen for entry in residues[row]], _PRIME)
         if part.rank() == size:
             continue
-        found = decide_independence(matrix, chosen)
-        if found.verdict is not Verdict.PROVED:
+        decision = decide_independence(matrix, chosen)
+        if decision.verdict is not Verdict.PROVED:
             dependent += 1
-            relation = relation or found.relation
+            relation = relation or decision.relation
     lower, upper = share_bounds(dependent, number, confidence)
     verdict = Verdict.UNDECIDED if relation is None else Verdict.REFUTED
     return SubsetSample(size, number, dependent, confidence, lower, upper, verdict, relation)

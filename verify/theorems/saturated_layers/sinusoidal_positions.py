@@ -67,9 +67,9 @@ def room_for_tokens(*, count: int, d_model: int) -> float:
         >>> 0.8 < room_for_tokens(count=1, d_model=2) <= 1.0
         True
     """
-    found = certify_full_row_rank(enclosed_positions(count, d_model))
-    if found.verdict is not Verdict.PROVED or not found.smallest_singular_value > 0:
+    certificate = certify_full_row_rank(enclosed_positions(count, d_model))
+    if certificate.verdict is not Verdict.PROVED or not certificate.smallest_singular_value > 0:
         return 0.0
     with ctx.workprec(_BITS):
-        room = arb(float(found.smallest_singular_value)) / arb(count).sqrt()
+        room = arb(float(certificate.smallest_singular_value)) / arb(count).sqrt()
         return max(0.0, math.nextafter(float(room.lower()), 0.0))

@@ -63,13 +63,13 @@ def agreement_margins(vectors: IntegerArray) -> Margins | None:
 def _words(vectors: IntegerArray) -> Int64Array | None:
     """Return the index of the 1 of each row within each range, `[N, n]`."""
     places = np.count_nonzero(vectors[0])
-    found = []
+    letters = []
     for start in range(0, len(vectors), _ROWS):
         part = vectors[start : start + _ROWS]
         if not places or not ((part == 0) | (part == 1)).all() or not (np.count_nonzero(part, axis=1) == places).all():
             return None
-        found.append(np.nonzero(part)[1].reshape(len(part), places))
-    words = np.concatenate(found)
+        letters.append(np.nonzero(part)[1].reshape(len(part), places))
+    words = np.concatenate(letters)
     first, last = words.min(axis=0), words.max(axis=0)
     return words - first if (last[:-1] < first[1:]).all() else None
 

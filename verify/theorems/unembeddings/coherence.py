@@ -38,8 +38,8 @@ def certify_margins(vectors: IntegerArray, encoders: IntegerArray | None = None)
     if encoders is not None and np.array_equal(vectors, encoders):
         encoders = None
     if encoders is None and len(vectors) * vectors.size > _SMALL:
-        found = coset_margins(vectors, most_classes=len(vectors) // _ROWS_PER_CLASS)
-        found = found or agreement_margins(vectors)
-        if found is not None:
-            return found
+        margins = coset_margins(vectors, most_classes=len(vectors) // _ROWS_PER_CLASS)
+        margins = margins or agreement_margins(vectors)
+        if margins is not None:
+            return margins
     return gram_margins(vectors, encoders)

@@ -180,9 +180,9 @@ def _largest_transform(functions: BoolArray) -> tuple[int, tuple[int, int]]:
     for i in range(classes - 1):
         for start in range(i + 1, classes, width):
             product = functions[:, start : start + width] ^ functions[:, i : i + 1]
-            found = np.abs(walsh_transform((1 - 2 * product).astype(np.int16))).max(axis=0)
-            if found.max() > largest:
-                largest, worst = int(found.max()), (i, start + int(found.argmax()))
+            transforms = np.abs(walsh_transform((1 - 2 * product).astype(np.int16))).max(axis=0)
+            if transforms.max() > largest:
+                largest, worst = int(transforms.max()), (i, start + int(transforms.argmax()))
     return largest, worst
 
 
