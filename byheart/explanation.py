@@ -59,12 +59,12 @@ class Explanation:
     @property
     def holding(self) -> list[str]:
         """The parts without which the fact is proved to be lost."""
-        return [each.part for each in self.ablations if each.fate == "lost"]
+        return [ablation.part for ablation in self.ablations if ablation.fate == "lost"]
 
     @property
     def undecided(self) -> list[str]:
         """Parts for which nothing is proved."""
-        return [each.part for each in self.ablations if each.fate == "undecided"]
+        return [ablation.part for ablation in self.ablations if ablation.fate == "undecided"]
 
     @property
     def outcome(self) -> Outcome:
@@ -73,16 +73,18 @@ class Explanation:
 
     def headline(self) -> str:
         """Return the answer in a line."""
-        of_entries = any(each.kind == "entry" for each in self.ablations)
+        of_entries = any(ablation.kind == "entry" for ablation in self.ablations)
         what = "nonzero entries" if of_entries else "heads and neurons"
         parts, needed = f"{len(self.ablations)} {what}", len(self.holding)
-        found = f"none of {parts} is needed alone"
+        summary = f"none of {parts} is needed alone"
         if needed:
-            found = f"{needed} of {parts} {'is' if needed == 1 else 'are'} needed: the fact is lost if one is set to 0"
+            summary = (
+                f"{needed} of {parts} {'is' if needed == 1 else 'are'} needed: the fact is lost if one is set to 0"
+            )
         left = f", {len(self.undecided)} undecided" if self.undecided else ""
         context = ", ".join(map(visible, self.context)) if self.typed is None else visible(self.typed)
         memorized = " is proved" if self.fate == "memorized" and self.undecided else ""
-        return f"{self.outcome.word}: {context} -> {visible(self.token)}{memorized}; {found}{left}"
+        return f"{self.outcome.word}: {context} -> {visible(self.token)}{memorized}; {summary}{left}"
 
     def result(self) -> Result:
         """Return the data that a command prints, first the parts that the fact depends on."""
@@ -143,8 +145,8 @@ def explain(
         >>> found.fate, [each.part for each in found.ablations]
         ('memorized', ['head 0 of blocks.0.attn'])
     """
-    fact, words, said, written, asked = _fact(task, context, criterion or Criterion())
-    whole = fate(model, fact, asked)
+    fact, words, answer, written, fact_criterion = _fact(task, context, criterion or Criterion())
+    whole = fate(model, fact, fact_criterion)
     chosen, ablations = list(parts(model, entries=entries)) or list(parts(model, entries=True)), []
     for number, part in enumerate(chosen):
         left = without(model, part)
@@ -153,7 +155,7 @@ def explain(
         token = _said_instead(left, fact, answers.outputs) if found == "lost" else None
         ablations.append(Ablation(str(part), part.kind, found, token))
         progress("parts", (number + 1) / len(chosen), f"{number + 1} of {len(chosen)}")
-    return Explanation(words, said, whole, tuple(ablations), written)
+    return Explanation(words, answer, whole, tuple(ablations), written)
 
 
 def _fact(
@@ -172,8 +174,8 @@ def _said_instead(model: Model, fact: AnyTask, outputs: Enclosure | None) -> str
         (place,), (lead,) = leads(outputs)
         if lead > 0.0:
             return fact.answers[place]
-    for asked in [part.task for part in fact.parts]:
-        place = int(decide_argmax(model, asked.contexts).place[0])
-        if place >= 0 and (asked is fact or place != asked.labels[0]):
+    for part_task in [part.task for part in fact.parts]:
+        place = int(decide_argmax(model, part_task.contexts).place[0])
+        if place >= 0 and (part_task is fact or place != part_task.labels[0]):
             return fact.answers[place]
     return None

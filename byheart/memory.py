@@ -143,7 +143,7 @@ class Memory:
     def ask(self, context: Context | list[str] | list[tuple[str, ...]]) -> Answer | list[Answer]:
         """Return the answer of the model to a context, or to each of a list of contexts; see `ask`."""
         if isinstance(context, list):
-            return [self.ask(each) for each in context]
+            return [self.ask(one_context) for one_context in context]
         task, words = self.task.looked_up(context, self.model)
         return ask(self.model, task, self.certificate, words)
 
@@ -259,11 +259,11 @@ def ask(model: Model, task: AnyTask, certificate: Certificate, context: str | Se
     """
     tokens, number = task.typed(context)
     wanted = () if number is None else task.answer(number)
-    said: list[int] = []
+    said_tokens: list[int] = []
     least, others, probability = np.inf, None, 1.0
-    while len(said) < max(1, len(wanted)):
-        best, runner_up, margin, share = _next(model, (*tokens, *said))
-        said.append(best)
+    while len(said_tokens) < max(1, len(wanted)):
+        best, runner_up, margin, share = _next(model, (*tokens, *said_tokens))
+        said_tokens.append(best)
         probability *= share
         if margin < least:
             least, others = margin, runner_up
@@ -271,10 +271,10 @@ def ask(model: Model, task: AnyTask, certificate: Certificate, context: str | Se
             break
     memorized = refuted = False
     if number is not None:
-        found = fate(model, task.one(number), criterion_of_fact(task, certificate.criterion))
-        memorized, refuted = found == "memorized", found == "lost"
+        fact_fate = fate(model, task.one(number), criterion_of_fact(task, certificate.criterion))
+        memorized, refuted = fact_fate == "memorized", fact_fate == "lost"
     return Answer(
-        token=task.said(tuple(said), number) if least > 0.0 else None,
+        token=task.said(tuple(said_tokens), number) if least > 0.0 else None,
         runner_up=None if others is None else task.answers[others],
         margin_lower=float(least),
         probability=probability,

@@ -87,10 +87,10 @@ def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "cha
         pieces.append(PIECES.findall(text) if unit == "word" and isinstance(text, str) else units(text, unit))
     if not pieces:
         raise InputError("texts", "are none", "at least one")
-    tokens = [name for name, _ in Counter(piece for each in pieces for piece in each).most_common()]
+    tokens = [name for name, _ in Counter(piece for part_pieces in pieces for piece in part_pieces).most_common()]
     number, end = {name: i for i, name in enumerate(tokens)}, len(tokens)
-    numbers = [np.array([*map(number.__getitem__, each), end]) for each in pieces]
-    lengths = [least_context(each) for each in numbers]
+    numbers = [np.array([*map(number.__getitem__, part_pieces), end]) for part_pieces in pieces]
+    lengths = [least_context(part_pieces) for part_pieces in numbers]
     size, cut = sum(map(len, numbers)), False
     is_slow = max(lengths) > _PART and max(lengths) * size > _TOGETHER
     longest_context = min(_PART, LARGEST_WINDOWS // (2 * size)) - 1
@@ -166,7 +166,7 @@ class Recitation:
     @property
     def said(self) -> tuple[str, ...]:
         """All tokens."""
-        return tuple(token for each in self.pieces for token in each)
+        return tuple(token for piece in self.pieces for token in piece)
 
     @property
     def text(self) -> str:
@@ -189,20 +189,22 @@ class Recitation:
             of_runs: Whether every run of the type was asked for, so that real arithmetic alone is not an answer.
             run: The tokens that one run said, if there was one.
         """
-        said = self.said
-        total, part = self._size(said), self._size(said[: max(self.proved, self.exact)])
+        tokens = self.said
+        total, part = self._size(tokens), self._size(tokens[: max(self.proved, self.exact)])
         of_all = f"{part:,} of {total:,} {inflected(self.unit, total)}"
         if len(self.pieces) > 1:
             of_all += f" {'in' if self.parts else 'of'} {len(self.pieces)} {'parts' if self.parts else 'texts'}"
         of_all += f" after {self.begins[-40:]!r}" if self.begins else ""
         runs = f"in every {self.dtype} run{f' {PROVER_ALONE}' * self.prover_alone}"
         if self.by:
-            found = f"{of_all}, "
-            found += runs if self.by == "runs" else f"in real arithmetic; {runs} {self._size(said[: self.proved]):,}"
+            summary = f"{of_all}, "
+            summary += (
+                runs if self.by == "runs" else f"in real arithmetic; {runs} {self._size(tokens[: self.proved]):,}"
+            )
         else:
-            found = f"{of_all} are proved; {'the next one' if part < total else 'the end after them'} is not"
-        if run is not None and tuple(run) != said:
-            return f"ONE RUN SAID SOMETHING ELSE, in {self.dtype}; proved: {found}"
+            summary = f"{of_all} are proved; {'the next one' if part < total else 'the end after them'} is not"
+        if run is not None and tuple(run) != tokens:
+            return f"ONE RUN SAID SOMETHING ELSE, in {self.dtype}; proved: {summary}"
         word = "BY HEART, PROVED" if self.answers(of_runs=of_runs) else "NOT DECIDED"
         if self.by and self.stated is False:
             found += "; proved now, and stated in no certificate"
@@ -245,10 +247,12 @@ def recite(
         TamperedError: The files are not those that the certificate names.
     """
     model, task = _loaded(folder)
-    found = recitation(model, task, title, start=start, dtype=dtype, progress=progress)
-    said_in = dtype if found.by == "runs" else REALS
+    recited = recitation(model, task, title, start=start, dtype=dtype, progress=progress)
+    said_in = dtype if recited.by == "runs" else REALS
     statements = Certificate.load(Path(folder)).statements
-    return replace(found, stated=any(each.id == TEXT and each.named["format"] == said_in for each in statements))
+    return replace(
+        recited, stated=any(statement.id == TEXT and statement.named["format"] == said_in for statement in statements)
+    )
 
 
 def recitation(
@@ -271,8 +275,11 @@ def recitation(
     same = labels[at] == windows.text[places]  # of a window that goes on in two ways one is asked for
     wanted = np.zeros(task.n_contexts, dtype=bool)
     wanted[facts] = True
-    found = memorized_in_every_run(model, task, FORMATS[dtype], tolerance=TOLERANCE, wanted=wanted)
-    memorized, prover_alone = found.memorized[facts], bool(found.memorized.any()) and found.hypotheses != OF_EXACT_SUMS
+    proved = memorized_in_every_run(model, task, FORMATS[dtype], tolerance=TOLERANCE, wanted=wanted)
+    memorized, prover_alone = (
+        proved.memorized[facts],
+        bool(proved.memorized.any()) and proved.hypotheses != OF_EXACT_SUMS,
+    )
     right = memorized if memorized.all() else _in_real_arithmetic(model, contexts, progress) == labels
     spoken = windows.text[places] != windows.end
 

@@ -64,7 +64,7 @@ def rows_of(facts: Any) -> list[tuple[Any, ...]]:
     if isinstance(facts, str) or not isinstance(facts, Iterable):
         kind = type(facts).__name__
         raise InputError("facts", f"is {kind}", "a path, a text, a mapping, rows or a data frame")
-    found: list[tuple[Any, ...]] = []
+    cells: list[tuple[Any, ...]] = []
     names: list[Any] = []
     for i, row in enumerate(facts):
         if isinstance(row, str) or not isinstance(row, Iterable):
@@ -74,8 +74,8 @@ def rows_of(facts: Any) -> list[tuple[Any, ...]]:
             if set(row) != set(names):
                 raise InputError(f"facts: row {i}", f"has the fields {list(row)}", names)
             row = [row[name] for name in names]
-        found.append(tuple(row))
-    return found
+        cells.append(tuple(row))
+    return cells
 
 
 def rows_of_json(path: Path) -> Any:
@@ -124,8 +124,8 @@ def holds_json(text: str) -> bool:
     if text.lstrip()[:1] not in ("[", "{"):
         return False
     try:
-        found = _json_lines(text) if _is_by_line(text) else _json_value(text)
-        return len(rows_of(found)) > 1
+        value = _json_lines(text) if _is_by_line(text) else _json_value(text)
+        return len(rows_of(value)) > 1
     except (ValueError, RecursionError, InputError):
         return False
 
@@ -150,10 +150,10 @@ def _json_lines(text: str) -> list[Any]:
 
 def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON, which may not say two things under one name: the second would be taken."""
-    if len(found := dict(fields)) < len(fields):
+    if len(unique := dict(fields)) < len(fields):
         twice = next(name for i, (name, _) in enumerate(fields) if name in [other for other, _ in fields[:i]])
         raise ValueError(f"{twice!r} stands there twice")
-    return found
+    return unique
 
 
 def say_weights(facts: Any, weights: bool | None) -> bool:
@@ -188,4 +188,4 @@ def cell_text(cell: Any, *, place: str) -> str:
 def _is_of_names(index: Any) -> bool:
     """Whether an index of a data frame was set by somebody: it has a name, or other entries than whole numbers."""
     named = any(name is not None for name in index.names)
-    return named or any(not hasattr(each, "__index__") for each in index)
+    return named or any(not hasattr(label, "__index__") for label in index)

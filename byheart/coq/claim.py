@@ -105,9 +105,9 @@ class Claim:
             "parts": len(self.texts),
             "bytes": sum(entry["bytes"] for entry in entries),
         }
-        said = [self.vocabulary[token] for text in self.texts for token in text.tokens if token != self.end]
-        if not any(map(_BYTE.fullmatch, said)):
-            values["characters"] = sum(map(len, said))
+        token_names = [self.vocabulary[token] for text in self.texts for token in text.tokens if token != self.end]
+        if not any(map(_BYTE.fullmatch, token_names)):
+            values["characters"] = sum(map(len, token_names))
         return {"runs": runs, "text": {"named": {"format": self.number_format, "texts": entries}, "values": values}}
 
     def _entries(self) -> list[dict[str, Any]]:
@@ -160,8 +160,8 @@ def claim_of(folder: Path, number_format: str) -> Claim:
         raise FileFormatError(f"{folder}: {error}") from error
     except UndecidedError as error:
         raise InputError(f"{folder}", f"cannot be read: {error}", "texts or tables for Coq") from error
-    for name, found, stated in ((MODEL_FILE, model, subject.model), (TASK_FILE, task, subject.task)):
-        if found.sha256 != stated:
+    for name, actual, stated in ((MODEL_FILE, model, subject.model), (TASK_FILE, task, subject.task)):
+        if actual.sha256 != stated:
             raise TamperedError(f"{name} is not what the certificate is about: its hash differs")
     require_blocks(folder, model)
     if task.asked is not None:
@@ -193,13 +193,13 @@ def _texts(task: Task) -> tuple[Text, ...]:
     """Return the texts of a task of whole texts; None for other tasks, or if a window has two continuations."""
     if task.text is None or any(len(row) > 1 for row in task.counts):
         return ()
-    found, tokens, titles = [], [], iter(task.text.titles)
+    texts, tokens, titles = [], [], iter(task.text.titles)
     for token in task.text.tokens:
         tokens.append(token)
         if token == task.text.end:
-            found.append(Text(next(titles), tuple(tokens)))
+            texts.append(Text(next(titles), tuple(tokens)))
             tokens = []
-    return tuple(found)
+    return tuple(texts)
 
 
 def require_blocks(folder: Path, model: Model) -> None:
@@ -209,8 +209,8 @@ def require_blocks(folder: Path, model: Model) -> None:
         InputError: Names the first block that is of another kind, and what is in it.
     """
     if not model.reads_tokens or model.ends:
-        said = ", ".join(model.ends) or "vectors for an input"
-        raise InputError(f"{folder}", f"has {said}", "learned positions and plain logits of tokens for Coq")
+        extras = ", ".join(model.ends) or "vectors for an input"
+        raise InputError(f"{folder}", f"has {extras}", "learned positions and plain logits of tokens for Coq")
     for place, block in enumerate(model.blocks):
         if (other := _other(block)) is not None:
             raise InputError(

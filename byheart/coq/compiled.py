@@ -140,14 +140,14 @@ def check_by_coq(
     claim = claim_of(folder, number_format or own_dtype(folder))
     certificate = Certificate.load(folder)
     compared, beside = require_same(certificate, claim)
-    with tempfile.TemporaryDirectory() as made:
+    with tempfile.TemporaryDirectory() as temporary:
         if library is not None:
-            shutil.copytree(library / LIBRARY, Path(made) / LIBRARY)
+            shutil.copytree(library / LIBRARY, Path(temporary) / LIBRARY)
         if native:
-            coqc.require_native(Path(made))
+            coqc.require_native(Path(temporary))
         proof = proof_sources(claim, native=native)
-        far, said, axioms = _proved(coqc, claim, proof, Path(made), workers or os.cpu_count() or 1, progress)
-    return CoqReport(claim, far, said, axioms, coqc.version, compared, beside, native)
+        far, refusal, axioms = _proved(coqc, claim, proof, Path(temporary), workers or os.cpu_count() or 1, progress)
+    return CoqReport(claim, far, refusal, axioms, coqc.version, compared, beside, native)
 
 
 def _proved(
@@ -261,8 +261,8 @@ class Coqc:
         program = shutil.which("coqc")
         if program is None:
             return None
-        said = subprocess.run([program, "--print-version"], capture_output=True, text=True).stdout.split()
-        return cls(program, f"Coq {said[0]}" if said else "Coq")
+        versions = subprocess.run([program, "--print-version"], capture_output=True, text=True).stdout.split()
+        return cls(program, f"Coq {versions[0]}" if versions else "Coq")
 
     def __call__(self, place: Path, file: str) -> subprocess.CompletedProcess[str]:
         """Compile one file.
@@ -360,4 +360,4 @@ def require_same(certificate: Certificate, claim: Claim) -> tuple[tuple[str, ...
 
 def _plain(stated: Any) -> Any:
     """Return the certificate's statements as lists and objects."""
-    return [dict(each) for each in stated] if isinstance(stated, list | tuple) else stated
+    return [dict(entry) for entry in stated] if isinstance(stated, list | tuple) else stated

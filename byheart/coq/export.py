@@ -42,10 +42,10 @@ def export_for_coq(folder: Path, out: Path, *, dtype: str | None = None, overwri
     claim = claim_of(folder, dtype or own_dtype(folder))
     scale, far = _units(folder, claim)
     sources = {"claim.v": claim_source(claim, scale, far), **proof_sources(claim)}
-    with new_folder(out, overwrite=overwrite) as made:
-        write_sources(made, sources)
-        (made / "Makefile").write_text(makefile(list(sources)), encoding="utf-8")
-        names = sorted(path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file())
+    with new_folder(out, overwrite=overwrite) as draft:
+        write_sources(draft, sources)
+        (draft / "Makefile").write_text(makefile(list(sources)), encoding="utf-8")
+        names = sorted(path.relative_to(draft).as_posix() for path in draft.rglob("*") if path.is_file())
         report = {
             "headline": f"WRITTEN FOR COQ, NOT YET CHECKED: {claim.words()}",
             "host": "coq",
@@ -53,9 +53,9 @@ def export_for_coq(folder: Path, out: Path, *, dtype: str | None = None, overwri
             "facts": len(claim.facts),
             "model": claim.model.sha256,
             "task": claim.task_sha256,
-            "files": {name: file_sha256(made / name) for name in names},
+            "files": {name: file_sha256(draft / name) for name in names},
         }
-        write_atomically(made / PARITY_FILE, (canonical_json(report) + "\n").encode())
+        write_atomically(draft / PARITY_FILE, (canonical_json(report) + "\n").encode())
     return report
 
 
@@ -70,8 +70,8 @@ def _units(folder: Path, claim: Claim) -> tuple[int, int]:
     coqc = Coqc.installed()
     if coqc is None:
         return next(attempts(claim))
-    with tempfile.TemporaryDirectory() as made:
-        units = answering_units(coqc, claim, Path(made))
+    with tempfile.TemporaryDirectory() as temporary:
+        units = answering_units(coqc, claim, Path(temporary))
     if units is None:
         expected = "a memory whose runs are proved in integers, such as probes, or --dtype float64"
         raise InputError(f"{folder}", f"has no proof in integers: {UNANSWERED}", expected)

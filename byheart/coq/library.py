@@ -64,10 +64,10 @@ def makefile(memory: list[str]) -> str:
     """Return rules that compile the library in order, the answers in parallel, and then the proof."""
     library = [f"{LIBRARY}/{name}" for name in library_sources()]
     first, *answers, last = [f"{MEMORY}/{name}" for name in memory]
-    before = dict(zip(library[1:], ([each] for each in library), strict=False))
-    before |= {first: [library[-1]], **{each: [first] for each in answers}, last: answers or [first]}
+    before = dict(zip(library[1:], ([required] for required in library), strict=False))
+    before |= {first: [library[-1]], **{required: [first] for required in answers}, last: answers or [first]}
     rules = [
-        f"{file}o: {file} {' '.join(f'{each}o' for each in before.get(file, []))}\n\t$(COQC) {file}\n"
+        f"{file}o: {file} {' '.join(f'{required}o' for required in before.get(file, []))}\n\t$(COQC) {file}\n"
         for file in (*library, first, *answers, last)
     ]
     return _MAKEFILE.format(options=" ".join(OPTIONS), last=last, rules="\n".join(rules))

@@ -145,7 +145,10 @@ def attempts(claim: Claim) -> Iterator[tuple[int, int]]:
     scale = least_scale(claim)
     finer = scale + (claim.positions - 1).bit_length()
     for far in (FAR, NEAR):
-        yield from ((each, far) for each in dict.fromkeys((scale, finer, finer + DIGITS // 2, finer + DIGITS)))
+        yield from (
+            (attempted_scale, far)
+            for attempted_scale in dict.fromkeys((scale, finer, finer + DIGITS // 2, finer + DIGITS))
+        )
 
 
 def claim_source(claim: Claim, scale: int, far: int) -> str:
@@ -177,8 +180,8 @@ def claim_source(claim: Claim, scale: int, far: int) -> str:
     silent = (*claim.vocabulary[: claim.end], "", *claim.vocabulary[claim.end + 1 :])
     return text + _TEXTS.format(
         vocabulary="; ".join(coq_string(spoken(token)) for token in silent),
-        texts=";\n  ".join(f"({each.before}, {_listed(each.tokens)})" for each in claim.texts),
-        written=";\n  ".join(coq_string(claim.said(each)) for each in claim.texts),
+        texts=";\n  ".join(f"({recited.before}, {_listed(recited.tokens)})" for recited in claim.texts),
+        written=";\n  ".join(coq_string(claim.said(recited)) for recited in claim.texts),
         keep=int(claim.titled),
         end=claim.end,
         **sizes,
@@ -194,14 +197,14 @@ def proof_sources(claim: Claim, *, native: bool = False) -> dict[str, str]:
     """
     count = -(-claim.steps // PIECE)
     machine = "native" if native else "vm"
-    given = {"number_format": claim.number_format, "size": PIECE, "machine": machine}
-    files = {f"answers_{i}.v": _ANSWERS.format(number=i, **given) for i in range(count)}
+    settings = {"number_format": claim.number_format, "size": PIECE, "machine": machine}
+    files = {f"answers_{i}.v": _ANSWERS.format(number=i, **settings) for i in range(count)}
     files["proof.v"] = _PROOF.format(
         answers=" ".join(f"answers_{i}" for i in range(count)),
         count=count,
         pieces=" | ".join(map(_PIECE_KNOWN.format, range(count))),
         theorem=_TEXTS_PROOF if claim.texts else _FACTS_PROOF,
-        **given,
+        **settings,
     )
     return files
 

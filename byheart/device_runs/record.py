@@ -264,8 +264,8 @@ def _driver(device: "torch.device") -> str | None:
     if device.type != "cuda" or program is None:
         return None
     words = [program, f"--id={device.index}", "--query-gpu=driver_version", "--format=csv,noheader"]
-    said = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
-    return said.stdout.strip() or None
+    result = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
+    return result.stdout.strip() or None
 
 
 COLUMNS = {
@@ -305,8 +305,8 @@ def table(record: Record) -> list[dict[str, str]]:
 
 def reasons(record: Record) -> list[tuple[str, str]]:
     """Count the omitted runs by reason."""
-    found = Counter(each["reason"] for each in record.left_out)
-    return [(reason, counted(number, "run")) for reason, number in found.most_common()]
+    counts = Counter(omitted["reason"] for omitted in record.left_out)
+    return [(reason, counted(number, "run")) for reason, number in counts.most_common()]
 
 
 def _largest(values: Sequence[float | None]) -> str:

@@ -119,17 +119,17 @@ class ProvedFold:
             InputError: No input of the rule.
         """
         if isinstance(asked, list):
-            return [self.ask(each) for each in asked]
+            return [self.ask(input_text) for input_text in asked]
         choices = typed_choices(self.fold, asked)
         [prompt], [answer] = self.fold.prompts(choices).tolist(), self.fold.answers(choices).tolist()
-        said = decoded(self.model, prompt, len(answer))
-        is_whole, so_far = len(said) == len(answer), list(said) == answer[: len(said)]
+        tokens = decoded(self.model, prompt, len(answer))
+        is_whole, so_far = len(tokens) == len(answer), list(tokens) == answer[: len(tokens)]
         return FoldAnswer(
             asked=input_in_words(self.fold, choices),
             prompt=tuple(prompt),
-            decoded=said,
+            decoded=tokens,
             answer=tuple(answer),
-            number=number_said(self.fold, said),
+            number=number_said(self.fold, tokens),
             expected=number_said(self.fold, answer),
             right=False if not so_far else True if is_whole else None,
         )

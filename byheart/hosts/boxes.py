@@ -59,9 +59,9 @@ def unpickled(path: Path, key: str | None = None) -> dict[str, Any]:
         return dict(box)
     if not _is_state(found):
         raise FileFormatError(
-            f"{path} holds {_contents(found)}, expected a dictionary of tensors, as state_dict() gives"
+            f"{path} holds {_contents(content)}, expected a dictionary of tensors, as state_dict() gives"
         )
-    return dict(found)
+    return dict(content)
 
 
 def of_archive(path: Path) -> dict[str, Any]:
@@ -163,10 +163,12 @@ def without_wrappers(tensors: Mapping[str, T]) -> tuple[dict[str, T], str]:
         ({'a': 1, 'b': 2}, "names without 'module._orig_mod.', as DataParallel and torch.compile put there")
     """
     left, cut, who = dict(tensors), "", list[str]()
-    while found := next((prefix for prefix in _PREFIXES if left and all(x.startswith(prefix) for x in left)), None):
-        left = {name.removeprefix(found): value for name, value in left.items()}
-        cut += found
-        who.append(_PREFIXES[found])
+    while prefix_found := next(
+        (prefix for prefix in _PREFIXES if left and all(x.startswith(prefix) for x in left)), None
+    ):
+        left = {name.removeprefix(prefix_found): value for name, value in left.items()}
+        cut += prefix_found
+        who.append(_PREFIXES[prefix_found])
     return left, f"names without {cut!r}, as {' and '.join(who)} put there" if cut else ""
 
 

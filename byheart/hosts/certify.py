@@ -285,10 +285,10 @@ class Journey:
             agreeing.said(least, drawn=asked.drawn) if agreeing else "",
         ]
         proved = replace(proved, certificate=proved.certificate.with_handshake(*asides))
-        figures = _figures(asked, proved, runs)
+        figures = _figures(question, proved, runs)
         if self.out is not None:
-            page, drawn = asked.page(proved, progress)
-            _write(Path(self.out), asked, proved, figures, runs, drawn=drawn, page=page, overwrite=self.overwrite)
+            page, drawn = question.page(proved, progress)
+            _write(Path(self.out), question, proved, figures, runs, drawn=drawn, page=page, overwrite=self.overwrite)
         return figures
 
     def _decoding(self, source: Any, given: Given, asked: Question) -> str:

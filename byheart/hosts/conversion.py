@@ -317,8 +317,8 @@ def require_tokens(model: Model) -> None:
 
 def norms_of(model: Model) -> list[Normalization]:
     """Return all normalizations of a model, in its blocks and as blocks."""
-    found = (block if isinstance(block, Normalization) else block.norm for block in model.blocks)
-    return [norm for norm in found if norm is not None]
+    candidates = (block if isinstance(block, Normalization) else block.norm for block in model.blocks)
+    return [norm for norm in candidates if norm is not None]
 
 
 def _input_axes(block: Attention | FeedForward) -> list[tuple[str, int]]:

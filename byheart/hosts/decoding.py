@@ -155,9 +155,9 @@ def require_greedy(source: Any, config: Mapping[str, Any], asked: DecodedFacts, 
         for name, value in sorted(fields.items()):
             if value is None or (not whole and name not in _FIELDS and name not in _JUDGED):
                 continue
-            said = f"{name} = {_short(value)}"
+            setting = f"{name} = {_short(value)}"
             if effect := _effect(name, value, asked):
-                changes.append((f"{place}'s {said}", f"{said} in {place} {effect}"))
+                changes.append((f"{place}'s {setting}", f"{setting} in {place} {effect}"))
         if fields.get(_SAMPLES) is True:
             aside.append(f"{place} samples unless told otherwise ({_SAMPLES} = True)")
         pad, ends = fields.get(_PADS), _tokens(fields.get(_ENDS))
@@ -165,11 +165,11 @@ def require_greedy(source: Any, config: Mapping[str, Any], asked: DecodedFacts, 
             aside.append(f"the {_PADS} {pad} of {place} is in prompts, so generate needs an attention_mask")
     if changes and not plain_argmax:
         raise InputError(
-            "what generate says", f"is not what the largest logits say: {'; '.join(said for _, said in changes)}",
+            "what generate says", f"is not what the largest logits say: {'; '.join(setting for _, setting in changes)}",
             f"a folder without {'it' if len(changes) == 1 else 'them'}, or {PLAIN_ARGMAX} to judge the largest "
             "logits nevertheless",
         )  # fmt: skip
-    plain = [f"by plain argmax, without {', '.join(said for said, _ in changes)}"] if changes else []
+    plain = [f"by plain argmax, without {', '.join(setting for setting, _ in changes)}"] if changes else []
     return "; ".join(dict.fromkeys([*plain, *aside]))
 
 
@@ -184,19 +184,19 @@ def code_not_run(source: Any, config: Mapping[str, Any]) -> str:
         >>> code_not_run(None, {"model_type": "llama", "auto_map": {"AutoModelForCausalLM": "own.Llama"}})
         'the code that auto_map names is not run'
     """
-    found = ["that auto_map names"] if config.get("model_type") in FAMILIES and config.get("auto_map") else []
+    code = ["that auto_map names"] if config.get("model_type") in FAMILIES and config.get("auto_map") else []
     if isinstance(source, Path | str) and (Path(source) / CUSTOM_GENERATE).is_file():
-        found.append(f"in {CUSTOM_GENERATE.parent}")
-    return f"the code {' and '.join(found)} is not run" if found else ""
+        code.append(f"in {CUSTOM_GENERATE.parent}")
+    return f"the code {' and '.join(code)} is not run" if code else ""
 
 
 def _places(source: Any, config: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], bool]]:
     """Return where such fields may occur, and whether all fields there count."""
     if isinstance(source, Path | str):
         path = Path(source)
-        found = _read(path if path.is_dir() else path.parent)
-        if found is not None:
-            yield GENERATION_FILE, found, True
+        stored_configs = _read(path if path.is_dir() else path.parent)
+        if stored_configs is not None:
+            yield GENERATION_FILE, stored_configs, True
     elif (own := getattr(source, "generation_config", None)) is not None and hasattr(own, "to_dict"):
         yield "the module's generation_config", own.to_dict(), True
     yield CONFIG_FILE, config, False

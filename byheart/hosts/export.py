@@ -117,7 +117,7 @@ def export(
         )  # fmt: skip
     versions = host.versions()
     model, listed, promised = _subject(source, task, criterion)
-    asked = promised or Criterion()
+    question = promised or Criterion()
     runs_in = _own_dtype(source, task) if dtype == NARROWEST else dtype
     if not model.plain and to != "safetensors":
         raise InputError(to, "is not written with rotary positions, gates, caps and what else other hosts do beside")
@@ -129,14 +129,14 @@ def export(
     converted = host.convert(whole)
     written = rounded_model(converted, dtype)
     exact = whole is narrow and _scales_exactly(narrow, converted) and written.sha256() == converted.sha256()
-    certificate = certify_memorization(written, facts, asked, progress=progress).certificate
+    certificate = certify_memorization(written, facts, question, progress=progress).certificate
     certificate = _with_runs(certificate, written, facts, runs_in, progress)
-    made = Exported(to, host, dtype, certificate, written, facts, listed)
+    exported = Exported(to, host, dtype, certificate, written, facts, listed)
     refuse = promised is not None and not allow_loss
-    _require_no_loss(made.proved, refuse=refuse)
+    _require_no_loss(exported.proved, refuse=refuse)
     with new_folder(out, overwrite=overwrite) as folder:
-        made.write_for_host(folder)
-        sampled = _sampled(narrow, listed, asked)
+        exported.write_for_host(folder)
+        sampled = _sampled(narrow, listed, question)
         progress("host", None, f"{to} {versions[host.packages[0]]}, {counted(sampled.n_contexts, 'context')}")
         begun = time.monotonic()
         runs = host.run(folder, sampled, dtype)
@@ -145,23 +145,23 @@ def export(
             progress("host", None, f"{listed.n_contexts} contexts, about {seconds / 60.0:.0f} minutes")
             sampled, runs = listed, host.run(folder, listed, dtype)
         progress("parity", None, "")
-        found = parity(
+        parities = parity(
             model,
             sampled,
             runs,
             dtype="float64" if dtype == NARROWEST else dtype,
             exact=exact,
-            tolerance=asked.tolerance,
+            tolerance=question.tolerance,
         )
         measured = Measured(
             versions=versions,
             original=model.sha256(),
             exact_conversion=exact,
             typed=None if listed.facts is None else _typed_and_read_back(folder, listed.facts),
-            runs=dict(sorted(found.items())),
+            runs=dict(sorted(parities.items())),
         )
-        _require_no_loss(made.outcome(measured), refuse=refuse)
-        return made.write_report(folder, measured)
+        _require_no_loss(exported.outcome(measured), refuse=refuse)
+        return exported.write_report(folder, measured)
 
 
 def _with_runs(
@@ -201,7 +201,7 @@ def own_dtype(source: Path | Model) -> str:
     """
     if not isinstance(source, Model):
         certificate = Certificate.load(source)
-        stated = [each.named["format"] for each in certificate.statements if each.id == RUNS]
+        stated = [statement.named["format"] for statement in certificate.statements if statement.id == RUNS]
         if stated:
             return stated[-1]
         load = load_fold if certificate.subject.is_of_a_fold else load_subject
@@ -261,5 +261,5 @@ def _typed_and_read_back(folder: Path, task: Task) -> int | None:
 
 def _require_no_loss(found: Outcome, *, refuse: bool) -> None:
     if refuse and found.verdict is not Verdict.PROVED:
-        said = f"{found}; nothing was written, allow_loss=True (--allow-loss) writes it all the same"
-        raise LossError(said, proved=found.verdict is Verdict.REFUTED)
+        message = f"{found}; nothing was written, allow_loss=True (--allow-loss) writes it all the same"
+        raise LossError(message, proved=found.verdict is Verdict.REFUTED)

@@ -206,13 +206,13 @@ class ExportedFold:
 
     def outcome(self, measured: MeasuredDecoding) -> Outcome:
         """Return the proved outcome, unless the host contradicts it."""
-        asked = counted(measured.inputs, "drawn input")
-        found = self.proved.adding(f"generate is right on {measured.right} of {asked}, measured")
+        inputs_run = counted(measured.inputs, "drawn input")
+        outcome = self.proved.adding(f"generate is right on {measured.right} of {inputs_run}, measured")
         all_right = self.certificate.answers.values["memorized"] == self.fold.inputs
-        if found.verdict is Verdict.PROVED and all_right and measured.right < measured.inputs:
+        if outcome.verdict is Verdict.PROVED and all_right and measured.right < measured.inputs:
             word = "OUTSIDE OF WHAT ROUNDING EXPLAINS" if self.in_every_run else "NOT MEMORIZED, MEASURED"
-            found = replace(found, verdict=Verdict.REFUTED, word=word)
-        return found if measured.wrong is None else found.adding(measured.wrong.words(self.fold))
+            outcome = replace(outcome, verdict=Verdict.REFUTED, word=word)
+        return outcome if measured.wrong is None else outcome.adding(measured.wrong.words(self.fold))
 
     @classmethod
     def load(cls, folder: Path) -> tuple["ExportedFold", MeasuredDecoding]:

@@ -98,7 +98,7 @@ class Measured:
         Raises:
             FileFormatError: Other data.
         """
-        expect_fields(MEASURED, data, {each.name for each in fields(cls)})
+        expect_fields(MEASURED, data, {field.name for field in fields(cls)})
         for name, version in expect(f"{MEASURED}.versions", data["versions"], dict).items():
             expect(f"{MEASURED}.versions.{name}", version, str)
         require_sha256(f"{MEASURED}.original", data["original"])
@@ -112,19 +112,19 @@ class Measured:
 def _run_of(name: str, data: Any) -> Parity:
     """Parse a run; a figure that JSON cannot represent is infinite."""
     where = f"{MEASURED}.runs.{name}"
-    expect_fields(where, data, {each.name for each in fields(Parity)})
-    found = dict(data)
-    for each in ("largest_logit", "largest_difference", "relative_difference", "mean_loss", "largest_bound"):
-        if found[each] is None and each != "largest_bound":
-            found[each] = math.inf
-        if found[each] is not None and (type(found[each]) is not float or not found[each] >= 0):
-            raise FileFormatError(f"{where}.{each} is {found[each]!r}, expected a float of at least 0")
-    for each in ("contexts", "memorized"):
-        if type(found[each]) is not int or found[each] < 0:
-            raise FileFormatError(f"{where}.{each} is {found[each]!r}, expected a number of contexts")
-    if found["agrees"] not in (True, False, None):
-        raise FileFormatError(f"{where}.agrees is {found['agrees']!r}, expected true, false or null")
-    return Parity(**found)
+    expect_fields(where, data, {figure.name for figure in fields(Parity)})
+    figures = dict(data)
+    for figure in ("largest_logit", "largest_difference", "relative_difference", "mean_loss", "largest_bound"):
+        if figures[figure] is None and figure != "largest_bound":
+            figures[figure] = math.inf
+        if figures[figure] is not None and (type(figures[figure]) is not float or not figures[figure] >= 0):
+            raise FileFormatError(f"{where}.{figure} is {figures[figure]!r}, expected a float of at least 0")
+    for figure in ("contexts", "memorized"):
+        if type(figures[figure]) is not int or figures[figure] < 0:
+            raise FileFormatError(f"{where}.{figure} is {figures[figure]!r}, expected a number of contexts")
+    if figures["agrees"] not in (True, False, None):
+        raise FileFormatError(f"{where}.agrees is {figures['agrees']!r}, expected true, false or null")
+    return Parity(**figures)
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class Exported:
 
     def outcome(self, measured: Measured) -> Outcome:
         """Return the proved outcome, unless the host memorizes less."""
-        shown, asked = self.proved, self.certificate.criterion
+        shown, criterion = self.proved, self.certificate.criterion
         for run in measured.runs.values():
             if run.memorized == run.contexts < self.facts.n_contexts:  # of some contexts no guess says anything
                 continue
@@ -202,11 +202,13 @@ class Exported:
             values |= {"contexts": run.contexts, "memorized": run.memorized, "wrong": run.contexts - run.memorized}
             if math.isfinite(run.mean_loss):
                 values |= {"mean_upper": run.mean_loss, "mean_lower": run.mean_loss}
-            found = outcome(values, asked, target=self.facts.target, origin=self.facts.origin, by="MEASURED")
-            if shown.verdict is Verdict.PROVED and found.verdict is not Verdict.PROVED:
-                shown = found.adding(self.where)
+            measured_outcome = outcome(
+                values, criterion, target=self.facts.target, origin=self.facts.origin, by="MEASURED"
+            )
+            if shown.verdict is Verdict.PROVED and measured_outcome.verdict is not Verdict.PROVED:
+                shown = measured_outcome.adding(self.where)
         runs = (
-            f"{name}: {self._said(run, asked)} measured, largest difference {_shown(run.largest_difference)}"
+            f"{name}: {self._said(run, criterion)} measured, largest difference {_shown(run.largest_difference)}"
             for name, run in measured.runs.items()
         )
         shown = shown.adding(*runs)
@@ -300,20 +302,20 @@ def require_export_made_again(folder: Path) -> str:
         InputError: A package that writes the files of the host is not installed.
     """
     folder = Path(folder)
-    made, measured = _loaded(folder)
-    if made.host.written_by_package:
-        made.host.versions()
+    exported, measured = _loaded(folder)
+    if exported.host.written_by_package:
+        exported.host.versions()
     with tempfile.TemporaryDirectory() as top:
         again = Path(top)
         try:
-            made.write_for_host(again)
-            made.write_report(again, measured)
+            exported.write_for_host(again)
+            exported.write_report(again, measured)
         except (AssertionError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise FileFormatError(
-                f"{folder / PARITY_FILE} says {made.host.name} in {made.dtype}, for which the weights in "
+                f"{folder / PARITY_FILE} says {exported.host.name} in {exported.dtype}, for which the weights in "
                 f"{PROOF_FOLDER} cannot be written: {error}"
             ) from error
-        if isinstance(made, Exported) and not made.typed_as_numbered:
+        if isinstance(exported, Exported) and not exported.typed_as_numbered:
             raise TamperedError(f"{folder / TYPED_FILE} has other facts than {TASK_FILE}")
         for name in files_of(again):
             if not (folder / name).is_file():
@@ -327,7 +329,7 @@ def require_export_made_again(folder: Path) -> str:
                     f"{folder / name} is not the file that certificate, weights, task and what was measured make: "
                     f"{difference(stored, expected)}; do not believe it, and export the memory again"
                 )
-    return f"{made.where}; all files made again, but not {measured.words}"
+    return f"{exported.where}; all files made again, but not {measured.words}"
 
 
 def _loaded(folder: Path) -> tuple[Exported | ExportedFold, Any]:

@@ -86,24 +86,24 @@ def export_fold(
     written = rounded_model(host.convert(rounded_model(model, dtype)), dtype)
     every_run = dtype if dtype in JUDGED else None
     proved = certify_fold(written, fold, criterion or certificate.criterion, every_run=every_run, progress=progress)
-    made = ExportedFold(host, dtype, proved.certificate, written, fold)
-    _require_no_loss(made.proved, allow_loss=allow_loss)
+    exported = ExportedFold(host, dtype, proved.certificate, written, fold)
+    _require_no_loss(exported.proved, allow_loss=allow_loss)
     with new_folder(out, overwrite=overwrite) as new:
-        made.write_for_host(new)
+        exported.write_for_host(new)
         progress("host", None, f"{host.name} {versions[host.packages[0]]}")
         drawn, wrong = fold.drawn(_GENERATED), proved.answers.wrong
-        asked = drawn if wrong is None else np.concatenate([drawn, choices_of(fold, wrong.prompt)])
-        said, off = _generated(new, model, fold, asked, dtype)
+        inputs_run = drawn if wrong is None else np.concatenate([drawn, choices_of(fold, wrong.prompt)])
+        answers, off = _generated(new, model, fold, inputs_run, dtype)
         measured = MeasuredDecoding(
             versions=versions,
             original=model.sha256(),
             inputs=len(drawn),
-            right=int((said == fold.answers(asked))[: len(drawn)].all(axis=1).sum()),
+            right=int((answers == fold.answers(inputs_run))[: len(drawn)].all(axis=1).sum()),
             largest_difference=off,
-            wrong=None if wrong is None else WrongSaid(wrong.prompt, tuple(said[-1].tolist())),
+            wrong=None if wrong is None else WrongSaid(wrong.prompt, tuple(answers[-1].tolist())),
         )
-        _require_no_loss(made.outcome(measured), allow_loss=allow_loss)
-        return made.write_report(new, measured)
+        _require_no_loss(exported.outcome(measured), allow_loss=allow_loss)
+        return exported.write_report(new, measured)
 
 
 def _generated(folder: Path, model: Model, fold: Fold, asked: Int64Array, dtype: str) -> tuple[Int64Array, float]:
@@ -119,9 +119,9 @@ def _generated(folder: Path, model: Model, fold: Fold, asked: Int64Array, dtype:
     prompts, answers = fold.prompts(asked), fold.answers(asked)
     contexts = np.concatenate([prompts, answers[:, :-1]], axis=1)
     with torch.inference_mode(), full_precision():
-        said = host.generate(torch.tensor(prompts))[:, fold.length :].numpy()
+        tokens = host.generate(torch.tensor(prompts))[:, fold.length :].numpy()
         logits = host(torch.tensor(contexts)).logits[:, -1, : model.d_vocab_out].double().numpy()
-    return said, _largest_difference(model, contexts, logits)
+    return tokens, _largest_difference(model, contexts, logits)
 
 
 def _largest_difference(model: Model, contexts: Int64Array, logits: Float64Array) -> float:
@@ -135,5 +135,5 @@ def _largest_difference(model: Model, contexts: Int64Array, logits: Float64Array
 
 def _require_no_loss(found: Outcome, *, allow_loss: bool) -> None:
     if not allow_loss and found.verdict is not Verdict.PROVED:
-        said = f"{found}; nothing was written, allow_loss=True (--allow-loss) writes it all the same"
-        raise LossError(said, proved=found.verdict is Verdict.REFUTED)
+        message = f"{found}; nothing was written, allow_loss=True (--allow-loss) writes it all the same"
+        raise LossError(message, proved=found.verdict is Verdict.REFUTED)

@@ -89,12 +89,12 @@ class GGUFFile:
             if name in fields:
                 raise FileFormatError(f"{path} has the field {_shown(name)} twice")
             fields[name] = header.value(header.scalar(4), name)
-        said = [header.tensor() for _ in range(header.checked_count(counts[0], least=24, what="tensors"))]
+        tensor_records = [header.tensor() for _ in range(header.checked_count(counts[0], least=24, what="tensors"))]
         alignment = fields.get("general.alignment", _USUAL_ALIGNMENT)
         if type(alignment) is not int or not 0 < alignment <= 2**20:
             raise FileFormatError(f"{path} has general.alignment = {_value(alignment)}, expected a number of bytes")
         start, stored = -(-header.place // alignment) * alignment, dict[str, _Stored]()
-        for name, shape, kind, offset in said:
+        for name, shape, kind, offset in tensor_records:
             if name in stored:
                 raise FileFormatError(f"{path} has the tensor {_shown(name)} twice")
             if offset % alignment:
@@ -150,8 +150,8 @@ class GGUFFile:
         """Add the fields of rotary positions and of heads, as far as one says something of another."""
         heads = self.size(f"{kind}.attention.head_count")
         width = own.get("attention.key_length", self._shape("blk.0.attn_q.weight")[0] // heads)
-        said = {name: own.get(name, width) for name in ("attention.value_length", "rope.dimension_count")}
-        for name, value in said.items():
+        widths = {name: own.get(name, width) for name in ("attention.value_length", "rope.dimension_count")}
+        for name, value in widths.items():
             if value != width:
                 raise InputError(f"{self.path}: {kind}.{name}", f"is {_value(value)}", f"{width}, the width of a head")
         if (scaling := own.get("rope.scaling.type", "none")) != "none":
@@ -169,7 +169,7 @@ class GGUFFile:
             quants, constants = import_module("gguf.quants"), import_module("gguf.constants")
         except ImportError:
             raise InputError(self.path, "needs gguf to be read; `pip install 'byheart[gguf]'` brings it") from None
-        data, found = np.memmap(self.path, dtype=np.uint8, mode="r"), dict[str, Float64Array]()
+        data, tensors = np.memmap(self.path, dtype=np.uint8, mode="r"), dict[str, Float64Array]()
         for name, tensor in self.stored.items():
             called = reader.called(name)
             if called is None:
@@ -452,10 +452,10 @@ def tokenizer_json(file: GGUFFile) -> str:
     if kind != "gpt2" or cut not in _CUTS:
         said = "has no tokenizer" if kind is None else f"has the tokenizer {_value(kind)} with {_CUT} = {_value(cut)}"
         expected = f"gpt2 with one of {', '.join(_CUTS)}, or --tokenizer FILE, or --cells tokens"
-        raise InputError(file.path, said, expected)
+        raise InputError(file.path, problem, expected)
     tokens, merges, kinds = (_list_of(file, name) for name in ("tokens", "merges", "token_type"))
     pairs = [pair.split(" ") if isinstance(pair, str) else [] for pair in merges]
-    plain = bool(tokens) and all(isinstance(each, str) for each in tokens)
+    plain = bool(tokens) and all(isinstance(token, str) for token in tokens)
     if not plain or len(set(tokens)) < len(tokens) or any(len(pair) != 2 for pair in pairs):
         raise FileFormatError(
             f"{file.path}: tokenizer.ggml.tokens or tokenizer.ggml.merges is malformed, expected distinct texts, and "
@@ -463,8 +463,8 @@ def tokenizer_json(file: GGUFFile) -> str:
         )
     added = [
         {"id": number, "content": tokens[number], "single_word": False, "lstrip": False, "rstrip": False,
-         "normalized": False, "special": each == _CONTROL}
-        for number, each in enumerate(kinds[: len(tokens)]) if each in (_CONTROL, _USER_DEFINED)
+         "normalized": False, "special": token == _CONTROL}
+        for number, token in enumerate(kinds[: len(tokens)]) if token in (_CONTROL, _USER_DEFINED)
     ]  # fmt: skip
     begins = file.fields.get("tokenizer.ggml.bos_token_id") if file.fields.get("tokenizer.ggml.add_bos_token") else None
     if begins is not None and not (type(begins) is int and begins < len(tokens)):
@@ -488,8 +488,8 @@ def tokenizer_json(file: GGUFFile) -> str:
 
 
 def _list_of(file: GGUFFile, name: str) -> list[Any]:
-    found = file.fields.get(f"tokenizer.ggml.{name}", [])
-    return found if isinstance(found, list) else []
+    values = file.fields.get(f"tokenizer.ggml.{name}", [])
+    return values if isinstance(values, list) else []
 
 
 def _begun(number: int, name: str) -> dict[str, Any]:

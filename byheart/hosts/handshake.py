@@ -99,15 +99,15 @@ def ask_host(source: Any, config: Any, model: Model, *inputs: Int64Array | Vecto
     Raises:
         HandshakeError: It computes something else, or cannot be run; names the first context and the gap.
     """
-    found = _module(source, config)
-    if found is None:
+    host_module = _module(source, config)
+    if host_module is None:
         return None
-    if isinstance(found, str):
-        return HandshakeResult(why=found)
-    module, name = found
+    if isinstance(host_module, str):
+        return HandshakeResult(why=host_module)
+    module, name = host_module
     gap = allowed = 0.0
-    for each in inputs:
-        compared = _compared(module, name, model, each)
+    for part in inputs:
+        compared = _compared(module, name, model, part)
         if isinstance(compared, str):
             return HandshakeResult(why=compared)
         gap, allowed = max(gap, compared[0]), max(allowed, compared[1])
@@ -158,14 +158,14 @@ def host_answer(source: Any, config: Any, model: Model, prompt: Sequence[int], c
     """
     if _missing("torch"):
         return None
-    found = _module(source, config)
-    if not isinstance(found, tuple):
+    host_module = _module(source, config)
+    if not isinstance(host_module, tuple):
         import torch
 
         from verify.torch.module import Replica
 
-        found = Replica.from_model(model, dtype=torch.float64), f"the replica in torch {_version('torch')}"
-    module, name = found
+        host_module = Replica.from_model(model, dtype=torch.float64), f"the replica in torch {_version('torch')}"
+    module, name = host_module
     context = list(prompt)
     with _recorded(module, model):
         for _ in range(count):
@@ -221,8 +221,8 @@ def float64_logits(module: Any, inputs: Int64Array | Vectors) -> Float64Array:
     import torch
 
     def last(*given: Any) -> Float64Array:
-        found = module(*given)
-        logits = getattr(found, "logits", found)
+        output = module(*given)
+        logits = getattr(output, "logits", output)
         return (logits[:, -1] if logits.ndim == 3 else logits).double().cpu().numpy()
 
     with _in_float64(module), torch.no_grad():
@@ -252,20 +252,20 @@ def _in_float64(module: Any) -> Iterator[None]:
             return func(*map(longer, args), **{name: longer(value) for name, value in (kwargs or {}).items()})
 
     # No copy of the module: pruned and weight-normed ones have none.
-    kept = [(each, each.data) for each in (*module.parameters(), *module.buffers()) if each.is_floating_point()]
+    kept = [(tensor, tensor.data) for tensor in (*module.parameters(), *module.buffers()) if tensor.is_floating_point()]
     flags = [(part, part.training) for part in module.modules()]
     default = torch.get_default_dtype()
     try:
         module.eval()
         torch.set_default_dtype(torch.float64)
-        for each, data in kept:
-            each.data = data.double().cpu()
+        for tensor, data in kept:
+            tensor.data = data.double().cpu()
         with TrueFloat64():
             yield
     finally:
         torch.set_default_dtype(default)
-        for each, data in kept:
-            each.data = data
+        for tensor, data in kept:
+            tensor.data = data
         for part, flag in flags:
             part.training = flag
 
@@ -291,21 +291,23 @@ def _recorded(module: Any, model: Model) -> Iterator[None]:
     }
     for part in module.modules() if turning or model.positions is not None else ():
         for name, buffer in part.named_buffers(recurse=False):
-            found = next((f for f in turning if buffer.shape == f.shape), None)
+            frequencies_found = next((f for f in turning if buffer.shape == f.shape), None)
             if (kind := name.removesuffix("_inv_freq")) in kinds:
-                found = layers[kinds.index(kind)]
+                frequencies_found = layers[kinds.index(kind)]
             if name == "embed_positions":
                 angles = np.arange(len(buffer))[:, None] * turning[0]
-                found = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
+                frequencies_found = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
             elif name in ("rotary_sin", "rotary_cos"):
                 waves = getattr(np, name.removeprefix("rotary_"))(np.arange(len(buffer))[:, None] * turning[0])
                 twice = next(b.turned for b in model.blocks if isinstance(b, Attention)) == "neighbours"
-                found = np.repeat(waves, 2, axis=1) if twice else np.concatenate([waves, waves], axis=1)
+                frequencies_found = np.repeat(waves, 2, axis=1) if twice else np.concatenate([waves, waves], axis=1)
             elif name == "embed_scale":
-                found = float(np.float32(model.d_model**0.5))
-            elif not name.endswith("inv_freq") or "original" in name or found is None:  # a copy that nobody reads
+                frequencies_found = float(np.float32(model.d_model**0.5))
+            elif (
+                not name.endswith("inv_freq") or "original" in name or frequencies_found is None
+            ):  # a copy that nobody reads
                 continue
-            recorded = torch.tensor(found, dtype=torch.float64)
+            recorded = torch.tensor(frequencies_found, dtype=torch.float64)
             _require_close(name, recorded, buffer, 2.0**-10 if buffer.ndim == 2 else 0.0)
             buffers.append((buffer, buffer.data))
             buffer.data = recorded
@@ -339,9 +341,9 @@ def _with_slopes(module: Any, slopes: Any) -> list[tuple[Any, str, Any]]:
             if (own := getattr(home, name, None)) is not None:
 
                 def checked(*given: Any, own: Any = own, recorded: Any = recorded, **options: Any) -> Any:
-                    found = own(*given, **options)
-                    exact = found.new_tensor(recorded(*given, **options), dtype=found.dtype)
-                    _require_close("slopes", exact, found)
+                    computed = own(*given, **options)
+                    exact = computed.new_tensor(recorded(*given, **options), dtype=computed.dtype)
+                    _require_close("slopes", exact, computed)
                     return exact
 
                 setattr(home, name, checked)
@@ -462,12 +464,19 @@ def _hooked_transformer(source: Any, options: Mapping[str, Any]) -> tuple[Any, s
     tensors = _tensors(source)
     sizes = {"d_vocab": len(tensors["embed.W_E"]), "d_vocab_out": tensors["unembed.W_U"].shape[1]}
     unset = {name: size for name, size in sizes.items() if options.get(name) in (None, -1)}  # a tokenizer sets them
-    given = {**options, **unset, "device": "cpu", "dtype": torch.float64, "tokenizer_name": None, "init_weights": False}
+    settings = {
+        **options,
+        **unset,
+        "device": "cpu",
+        "dtype": torch.float64,
+        "tokenizer_name": None,
+        "init_weights": False,
+    }
     name = f"HookedTransformer of transformer-lens {_version('transformer-lens')}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of a class that goes with version 4
         try:
-            module = hooked(described.from_dict(given), move_to_device=False)
+            module = hooked(described.from_dict(settings), move_to_device=False)
         except Exception as error:  # whatever a library raises on a configuration of somebody else
             raise HandshakeError(f"{name} cannot be made of the configuration: {said_by(error)}") from error
     _loaded(module, tensors, but=(".attn.mask", ".attn.IGNORE", ".attn.rotary_sin", ".attn.rotary_cos"))
@@ -486,11 +495,11 @@ def _tensors(source: Any) -> Mapping[str, Any]:
 def _loaded(module: Any, tensors: Mapping[str, Any], *, but: tuple[str, ...], assign: bool = False) -> None:
     """Load tensors into a float64 module; only the given ones may be missing, and none may remain."""
     exact = {name: tensor.double() for name, tensor in tensors.items()}
-    found = module.load_state_dict(exact, strict=False, assign=assign)
-    missing = [name for name in found.missing_keys if not name.endswith(but)]
-    if missing or found.unexpected_keys:
+    mismatch = module.load_state_dict(exact, strict=False, assign=assign)
+    missing = [name for name in mismatch.missing_keys if not name.endswith(but)]
+    if missing or mismatch.unexpected_keys:
         raise HandshakeError(
-            f"{type(module).__name__} has {missing[:3]}, which are not given, and lacks {found.unexpected_keys[:3]}"
+            f"{type(module).__name__} has {missing[:3]}, which are not given, and lacks {mismatch.unexpected_keys[:3]}"
         )
 
 

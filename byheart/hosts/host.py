@@ -99,22 +99,22 @@ class Host:
         Raises:
             InputError: One is not installed, or is of a version that is another host; says what to install.
         """
-        found = {}
+        versions = {}
         for package in self.packages:
             try:
-                found[package] = version(package)
+                versions[package] = version(package)
             except PackageNotFoundError:
                 raise InputError(package, f"is not installed; {self._install()}") from None
-        name, major = self.packages[0], int(found[self.packages[0]].split(".")[0])
+        name, major = self.packages[0], int(versions[self.packages[0]].split(".")[0])
         if self.below is not None and major >= self.below:
             raise InputError(
-                f"{name} {found[name]}", f"is installed, {self.name} is below {self.below}; {self._install()}"
+                f"{name} {versions[name]}", f"is installed, {self.name} is below {self.below}; {self._install()}"
             )
         if self.at_least is not None and major < self.at_least:
             raise InputError(
-                f"{name} {found[name]}", f"is installed, {self.name} needs {self.at_least}; {self._install()}"
+                f"{name} {versions[name]}", f"is installed, {self.name} needs {self.at_least}; {self._install()}"
             )
-        return found
+        return versions
 
     def _install(self) -> str:
         return f"`pip install 'byheart[{self.extra}]'` brings it"
@@ -213,8 +213,8 @@ def torch_logits(model: Any, task: Task, *, entries: int) -> Float64Array:
 
     def forward(tokens: Int64Array) -> Float64Array:
         with torch.inference_mode(), full_precision():
-            found = model(torch.tensor(tokens))
-            return getattr(found, "logits", found)[:, -1].double().numpy()
+            output = model(torch.tensor(tokens))
+            return getattr(output, "logits", output)[:, -1].double().numpy()
 
     return last_logits(forward, task, entries=entries)
 

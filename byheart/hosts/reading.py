@@ -99,8 +99,8 @@ def read_weights(
             raise InputError(f"the header of {weights} and {beside}", "differ", "one of them, or config")
         return Weights(_of_record(weights, record, tensors), None, "")
     options = _configuration(weights, config)
-    plain, said = without_wrappers({name: tensor for name, tensor in tensors.items() if not _is_buffer(name)})
-    kept = plain if said or key is not None else None
+    plain, wrapper_note = without_wrappers({name: tensor for name, tensor in tensors.items() if not _is_buffer(name)})
+    kept = plain if wrapper_note or key is not None else None
     try:
         return Weights(model_of(plain, options, ignored=ignored), kept, said)
     except InputError as error:
@@ -126,8 +126,8 @@ def configuration_of(path: Path | str, config: Mapping[str, Any] | Path | str | 
     if config is None and is_gguf(path):
         return GGUFFile.read(Path(path)).configuration()
     beside = Path(path) if Path(path).is_dir() else Path(path).parent
-    found = beside / CONFIG_FILE if config is None else Path(config)
-    return _configuration(beside / WEIGHTS_FILE, found) if found.is_file() else {}
+    config_path = beside / CONFIG_FILE if config is None else Path(config)
+    return _configuration(beside / WEIGHTS_FILE, config_path) if config_path.is_file() else {}
 
 
 def is_gguf(path: Path | str) -> bool:
@@ -170,7 +170,7 @@ def tensors_of(source: Mapping[str, Any] | Path | str, key: str | None = None) -
     if isinstance(source, Mapping):
         return {name: as_float64(name, tensor) for name, tensor in source.items() if not _is_buffer(name)}
     tensors, exact = _stored(Path(source), key)[1], dict[str, Float64Array]()
-    for name in [each for each in tensors if not _is_buffer(each)]:
+    for name in [tensor_name for tensor_name in tensors if not _is_buffer(tensor_name)]:
         exact[name] = as_float64(name, tensors.pop(name))  # one after the other: a language model is large
     return exact
 
@@ -211,7 +211,7 @@ def _file_of(path: Path) -> Path:
 
 def _hint(folder: Path) -> str:
     """Describe the unreadable files in a folder, and what to do."""
-    names = sorted(each.name for each in folder.iterdir())
+    names = sorted(path.name for path in folder.iterdir())
     if pickled := [name for name in names if name.endswith((*PICKLED, _ARCHIVE))]:
         return f"; it has {pickled[0]}: save_pretrained writes the other, or give that file"
     if files := [name for name in names if name.endswith((GGUF, _GRAPH))]:
@@ -236,14 +236,14 @@ def _of_shards(index: Path) -> dict[str, Any]:
         if not part.is_file():
             raise FileFormatError(f"{index} names {file}, which is not there")
         if part.suffix in PICKLED:
-            found = {name: tensor for name, tensor in unpickled(part).items() if not _is_buffer(name)}
+            shard = {name: tensor for name, tensor in unpickled(part).items() if not _is_buffer(name)}
         else:
-            found = read_tensors(part, but=_is_buffer)[0]
+            shard = read_tensors(part, but=_is_buffer)[0]
         wanted = {name for name, of in files.items() if of == file and not _is_buffer(name)}
-        if wrong := sorted(wanted ^ set(found)):
+        if wrong := sorted(wanted ^ set(shard)):
             where = "is not in" if wrong[0] in wanted else "is only in"
             raise FileFormatError(f"{index}: {wrong[0]} {where} {file}, against its weight_map")
-        tensors |= found
+        tensors |= shard
     return tensors
 
 

@@ -32,9 +32,9 @@ def special_tokens(task: Task) -> dict[str, str]:
         {'pad_token': '[PAD]'}
     """
     names = set(task.names())
-    found = {"pad_token": _free("[PAD]", names)}
-    found |= {"unk_token": OTHER} if OTHER in names else {}
-    return found if task.windows is None else found | {"eos_token": END}
+    tokens = {"pad_token": _free("[PAD]", names)}
+    tokens |= {"unk_token": OTHER} if OTHER in names else {}
+    return tokens if task.windows is None else tokens | {"eos_token": END}
 
 
 def _free(name: str, names: set[str]) -> str:
@@ -95,7 +95,7 @@ def tokenizer_json(task: Task) -> dict[str, Any]:
         cut.append(_each(*(vocabulary[title] for title in titles)))
         decoder = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
     elif cut_by.unit == "char":
-        between = "".join(each for each in " \t,;|" if each not in vocabulary)
+        between = "".join(character for character in " \t,;|" if character not in vocabulary)
         cut = [_split(f"[{between}]", "Removed")] if between and task.origin == "table" else []
         cut.append(_each(*(vocabulary[title] for title in titles)))
     elif task.windows is not None:
@@ -148,10 +148,10 @@ def generation_of(task: Task) -> dict[str, Any]:
     A context has one answer; a text that is learned whole has an end.
     """
     size = len({*task.names(), *special_tokens(task).values()})
-    found: dict[str, Any] = {"do_sample": False, "pad_token_id": size - 1}
+    settings: dict[str, Any] = {"do_sample": False, "pad_token_id": size - 1}
     if task.windows is not None:
-        return found | {"eos_token_id": task.windows.end, "max_new_tokens": len(task.windows.text)}
-    return found | {"max_new_tokens": 1} | ({"eos_token_id": answer_tokens(task)} if is_of_rows(task) else {})
+        return settings | {"eos_token_id": task.windows.end, "max_new_tokens": len(task.windows.text)}
+    return settings | {"max_new_tokens": 1} | ({"eos_token_id": answer_tokens(task)} if is_of_rows(task) else {})
 
 
 def _byte(name: str) -> int:

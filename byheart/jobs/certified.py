@@ -90,8 +90,8 @@ def certified(
     ranks = None
     if memorized is not None:
         beside = memorized.beside(built, facts, proved, clock)
-        found, ranks = found | beside.figures, beside.ranks
-    found |= figures
+        figures_now, ranks = figures_now | beside.figures, beside.ranks
+    figures_now |= figures
     with clock.stage("torch"):
         if facts is not None and is_long(facts):
             runs, device = {}, "cpu"  # every run is judged without one
@@ -102,8 +102,8 @@ def certified(
             elsewhere = runs_in_torch(model, task, dtype, tolerance=tolerance, device=device, outputs=outputs)
             torch |= {f"{name} on {device}": run for name, run in (elsewhere or {}).items()}
     runs_of = {name: RunFigures.of(name, run.summary()) for name, run in torch.items()}
-    found |= {**proved_figures(proved.certificate), "torch": runs_of or None, "seconds": clock.seconds}
-    return CertifiedMemory(task, model, proved.certificate, proved, ranks, Figures(**found), source)
+    figures_now |= {**proved_figures(proved.certificate), "torch": runs_of or None, "seconds": clock.seconds}
+    return CertifiedMemory(task, model, proved.certificate, proved, ranks, Figures(**figures_now), source)
 
 
 def _with_runs(

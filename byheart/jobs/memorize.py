@@ -80,8 +80,8 @@ def ever_smaller(task: AnyTask, *, progress: Progress = silent, **asked: Any) ->
     whole = facts.windows is not None and facts.n_contexts > _SEARCHED
     tried = work.offers("weights", quick=True)
     chosen = first = smallest_of(tried)
-    made = work.certified(chosen)
-    yield work.listed(made, chosen, tried)
+    memory = work.certified(chosen)
+    yield work.listed(memory, chosen, tried)
     if request.quick or whole or request.name != SMALLEST:
         return
     try:
@@ -89,10 +89,10 @@ def ever_smaller(task: AnyTask, *, progress: Progress = silent, **asked: Any) ->
         chosen = smallest_of(tried)
         if chosen is not first:
             progress("search", 1.0, f"{chosen.parameters} parameters in place of {first.parameters}")
-            made = work.certified(chosen)
+            memory = work.certified(chosen)
     except KeyboardInterrupt:
         chosen = first
-    yield work.listed(made, chosen, tried)
+    yield work.listed(memory, chosen, tried)
 
 
 @dataclass(frozen=True)

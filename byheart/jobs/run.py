@@ -65,19 +65,19 @@ def run_summary(folder: Path, *, device: str, dtype: str, threads: int | None = 
     from verify.torch.device import on_threads
     from verify.torch.run import run
 
-    asked = certificate.criterion
-    judged = judge(model, task, asked, keep_outputs=task.n_contexts * model.d_vocab_out <= KEPT_LOGITS)
+    criterion = certificate.criterion
+    judged = judge(model, task, criterion, keep_outputs=task.n_contexts * model.d_vocab_out <= KEPT_LOGITS)
     outputs = judged.answers.outputs
     with on_threads(threads):
         result = run(
-            model, task, device=device, dtype=dtype, tolerance=asked.tolerance,
+            model, task, device=device, dtype=dtype, tolerance=criterion.tolerance,
             logits=None if outputs is None else [(0, outputs)],
         )  # fmt: skip
-    found = _run_outcome(result, judged, asked, certificate.subject, whole)
+    outcome = _run_outcome(result, judged, criterion, certificate.subject, whole)
     is_whole = whole is None or task.n_contexts == whole
     all_memorized = result.memorized == task.n_contexts if is_whole or result.memorized < task.n_contexts else None
     summary: dict[str, Any] = {"dtype": result.dtype, **result.summary(), "all_memorized": all_memorized}
-    return {"headline": str(found), "verdict": found.verdict.value, **summary}
+    return {"headline": str(outcome), "verdict": outcome.verdict.value, **summary}
 
 
 def _run_outcome(result: "RunResult", judged: Judged, asked: Criterion, subject: Subject, whole: int | None) -> Outcome:
@@ -87,23 +87,23 @@ def _run_outcome(result: "RunResult", judged: Judged, asked: Criterion, subject:
     values |= {"contexts": contexts, "memorized": result.memorized, "wrong": contexts - result.memorized}
     of_values = result.mean_kl is None
     losses = (result.mean_label_error, result.max_label_error) if of_values else (result.mean_kl, result.max_kl)
-    mean, most = (math.inf if each is None else each for each in losses)
+    mean, most = (math.inf if loss is None else loss for loss in losses)
     if math.isfinite(most):
         values |= {"mean_lower": mean, "mean_upper": mean, "max_upper": most}
-    found = subject.outcome(asked, values, by="MEASURED")
-    if found.verdict is Verdict.PROVED and judged.outcome.verdict is not Verdict.PROVED:
-        found = judged.outcome.adding(f"{result.memorized} of {contexts} measured")
+    outcome = subject.outcome(asked, values, by="MEASURED")
+    if outcome.verdict is Verdict.PROVED and judged.outcome.verdict is not Verdict.PROVED:
+        outcome = judged.outcome.adding(f"{result.memorized} of {contexts} measured")
     judged_so, every = result.within_bound, result.memorized_proved == contexts
     if judged_so is None and every:  # no sum is rounded, in types whose rounding bound says nothing
         judged_so = result.memorized == contexts
     word, verdict = {
-        True: (found.word, found.verdict),
+        True: (outcome.word, outcome.verdict),
         False: ("OUTSIDE THE PROVED BOUNDS", Verdict.REFUTED),
         None: ("NOT JUDGED", Verdict.UNDECIDED),
     }[judged_so]
     if whole is not None and contexts < whole:
         most = most_wrong(whole, int(contexts), int(contexts) - result.memorized)
-        found = found.adding(f"drawn at random; {sampled_bound(most, whole, 'are wrong in this run')}")
+        outcome = outcome.adding(f"drawn at random; {sampled_bound(most, whole, 'are wrong in this run')}")
         if verdict is Verdict.PROVED:  # a sample is no proof, and not the whole run
             word, verdict = "SAMPLED, MEASURED", Verdict.UNDECIDED
     within = ["within the proved bounds"] if result.within_bound else []
@@ -111,7 +111,7 @@ def _run_outcome(result: "RunResult", judged: Judged, asked: Criterion, subject:
     if asked.asked != "at-most" and judged_so is not False and result.memorized_proved:  # contexts alone are proved
         part = f"{result.memorized_proved} of {contexts}{of_these} memorized in every such run, proved"
         within.append(f"proved for every such run{of_these}" if every else part)
-    return replace(found.adding(f"run in {result.dtype} on {result.device}", *within), word=word, verdict=verdict)
+    return replace(outcome.adding(f"run in {result.dtype} on {result.device}", *within), word=word, verdict=verdict)
 
 
 def _some(task: Task, rows: Int64Array) -> Task:

@@ -236,9 +236,9 @@ def _counterexample(trial: _Trial, code: str) -> CounterexampleError:
     message = f"{trial.name} is false; the smallest case found:\n\n{code}\n{call}".rstrip()
     if doubt:
         message += f"\n\nThis code does not show it by itself: {doubt}"
-    found = CounterexampleError(message, code, {name: arguments.get(name) for name in trial.strategies})
-    found.__cause__ = failure
-    return found
+    counterexample = CounterexampleError(message, code, {name: arguments.get(name) for name in trial.strategies})
+    counterexample.__cause__ = failure
+    return counterexample
 
 
 def _bound(statement: Statement, strategies: tuple[Any, ...], named: Mapping[str, Any]) -> inspect.BoundArguments:

@@ -118,8 +118,10 @@ def _arguments(value: Any) -> dict[str, Any]:
     """Return the constructor arguments of a named tuple or dataclass, without defaults of the latter."""
     if hasattr(value, "_asdict"):
         return value._asdict()
-    given = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
-    return {field.name: given[field.name] for field in fields(value) if field.init and not _is_default(field, given)}
+    arguments = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    return {
+        field.name: arguments[field.name] for field in fields(value) if field.init and not _is_default(field, arguments)
+    }
 
 
 def _is_default(field: Field[Any], given: Mapping[str, Any]) -> bool:

@@ -392,16 +392,16 @@ def tasks(
         _require_at_least("answers", answers, 1)
     rows = draw(contexts(d_vocab=d_vocab, n_ctx=n_ctx, max_size=max_contexts))
     weights = np.array([draw(st.integers(1, 9)) for _ in rows], dtype=np.int64)
-    given: dict[str, Any]
+    targets: dict[str, Any]
     if target == "labels":
         label = st.integers(0, (answers or d_vocab) - 1)
-        given = {"next_tokens": np.array([draw(label) for _ in rows], dtype=np.int64)}
+        targets = {"next_tokens": np.array([draw(label) for _ in rows], dtype=np.int64)}
     else:
-        given = {"distributions": draw(distributions(d_vocab=answers or d_vocab, rows=len(rows), smallest=smallest))}
+        targets = {"distributions": draw(distributions(d_vocab=answers or d_vocab, rows=len(rows), smallest=smallest))}
     facts = draw(st.integers(1, len(rows)))
     if answers is not None:
-        given["answers"] = tuple(f"answer {i}" for i in range(answers))
-    return array_task(rows, weights=weights, vocabulary=d_vocab, target=target, facts=facts, **given)
+        targets["answers"] = tuple(f"answer {i}" for i in range(answers))
+    return array_task(rows, weights=weights, vocabulary=d_vocab, target=target, facts=facts, **targets)
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,12 +39,12 @@ def assumptions_summary(
         FileFormatError: The file holds no such arrays.
     """
     contexts, queries = read_contexts(data)
-    found = assess_assumptions(contexts, queries, n_heads=n_heads, samples=samples, seed=seed, progress=progress)
+    assessment = assess_assumptions(contexts, queries, n_heads=n_heads, samples=samples, seed=seed, progress=progress)
     promised = promised_ranks(
-        n_examples=found.n_examples,
-        n_ctx=found.n_ctx,
-        d_model=found.d_model,
-        n_heads=found.n_heads,
-        d_head=found.d_model if d_head is None else d_head,
+        n_examples=assessment.n_examples,
+        n_ctx=assessment.n_ctx,
+        d_model=assessment.d_model,
+        n_heads=assessment.n_heads,
+        d_head=assessment.d_model if d_head is None else d_head,
     )
-    return {**found.summary(), "heads": found.n_heads, "promised": asdict(promised)}
+    return {**assessment.summary(), "heads": assessment.n_heads, "promised": asdict(promised)}

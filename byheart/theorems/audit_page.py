@@ -99,8 +99,8 @@ def _list(summaries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _record(summary: Mapping[str, Any]) -> str:
-    said = f", a {summary['kind']}" * (summary["kind"] not in ("statement", "own"))
-    terms = [("source", with_formulas(summary["source"]) + said)]
+    kind = f", a {summary['kind']}" * (summary["kind"] not in ("statement", "own"))
+    terms = [("source", with_formulas(summary["source"]) + kind)]
     if summary["quotation"]:
         terms.append(("in its words", f"<q>{escaped(summary['quotation'])}</q>"))
     terms.append(("printed", with_formulas(summary["printed"])))

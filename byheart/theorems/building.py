@@ -74,7 +74,7 @@ def build_claim(
         >>> figures.claim, figures.verdict
         ('dana.lemma-3', 'PROVED')
     """
-    given = dict(parameters or {})
+    given_parameters = dict(parameters or {})
 
     def construct() -> _Constructed:
         figures = {
@@ -82,10 +82,10 @@ def build_claim(
             "construction": {**claim.parameters, **given},
             "seed": given.get("seed", claim.parameters.get("seed", 0)),
         }
-        return _Constructed(claim.construct(**given), figures, f"{claim.source} ({claim.id})")
+        return _Constructed(claim.construct(**given_parameters), figures, f"{claim.source} ({claim.id})")
 
-    made = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress)
-    return _made_for(made, _of_claim(claim)).save(out, overwrite=overwrite)
+    memory = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress)
+    return _made_for(memory, _of_claim(claim)).save(out, overwrite=overwrite)
 
 
 def _of_claim(claim: Claim) -> str:
@@ -141,8 +141,8 @@ def build_named(
     built: list[Construction[Any]] = []
 
     def construct() -> _Constructed:
-        made = construction.construct(file, **(parameters or {}))
-        built.append(made.built)
+        built_construction = construction.construct(file, **(parameters or {}))
+        built.append(built_construction.built)
         figures = {
             "named": construction.name,
             "claim": "" if statement is None else statement.id,
@@ -150,14 +150,14 @@ def build_named(
             "construction": {name: _number(value) for name, value in made.parameters.items()},
             "seed": made.parameters["seed"],
         }
-        return _Constructed(made.built, figures, f"{construction.name}: {made.reading}")
+        return _Constructed(built_construction.built, figures, f"{construction.name}: {built_construction.reading}")
 
-    made = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress, two_sided=True)
-    found = findings(built[0], made.proved, device=device)
-    drawn = "" if made.task.target == "distributions" else ", labels drawn at random"
+    memory = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress, two_sided=True)
+    properties = findings(built[0], memory.proved, device=device)
+    drawn = "" if memory.task.target == "distributions" else ", labels drawn at random"
     what = f"{construction.name}{drawn}" + ("" if statement is None else f"; {_of_claim(statement)}")
-    made = _made_for(made, what)
-    return replace(made, figures=replace(made.figures, findings=found)).save(out, overwrite=overwrite)
+    memory = _made_for(memory, what)
+    return replace(memory, figures=replace(memory.figures, findings=properties)).save(out, overwrite=overwrite)
 
 
 def _number(value: int | Fraction) -> int | float:
@@ -191,14 +191,14 @@ def _constructed(
     require_device(device)
     clock = Clock(progress)
     with clock.stage("weights"):
-        made = construct()
-        progress("weights", None, made.built.summary)
+        constructed = construct()
+        progress("weights", None, constructed.built.summary)
     return certified(
-        _as_rows(made.built.task),
-        made.built,
-        criterion=made.built.criterion,
-        figures={**made.figures, "built": made.built.summary},
-        source=made.source,
+        _as_rows(constructed.built.task),
+        constructed.built,
+        criterion=constructed.built.criterion,
+        figures={**constructed.figures, "built": constructed.built.summary},
+        source=constructed.source,
         device=device,
         clock=clock,
         two_sided=two_sided,

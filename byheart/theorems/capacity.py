@@ -42,9 +42,9 @@ def contexts_alone(file: Path, *, delimiter: str | None = None, header: bool = F
         FileFormatError: No such table.
         HypothesisError: A context stands there twice.
     """
-    found = read_context_rows(file, delimiter=delimiter, header=header)
-    require_distinct(found, theorem="Independence of the features")
-    return found
+    rows = read_context_rows(file, delimiter=delimiter, header=header)
+    require_distinct(rows, theorem="Independence of the features")
+    return rows
 
 
 def capacity_summary(
@@ -175,13 +175,13 @@ def _heads_of_any_width(task: Task) -> dict[str, Any]:
     """Return how many heads of any width these labels need, with contexts that prove it."""
     if task.target == "distributions":
         return {}
-    found = most_forbidden_heads(task.contexts, task.labels)
-    shown = found.contexts
-    part = task.contexts[shown], task.labels[shown], found.multipliers[shown]
-    if not len(shown) or forbids_heads(*part, n_heads=found.n_heads) is not Verdict.PROVED:
+    forbidden = most_forbidden_heads(task.contexts, task.labels)
+    shown = forbidden.contexts
+    part = task.contexts[shown], task.labels[shown], forbidden.multipliers[shown]
+    if not len(shown) or forbids_heads(*part, n_heads=forbidden.n_heads) is not Verdict.PROVED:
         return {"any_width_heads": 0, "any_width_contexts": []}
     contexts = [[task.vocabulary[n] for n in context] for context in part[0].tolist()]
-    return {"any_width_heads": found.n_heads + 1, "any_width_contexts": contexts}
+    return {"any_width_heads": forbidden.n_heads + 1, "any_width_contexts": contexts}
 
 
 def _sizes_of_rows(rows: ContextRows) -> dict[str, Any]:

@@ -44,8 +44,8 @@ def verdict(claim: dict[str, Any]) -> str:
     Args:
         claim: What `verify.theorems.claims.listing` says of it.
     """
-    said = f", {claim['kind']}" * (claim["kind"] not in ("statement", "own"))
-    return claim["verdict"] + said + ", not read in full" * bool(claim["reconstructed"])
+    kind = f", {claim['kind']}" * (claim["kind"] not in ("statement", "own"))
+    return claim["verdict"] + kind + ", not read in full" * bool(claim["reconstructed"])
 
 
 def parameters(values: dict[str, int] | None) -> str:

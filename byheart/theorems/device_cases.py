@@ -43,8 +43,8 @@ def _labelled_by_largest(model: Model, contexts: Int64Array, outputs: Float64Arr
 def _full_rank_attention() -> Built:
     contexts = np.random.default_rng(SEED).permutation(all_contexts(6, 3))[:100]
     heads = full_rank_attention(contexts, d_model=8, d_head=4, n_heads=25, seed=SEED)
-    found = features(heads.front_end, contexts)
-    return _labelled_by_largest(heads.model, contexts, found, "features of 100 contexts of three tokens")
+    mixed = features(heads.front_end, contexts)
+    return _labelled_by_largest(heads.model, contexts, mixed, "features of 100 contexts of three tokens")
 
 
 def _skip_connection(replace: Callable[[Model], SkipConnectionHeads]) -> Built:

@@ -184,7 +184,8 @@ def _one_more_context(answer: str) -> str:
         return f"{count} contexts: give 2 to 64"
     width = count + len(contexts[0])
     before, after = (
-        capacity(np.array(given), d_model=width, d_head=width, n_heads=1) for given in (contexts[:-1], contexts)
+        capacity(np.array(some_contexts), d_model=width, d_head=width, n_heads=1)
+        for some_contexts in (contexts[:-1], contexts)
     )
     if before.rank_lower < count - 1:
         return f"without the last context the rank is {before.rank_upper} at most, and the count says {count - 1}"
@@ -519,7 +520,7 @@ def _integers(answer: str, count: int | None = None) -> list[int]:
 
 
 def _float32_sums(terms: Sequence[int]) -> list[float]:
-    return [float(each) for each in accumulate(map(np.float32, terms))]
+    return [float(partial_sum) for partial_sum in accumulate(map(np.float32, terms))]
 
 
 @exercise("17.1", "four integers", "2^24, 1, -1, 0")

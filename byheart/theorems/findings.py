@@ -76,14 +76,14 @@ def _ranks(certificate: Certificate, task: Task, heads: FullRankAttention) -> li
     """Return the certified ranks with and without the skip connection, next to the printed one."""
     printed = ("Lemma 2: min(T, H d_h)", "Theorem 1: min(T, H d_h + d)")
     of_what = ("Y, heads alone", "[x_S | Y], heads with skip connection")
-    found = []
+    lines = []
     for with_skip, id in enumerate((RANK_HEADS, RANK_WITH_SKIP)):
         statement = certificate.statement(id)
         if statement is None:
             text = (
                 f"not certified of so many contexts; {printed[with_skip]} = {heads.promised(with_skip=bool(with_skip))}"
             )
-            found.append(Finding(f"rank of {of_what[with_skip]}", text))
+            lines.append(Finding(f"rank of {of_what[with_skip]}", text))
             continue
         values = {name: int(value) for name, value in statement.values.items()}
         values["all_weights_upper"] = _of_all_weights(task, heads, values, with_skip=bool(with_skip))
@@ -94,8 +94,8 @@ def _ranks(certificate: Certificate, task: Task, heads: FullRankAttention) -> li
         text += f"{printed[with_skip]} = {values['promised']}"
         if every < values["promised"]:
             text += ", which no weights reach"
-        found.append(Finding(f"rank of {of_what[with_skip]}", text, values))
-    return found
+        lines.append(Finding(f"rank of {of_what[with_skip]}", text, values))
+    return lines
 
 
 def _of_all_weights(task: Task, heads: FullRankAttention, values: Mapping[str, int], *, with_skip: bool) -> int:
@@ -149,7 +149,7 @@ def _runs_beside(built: SkipConnectionMemory, error: float, device: str) -> list
 
     network, contexts = built.heads.network, built.task.contexts
     wanted = enclose_logits(network, contexts) + Enclosure.between(-error, error)
-    found = []
+    lines = []
     for where in dict.fromkeys(("cpu", device)):
         runs = run_all(built.model, built.task, dtypes=_TYPES, logits=[(0, wanted)], device=where)
         for name, run in runs.items():
@@ -163,8 +163,8 @@ def _runs_beside(built: SkipConnectionMemory, error: float, device: str) -> list
                 "largest_bound": run.largest_bound,
                 "below": None if run.within_bound is None else int(run.within_bound),
             }
-            found.append(Finding(f"run in {name} on {where}", text, values))
-    return found
+            lines.append(Finding(f"run in {name} on {where}", text, values))
+    return lines
 
 
 def _or_none(bound: float | None) -> str:

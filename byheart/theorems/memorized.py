@@ -90,11 +90,11 @@ def beside(built: Construction[Any], task: Task | None, proved: Proved[Answers],
         needed = None
     if is_dana_network(model):  # the stream of others is no encoder of a rank
         with clock.stage("encoder"):
-            found |= _encoder_figures(model, task, proved.answers.outputs, within(clock.progress, "encoder"))
+            figures |= _encoder_figures(model, task, proved.answers.outputs, within(clock.progress, "encoder"))
     if needed is None:
-        return Beside(found, None)
+        return Beside(figures, None)
     counts = capacity_figures(needed, model.n_heads, proved.certificate)
-    return Beside(found | counts, (needed.heads.ranks, needed.ranks_upper))
+    return Beside(figures | counts, (needed.heads.ranks, needed.ranks_upper))
 
 
 def _capacity(task: Task, model: Model, *, progress: Progress) -> Capacity:

@@ -18,7 +18,7 @@ _STRENGTH = 0.55  # of the colour of the largest rank
 
 def profile_records(profile: RankProfile) -> list[dict[str, Any]]:
     """Return the cells as plain JSON data."""
-    return [{**vars(each), "printed_fails": each.printed_fails} for each in profile.cells]
+    return [{**vars(rank_cell), "printed_fails": rank_cell.printed_fails} for rank_cell in profile.cells]
 
 
 def profile_csv(profile: RankProfile) -> str:
@@ -53,7 +53,7 @@ def profile_picture(profile: RankProfile) -> str:
         2
     """
     parts, top = [], float(_TOP)
-    wide = _ROOM + _LETTER * max(len(_text(each)) for each in profile.cells)
+    wide = _ROOM + _LETTER * max(len(_text(rank_cell)) for rank_cell in profile.cells)
     for with_skip, name in ((False, "heads alone"), (True, "with the skip connection")):
         table = profile.table(with_skip=with_skip)
         if not table:
@@ -61,17 +61,17 @@ def profile_picture(profile: RankProfile) -> str:
         count = f"min(T, H d_h{' + d' * with_skip})"
         parts.append(words(_LEFT, top - 32, f"{name}; in brackets the printed {count}", anchor="start", size=13))
         parts.append(words(_LEFT - 8, top - 8, "d_h \\ H", "faint", "end", 12))
-        for column, each in enumerate(table[0]):
-            parts.append(words(_LEFT + (column + 0.5) * wide, top - 8, str(each.n_heads), "faint", size=12))
+        for column, rank_cell in enumerate(table[0]):
+            parts.append(words(_LEFT + (column + 0.5) * wide, top - 8, str(rank_cell.n_heads), "faint", size=12))
         for line, row in enumerate(table):
             y = top + line * _HIGH
             parts.append(words(_LEFT - 8, y + 0.62 * _HIGH, str(row[0].d_head), "faint", "end", 12))
-            for column, each in enumerate(row):
-                parts += _drawn(each, _LEFT + column * wide, y, wide, profile.n_contexts)
+            for column, rank_cell in enumerate(row):
+                parts += _drawn(rank_cell, _LEFT + column * wide, y, wide, profile.n_contexts)
         top += len(table) * _HIGH + _BETWEEN
-    high, across = top - _BETWEEN, _LEFT + 16 + wide * len({each.n_heads for each in profile.cells})
-    said = f"{counted(profile.n_contexts, 'context')}, d = {profile.d_model}; framed: the printed count is too large"
-    parts.append(words(_LEFT, high + 28, said, "faint", "start", 12))
+    high, across = top - _BETWEEN, _LEFT + 16 + wide * len({rank_cell.n_heads for rank_cell in profile.cells})
+    caption = f"{counted(profile.n_contexts, 'context')}, d = {profile.d_model}; framed: the printed count is too large"
+    parts.append(words(_LEFT, high + 28, caption, "faint", "start", 12))
     title = (
         f"The largest rank of the features of {counted(profile.n_contexts, 'context')}, by width and number of heads"
     )

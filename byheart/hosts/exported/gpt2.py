@@ -160,27 +160,27 @@ def tensors_of(model: Model) -> dict[str, Float64Array]:
     """Return the tensors of a converted model by the names of `GPT2LMHeadModel`."""
 
     def norm(place: str, block: Attention | FeedForward | Normalization) -> dict[str, Any]:
-        found = block if isinstance(block, Normalization) else block.norm
-        assert found is not None
-        return {f"{place}.weight": found.w, f"{place}.bias": found.b}
+        normalization = block if isinstance(block, Normalization) else block.norm
+        assert normalization is not None
+        return {f"{place}.weight": normalization.w, f"{place}.bias": normalization.b}
 
-    found: dict[str, Any] = {"transformer.wte.weight": model.W_E, "transformer.wpe.weight": model.W_pos}
+    tensors: dict[str, Any] = {"transformer.wte.weight": model.W_E, "transformer.wpe.weight": model.W_pos}
     for number, block in enumerate(model.blocks):
         place = f"transformer.h.{number // 2}"
         if isinstance(block, Attention):
             maps = np.stack([block.W_Q, block.W_K, block.W_V])  # [3, heads, d_model, width]
-            found[f"{place}.attn.c_attn.weight"] = maps.transpose(2, 0, 1, 3).reshape(block.d_model, -1)
-            found[f"{place}.attn.c_attn.bias"] = np.stack([block.b_Q, block.b_K, block.b_V]).reshape(-1)  # pyright: ignore[reportArgumentType, reportCallIssue]
-            found[f"{place}.attn.c_proj.weight"] = block.W_O.reshape(-1, block.d_model)
-            found[f"{place}.attn.c_proj.bias"] = block.b_O
-            found |= norm(f"{place}.ln_1", block)
+            tensors[f"{place}.attn.c_attn.weight"] = maps.transpose(2, 0, 1, 3).reshape(block.d_model, -1)
+            tensors[f"{place}.attn.c_attn.bias"] = np.stack([block.b_Q, block.b_K, block.b_V]).reshape(-1)  # pyright: ignore[reportArgumentType, reportCallIssue]
+            tensors[f"{place}.attn.c_proj.weight"] = block.W_O.reshape(-1, block.d_model)
+            tensors[f"{place}.attn.c_proj.bias"] = block.b_O
+            tensors |= norm(f"{place}.ln_1", block)
         elif isinstance(block, FeedForward):
             for name, weight, shift in (("c_fc", block.W_in, block.b_in), ("c_proj", block.W_out, block.b_out)):
-                found |= {f"{place}.mlp.{name}.weight": weight, f"{place}.mlp.{name}.bias": shift}
-            found |= norm(f"{place}.ln_2", block)
+                tensors |= {f"{place}.mlp.{name}.weight": weight, f"{place}.mlp.{name}.bias": shift}
+            tensors |= norm(f"{place}.ln_2", block)
         else:
-            found |= norm("transformer.ln_f", block)
-    return {**found, "lm_head.weight": model.W_U.T}
+            tensors |= norm("transformer.ln_f", block)
+    return {**tensors, "lm_head.weight": model.W_U.T}
 
 
 def _write(model: Model, folder: Path, dtype: str) -> None:

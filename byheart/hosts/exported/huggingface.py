@@ -117,10 +117,10 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     if "grows" in config:
         only |= {"grows": True}
     require_known_options(config, read=only, unread=UNREAD_IN_TRANSFORMERS, only=ONLY_IN_TRANSFORMERS)
-    given = {"num_hidden_layers": len(model.blocks), **config}
+    full_config = {"num_hidden_layers": len(model.blocks), **config}
     for name, value in only.items():
-        if canonical_json(given[name]) != canonical_json(value):  # as texts, for 1 == 1.0 == True
-            raise InputError(name, f"is {given[name]!r}", f"{value!r}, as the blocks and the tensors say")
+        if canonical_json(full_config[name]) != canonical_json(value):  # as texts, for 1 == 1.0 == True
+            raise InputError(name, f"is {full_config[name]!r}", f"{value!r}, as the blocks and the tensors say")
     return model
 
 
@@ -179,11 +179,11 @@ def _run(folder: Path, task: ListedTask, dtype: str) -> dict[str, Float64Array]:
     if isinstance(task.inputs, Vectors):
         with torch.inference_mode(), full_precision():
             kind = getattr(torch, dtype)
-            given = {
+            options = {
                 "contexts": torch.tensor(task.inputs.contexts_of_each).to(kind),
                 "queries": torch.tensor(task.inputs.queries).to(kind),
             }
-            return {"AutoModelForCausalLM": model(**given).logits[:, -1].double().numpy()}
+            return {"AutoModelForCausalLM": model(**options).logits[:, -1].double().numpy()}
     entries = task.n_ctx * sum(8 * size for size in _row_sizes(model.config.shapes))
     facts = tokens_of(task)
     logits = torch_logits(partial(model, logits_to_keep=1), facts, entries=entries)

@@ -113,9 +113,9 @@ def _model(add: _Graph, model: Model) -> Any:
     outputs = [helper.make_tensor_value_info("logits", number, ["batch", model.d_vocab_out])]
     graph = helper.make_graph(add.nodes, "byheart", inputs, outputs, initializer=list(add.constants.values()))
     opset = _OPSETS[NATIVE_FILE if add.native else PLAIN_FILE]
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=_IR_VERSION)
-    add.onnx.checker.check_model(made, full_check=True)
-    return made
+    onnx_model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=_IR_VERSION)
+    add.onnx.checker.check_model(onnx_model, full_check=True)
+    return onnx_model
 
 
 def _block(add: _Graph, name: str, norm_name: str, block: Any, stream: str, query: str | None) -> str:
@@ -235,8 +235,8 @@ def run_graph(path: Path, task: ListedTask, dtype: str) -> Float64Array:
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     if isinstance(task.inputs, Vectors):
         arrays = {"contexts": task.inputs.contexts_of_each, "queries": task.inputs.queries}
-        given = {name: array.astype(_NUMPY[dtype]) for name, array in arrays.items()}
-        return np.asarray(session.run(["logits"], given)[0], dtype=np.float64)
+        inputs = {name: array.astype(_NUMPY[dtype]) for name, array in arrays.items()}
+        return np.asarray(session.run(["logits"], inputs)[0], dtype=np.float64)
 
     def forward(tokens: Any) -> Float64Array:
         return np.asarray(session.run(["logits"], {"tokens": tokens})[0], dtype=np.float64)

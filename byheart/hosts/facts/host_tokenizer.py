@@ -102,8 +102,8 @@ def token_number(folder: Path | None, tokenizer: Any, *names: str) -> int | None
     """
     fields = {} if folder is None else _fields(folder)
     for name in names:
-        said = fields.get(name)
-        text = said.get("content") if isinstance(said, Mapping) else said
+        value = fields.get(name)
+        text = value.get("content") if isinstance(value, Mapping) else value
         if isinstance(text, str):
             return tokenizer.token_to_id(text)
     return None
@@ -116,7 +116,9 @@ def _encoding(tokenizer: Any) -> Callable[[str], tuple[list[int], list[int]]]:
         verbosity = logging.get_verbosity()
         logging.set_verbosity_error()  # it warns of texts that are longer than its model
         try:
-            whole, bare = (list(tokenizer(text, add_special_tokens=each).input_ids) for each in (True, False))
+            whole, bare = (
+                list(tokenizer(text, add_special_tokens=with_special).input_ids) for with_special in (True, False)
+            )
         finally:
             logging.set_verbosity(verbosity)
         return whole, bare
@@ -135,7 +137,7 @@ def _not_followed(fields: Mapping[str, Any], tokenizer: Any) -> str:
     """Return the fields that may change how texts are cut and that ``tokenizer.json`` does not repeat."""
     stored = json.loads(tokenizer.to_str())
     cutting = [stored.get("normalizer"), stored.get("pre_tokenizer")]
-    said = {
+    expected = {
         "add_prefix_space": _every(cutting, "add_prefix_space"),
         "do_lower_case": _every(cutting, "lowercase"),
         "add_bos_token": [bool(tokenizer.encode("").ids)],
@@ -144,7 +146,7 @@ def _not_followed(fields: Mapping[str, Any], tokenizer: Any) -> str:
     for name, value in sorted(fields.items()):
         if value is None or name in _UNREAD or (name == "added_tokens_decoder" and _are_known(value, tokenizer)):
             continue
-        if any(value is not each for each in said.get(name) or [False]):
+        if any(value is not followed for followed in expected.get(name) or [False]):
             left.append(name if name == "added_tokens_decoder" else f"{name} = {value!r}"[:80])
     if not left:
         return ""
@@ -156,8 +158,8 @@ def _every(stored: Any, name: str) -> list[Any]:
     """Return the values under a name, anywhere in a value of JSON."""
     if isinstance(stored, Mapping):
         own = [stored[name]] if name in stored else []
-        return own + [each for part in stored.values() for each in _every(part, name)]
-    return [each for part in stored for each in _every(part, name)] if isinstance(stored, list) else []
+        return own + [part_value for part in stored.values() for part_value in _every(part, name)]
+    return [part_value for part in stored for part_value in _every(part, name)] if isinstance(stored, list) else []
 
 
 def _are_known(added: Any, tokenizer: Any) -> bool:

@@ -111,8 +111,8 @@ def read_facts(
     """
     how, suffix = how or Reading(), path.suffix.lower()
     if suffix in (".npz", ".safetensors"):
-        if said := [name for name, value in how.form.items() if value is not None]:
-            raise InputError(said[0], f"= {how.form[said[0]]!r} is given, but {path} holds arrays")
+        if form_options := [name for name, value in how.form.items() if value is not None]:
+            raise InputError(form_options[0], f"= {how.form[form_options[0]]!r} is given, but {path} holds arrays")
         if suffix == ".safetensors":
             return load_task(path), "", ""
         arrays = read_arrays(path)
@@ -125,8 +125,8 @@ def read_facts(
     told: dict[str, Any] = how.form | {"delimiter": delimiter}
     ragged = None if how.weights or names.cuts else ragged_rows(table, **told)
     if ragged is None:
-        found, form = table_facts(table, **told)
-        rows, outweighed = _rows_of(found, heaviest=form.weights)
+        facts, form = table_facts(table, **told)
+        rows, outweighed = _rows_of(facts, heaviest=form.weights)
     else:
         cells, form = ragged
         rows = [(row[:-1], row[-1:]) for row in cells]
@@ -150,32 +150,34 @@ def facts_of_rows(rows: Any, model: Vocabularies, folder: Path | None, how: Read
     Raises:
         InputError: Other rows, or a cell that is not a token.
     """
-    if said := [name for name in ("delimiter", "header") if how.form[name] is not None]:
-        raise InputError(said[0], f"= {how.form[said[0]]!r} is given, but only a table in a file has such")
-    found, weighted = rows_of(rows), say_weights(rows, how.weights)
-    if not found:
+    if form_options := [name for name in ("delimiter", "header") if how.form[name] is not None]:
+        raise InputError(
+            form_options[0], f"= {how.form[form_options[0]]!r} is given, but only a table in a file has such"
+        )
+    row_cells, weighted = rows_of(rows), say_weights(rows, how.weights)
+    if not row_cells:
         raise InputError("rows", "is empty", "at least one fact")
     names, outweighed = _Names.beside(model, folder, how), ""
     read: Rows = []
-    for number, row in enumerate(found):
+    for number, row in enumerate(row_cells):
         if len(row) < 2 or "" in [cell for cell in row if isinstance(cell, str)]:
             raise InputError(f"facts: row {number}", f"is {row!r}", "the cells of a prompt, and what follows")
         if any(_is_list(cell) for cell in row):
             if len(row) != 2 or weighted:
                 raise InputError(f"facts: row {number}", f"has {len(row)} entries", "the prompt and the answer")
-            prompt, said = (tuple(cell) if _is_list(cell) else (cell,) for cell in row)
-            read.append((tuple(map(_listed, prompt)), tuple(map(_listed, said))))
+            prompt, form_options = (tuple(cell) if _is_list(cell) else (cell,) for cell in row)
+            read.append((tuple(map(_listed, prompt)), tuple(map(_listed, form_options))))
         else:
             cells = tuple(cell_text(cell, place=f"row {number}") for cell in row)
             read.append((cells[:-1], cells[-1:]))
     if weighted:
         read, outweighed = _rows_of(
-            facts_task([(*prompt, *said) for prompt, said in read], weights=True), heaviest=True
+            facts_task([(*prompt, *form_options) for prompt, form_options in read], weights=True), heaviest=True
         )
-    if any(_is_list(cell) for row in found for cell in row):
+    if any(_is_list(cell) for row in row_cells for cell in row):
         names = _Names.beside(model, folder, replace(how, cells="tokens"))
-    task, said, aside = _in_numbers("task", read, model, names, how)
-    return task, "; ".join(filter(None, [outweighed, said])), aside
+    task, form_options, aside = _in_numbers("task", read, model, names, how)
+    return task, "; ".join(filter(None, [outweighed, form_options])), aside
 
 
 def _is_list(cell: Any) -> bool:
@@ -193,13 +195,13 @@ def _rows_of(task: Task, *, heaviest: bool) -> tuple[Rows, str]:
     """Return the facts of a table as its cells, with every answer to a context or the heaviest one; and the omitted
     rows.
     """
-    found: Rows = []
+    rows: Rows = []
     for i, context in enumerate(task.contexts.tolist()):
-        said = task.counts.indices[task.counts.indptr[i] : task.counts.indptr[i + 1]]
+        answers_seen = task.counts.indices[task.counts.indptr[i] : task.counts.indptr[i + 1]]
         cells = tuple(task.vocabulary[token] for token in context)
-        found.extend((cells, (task.answers[one],)) for one in ([task.labels[i]] if heaviest else said))
-    left = len(task.counts.indices) - len(found)
-    return found, f"{counted(left, 'answer')} left out, outweighed by another to the same prompt" if left else ""
+        rows.extend((cells, (task.answers[one],)) for one in ([task.labels[i]] if heaviest else answers_seen))
+    left = len(task.counts.indices) - len(rows)
+    return rows, f"{counted(left, 'answer')} left out, outweighed by another to the same prompt" if left else ""
 
 
 def _sizes(model: Vocabularies) -> dict[str, Any]:
@@ -249,16 +251,16 @@ def _in_numbers(place: str, rows: Rows, model: Vocabularies, names: _Names, how:
     if names.cuts:
         host, unasked = host_tokenizer(how.tokenizer, names.folder, names.tokenizer, ask=how.ask_host)
         begins = None if how.prepends_bos is None else _beginning(names, prepends=how.prepends_bos)
-        task, said, aside = prompts_of_texts(
+        task, answer_names, aside = prompts_of_texts(
             place, rows, model, names.tokenizer, between=how.between, host=host, begins=begins
         )
-        return task, said, "; ".join(filter(None, [aside, unasked]))
+        return task, answer_names, "; ".join(filter(None, [aside, unasked]))
     vocabulary, answers, sizes = names.vocabulary, names.answers, _sizes(model)
     read = tuple(dict.fromkeys(cell for cells, _ in rows for cell in cells))
-    said = tuple(dict.fromkeys(cell for _, cells in rows for cell in cells))
+    answer_names = tuple(dict.fromkeys(cell for _, cells in rows for cell in cells))
     tokens, following = _numbered(
         place, _hint(names.folder), (read, vocabulary, TOKENIZER_FILE),
-        (said, answers or vocabulary, ANSWERS_FILE if answers else TOKENIZER_FILE),
+        (answer_names, answers or vocabulary, ANSWERS_FILE if answers else TOKENIZER_FILE),
     )  # fmt: skip
     if answers:
         _require_columns(names.folder, vocabulary, answers)
@@ -272,17 +274,17 @@ def _in_numbers(place: str, rows: Rows, model: Vocabularies, names: _Names, how:
     first: dict[tuple[int, ...], int] = {}
     for i, (prompt, one) in enumerate(zip(prompts, answered, strict=True)):
         if answered[other := first.setdefault(prompt, i)] != one:
-            both = " and ".join(" -> ".join(map(" ".join, rows[each])) for each in (other, i))
+            both = " and ".join(" -> ".join(map(" ".join, rows[row_number])) for row_number in (other, i))
             raise InputError(place, f"has {both}, which contradict each other", "one answer to each prompt")
     if len(set(map(len, prompts))) == 1 and set(map(len, answered)) == {1}:
         labels = np.array([one for (one,) in answered], dtype=np.int64)
         return array_task(np.array(prompts, dtype=np.int64), next_tokens=labels, target="labels", **sizes), "", aside
     texts = [(" ".join(cells), " ".join(last)) for cells, last in rows]
     different = dict.fromkeys(zip(prompts, answered, texts, strict=True))
-    pairs = {(prompt, said): text for prompt, said, text in different}
+    pairs = {(prompt, answer_names): text for prompt, answer_names, text in different}
     size = {name: tuple(map(str, range(n))) if isinstance(n, int) else n for name, n in sizes.items()}
     task = PromptTask(
-        size["vocabulary"], tuple(prompt for prompt, _ in pairs), tuple(said for _, said in pairs),
+        size["vocabulary"], tuple(prompt for prompt, _ in pairs), tuple(answer_names for _, answer_names in pairs),
         tuple(pairs.values()), size.get("answers", ()),
     )  # fmt: skip
     return task, task.described(), aside
@@ -323,14 +325,14 @@ def _beginning(names: _Names, *, prepends: bool) -> tuple[int, ...]:
     """
     if not prepends:
         return ()
-    found = token_number(names.folder, names.tokenizer, "bos_token", "eos_token")
-    if found is None:
+    number = token_number(names.folder, names.tokenizer, "bos_token", "eos_token")
+    if number is None:
         raise InputError(
             "default_prepend_bos", "is true, as where a configuration of TransformerLens does not say otherwise, and "
             f"no bos_token in {TOKENIZER_CONFIG_FILE} beside the model says which token stands first",
             "that file, or false in the configuration",
         )  # fmt: skip
-    return (found,)
+    return (number,)
 
 
 def _names_of_task(path: Path) -> tuple[dict[str, int], dict[str, int]]:
@@ -338,7 +340,7 @@ def _names_of_task(path: Path) -> tuple[dict[str, int], dict[str, int]]:
     stored = load_task(path).facts
     if stored is None:
         return {}, {}
-    names = ({name: i for i, name in enumerate(each)} for each in (stored.vocabulary, stored.answers))
+    names = ({name: i for i, name in enumerate(texts)} for texts in (stored.vocabulary, stored.answers))
     vocabulary, answers = names
     return vocabulary, answers if stored.apart else {}
 
@@ -369,12 +371,12 @@ def _stored_names(folder: Path | None, file: str) -> dict[str, int]:
     if folder is None or not (folder / file).is_file():
         return {}
     try:
-        found = json.loads((folder / file).read_text(encoding="utf-8"))
-        names = {name: i for i, name in enumerate(found)} if file == ANSWERS_FILE else found["model"]["vocab"]
+        content = json.loads((folder / file).read_text(encoding="utf-8"))
+        names = {name: i for i, name in enumerate(content)} if file == ANSWERS_FILE else content["model"]["vocab"]
         texts = all(isinstance(name, str) and type(number) is int for name, number in names.items())
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileFormatError(f"{folder / file} has no vocabulary of tokens: {error}") from error
-    if not texts or (file == ANSWERS_FILE and not (isinstance(found, list) and 0 < len(names) == len(found))):
+    if not texts or (file == ANSWERS_FILE and not (isinstance(content, list) and 0 < len(names) == len(content))):
         raise FileFormatError(f"{folder / file} has no vocabulary of tokens, expected texts, each once")
     return names
 
@@ -409,7 +411,7 @@ def _numbered(
             return names[piece]
         return int(written) if _is_number(written) and (alone or written != piece) else None
 
-    found: list[dict[str, list[int]]] = []
+    numbered: list[dict[str, list[int]]] = []
     for cells, names, file in columns:
         numbers: dict[str, list[int]] = {}
         for cell in cells:
@@ -421,8 +423,8 @@ def _numbered(
                 hint = f"; #{cell} is the token of that number" if _is_number(cell) else ""
                 raise InputError(path, f"has the cell {cell!r}", f"{where}{hint}{hint_of_folder}")
             numbers[cell] = [piece for piece in pieces if piece is not None]
-        found.append(numbers)
-    return found
+        numbered.append(numbers)
+    return numbered
 
 
 def _is_number(cell: str) -> bool:

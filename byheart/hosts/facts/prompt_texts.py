@@ -51,12 +51,12 @@ def cutting_tokenizer(given: Any, folder: Path | None, *, wanted: bool) -> Any:
         FileFormatError: The file is not a tokenizer.
     """
     if given is not None and not isinstance(given, Path | str):
-        found = getattr(given, "backend_tokenizer", given)
-        if not hasattr(found, "to_str"):
+        backend = getattr(given, "backend_tokenizer", given)
+        if not hasattr(backend, "to_str"):
             raise InputError(
                 "tokenizer", f"is {type(given).__name__}", "one of tokenizers or transformers, or its file"
             )
-        return _of_text(found.to_str(), "tokenizer")
+        return _of_text(backend.to_str(), "tokenizer")
     path = folder if given is None else Path(given)
     path = None if path is None else path / TOKENIZER_FILE if path.is_dir() else path
     if path is None or not path.is_file():
@@ -126,7 +126,7 @@ def prompts_of_texts(
     """
     kind = json.loads(tokenizer.to_str())["model"]
     unknown = kind.get("unk_id") if kind.get("unk_token") is None else tokenizer.token_to_id(kind["unk_token"])
-    found, strict = dict[tuple[Tokens, Tokens], tuple[str, str]](), _strict(tokenizer)
+    pairs, strict = dict[tuple[Tokens, Tokens], tuple[str, str]](), _strict(tokenizer)
     joined, first = 0, ""
     began, aside = "", dict[str, None]()
     for cells, answers in rows:
@@ -156,12 +156,12 @@ def prompts_of_texts(
             raise InputError(place, f"has {fact} with the token {max(after)}", f"tokens 0 .. {model.d_vocab_out - 1}")
         first = first or f"{' '.join(map(repr, names[: len(before)]))} -> {' '.join(map(repr, names[len(before) :]))}"
         began = " ".join(start)
-        found[before, after[len(before) :]] = (written, answer)
+        pairs[before, after[len(before) :]] = (written, answer)
     task = PromptTask(
-        _names(tokenizer, model.d_vocab), tuple(prompt for prompt, _ in found), tuple(said for _, said in found),
-        tuple(found.values()),
+        _names(tokenizer, model.d_vocab), tuple(prompt for prompt, _ in pairs), tuple(notes for _, notes in pairs),
+        tuple(pairs.values()),
     )  # fmt: skip
-    said = [
+    notes = [
         f"texts cut by the model's tokenizer ({kind.get('type')})",
         task.described(),
         f"{began or 'nothing'} put first, as {'the tokenizer' if begins is None else 'default_prepend_bos'} "
@@ -169,19 +169,19 @@ def prompts_of_texts(
         *([f"{between!r} put between prompt and answer of {counted(joined, 'row')} (--between)"] if joined else []),
         f"the first is {first}",
     ]
-    return task, "; ".join(said), "; ".join(aside)
+    return task, "; ".join(notes), "; ".join(aside)
 
 
 def _encoded(tokenizer: Any, text: str, begins: Tokens | None) -> tuple[list[str], Tokens, list[str]]:
     """Return the names of the constant first tokens; the tokens without constant last ones; and their names."""
-    found = tokenizer.encode(text)
-    added = list(found.special_tokens_mask)
+    encoding = tokenizer.encode(text)
+    added = list(encoding.special_tokens_mask)
     stop = max((i + 1 for i, special in enumerate(added) if not special), default=0)
     start = next((i for i, special in enumerate(added) if not special), 0)
     if begins is None:
-        return found.tokens[:start], tuple(found.ids[:stop]), found.tokens[:stop]
+        return encoding.tokens[:start], tuple(encoding.ids[:stop]), encoding.tokens[:stop]
     first = [tokenizer.id_to_token(token) for token in begins]
-    return first, (*begins, *found.ids[start:stop]), [*first, *found.tokens[start:stop]]
+    return first, (*begins, *encoding.ids[start:stop]), [*first, *encoding.tokens[start:stop]]
 
 
 def _otherwise(place: str, host: HostTokenizer, text: str, tokens: Tokens, start: int, begins: Tokens | None) -> str:
@@ -209,11 +209,15 @@ def _otherwise(place: str, host: HostTokenizer, text: str, tokens: Tokens, start
 
 def _strict(tokenizer: Any) -> Any:
     """Return the tokenizer with an unknown token if it would silently skip unknown text; None otherwise."""
-    said = json.loads(tokenizer.to_str())
-    if said["model"].get("type") != "BPE" or said["model"].get("unk_token") is not None or not said["model"]["vocab"]:
+    settings = json.loads(tokenizer.to_str())
+    if (
+        settings["model"].get("type") != "BPE"
+        or settings["model"].get("unk_token") is not None
+        or not settings["model"]["vocab"]
+    ):
         return None
-    said["model"]["unk_token"] = next(iter(said["model"]["vocab"]))
-    return type(tokenizer).from_str(json.dumps(said))
+    settings["model"]["unk_token"] = next(iter(settings["model"]["vocab"]))
+    return type(tokenizer).from_str(json.dumps(settings))
 
 
 def _names(tokenizer: Any, size: int) -> tuple[str, ...]:

@@ -80,8 +80,12 @@ class Checkpoint:
         self._tensors, self._config = dict(tensors), dict(config)
         self._asked, self._taken = {"model_type", "architectures", "dtype", "torch_dtype"}, set[str]()
         self._called: dict[str, str] = {}
-        said = config.get("architectures") or []
-        if not isinstance(said, list | tuple) or len(said) > 1 or not all(isinstance(each, str) for each in said):
+        architectures = config.get("architectures") or []
+        if (
+            not isinstance(architectures, list | tuple)
+            or len(architectures) > 1
+            or not all(isinstance(name, str) for name in architectures)
+        ):
             self.refuse("architectures", "one, in a list")
 
     def refuse(self, name: str, expected: str) -> None:
@@ -100,73 +104,75 @@ class Checkpoint:
             InputError: It says two things.
         """
         self._asked |= {name, *also}
-        said = {each: self._config[each] for each in (name, *also) if self._config.get(each) is not None}
-        found = list(said.values())
-        self._called[name] = next(iter(said), name)
-        if any(each != found[0] for each in found):
-            other = " and ".join(f"{each} = {value!r}" for each, value in said.items())
+        values_by_name = {
+            candidate: self._config[candidate] for candidate in (name, *also) if self._config.get(candidate) is not None
+        }
+        values = list(values_by_name.values())
+        self._called[name] = next(iter(values_by_name), name)
+        if any(candidate != values[0] for candidate in values):
+            other = " and ".join(f"{candidate} = {value!r}" for candidate, value in values_by_name.items())
             raise InputError(f"{self.family} with {other}", "gives two values for one field that has two names", "one")
-        return found[0] if found else default
+        return values[0] if values else default
 
     def count(self, name: str, default: Any = None, *, also: Sequence[str] = ()) -> int:
         """Read a field that is an integer of at least 1."""
-        found = self.field(name, default, also=also)
-        if type(found) is not int or found < 1:
+        value = self.field(name, default, also=also)
+        if type(value) is not int or value < 1:
             self.refuse(name, "an integer of at least 1")
-        return int(found)
+        return int(value)
 
     def flag(self, name: str, default: bool) -> bool:
         """Read a Boolean field."""
-        found = self.field(name, default)
-        if type(found) is not bool:
+        value = self.field(name, default)
+        if type(value) is not bool:
             self.refuse(name, "true or false")
-        return bool(found)
+        return bool(value)
 
     def number(self, name: str, default: Any = None, *, also: Sequence[str] = ()) -> float:
         """Read a field that is a finite number above 0."""
-        found = self.field(name, default, also=also)
-        if type(found) not in (int, float) or not 0 < found < float("inf"):
+        value = self.field(name, default, also=also)
+        if type(value) not in (int, float) or not 0 < value < float("inf"):
             self.refuse(name, "a finite number above 0")
-        return float(found)
+        return float(value)
 
     def each(self, name: str, count: int, *values: Any) -> list[Any] | None:
         """Read a field with one of the allowed values per layer; None if it is missing."""
-        found = self.field(name)
-        if found is None or found == []:
+        listed = self.field(name)
+        if listed is None or listed == []:
             return None
-        if not isinstance(found, list | tuple) or len(found) != count or any(one not in values for one in found):
+        if not isinstance(listed, list | tuple) or len(listed) != count or any(one not in values for one in listed):
             self.refuse(name, f"one of {', '.join(map(repr, values))} for each of {count} layers")
-        return list(found)
+        return list(listed)
 
     def fields(self, name: str, *, also: Sequence[str] = ()) -> dict[str, Any]:
         """Read a field that contains fields; empty if it is missing."""
-        found = self.field(name, {}, also=also)
-        if not isinstance(found, Mapping):
+        value = self.field(name, {}, also=also)
+        if not isinstance(value, Mapping):
             self.refuse(name, "an object with fields of its own")
-        return dict(found)
+        return dict(value)
 
     def only(self, name: str, *values: Any) -> None:
         """Require the given value of a field, which may be missing."""
-        found = self.field(name)
-        if found is not None and not any(found == value and type(found) is type(value) for value in values):
+        stored = self.field(name)
+        if stored is not None and not any(stored == value and type(stored) is type(value) for value in values):
             self.refuse(name, " or ".join(map(repr, values)))
 
     def activation(self, name: str, default: str) -> Activation:
         """Return a field that names an activation."""
-        found = self.field(name, default)
-        if not isinstance(found, str) or found not in ACTIVATIONS:
+        value = self.field(name, default)
+        if not isinstance(value, str) or value not in ACTIVATIONS:
             self.refuse(name, ", ".join(ACTIVATIONS))
-        return ACTIVATIONS[found]
+        return ACTIVATIONS[value]
 
     def runs_in(self, number: float) -> float:
         """Return a number as the host has it, in the type that it runs in: that of the configuration, or float32."""
-        said = str(self._config.get("dtype") or self._config.get("torch_dtype")).removeprefix("torch.")
-        if said == "bfloat16":
+        dtype_name = str(self._config.get("dtype") or self._config.get("torch_dtype")).removeprefix("torch.")
+        if dtype_name == "bfloat16":
             bits = np.float32(number).view(np.uint32)
             return float(
                 ((bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)).astype(np.uint32).view(np.float32)
             )
-        return float({"float16": np.float16, "float64": np.float64}.get(said, np.float32)(number))
+        return float({"float16": np.float16, "float64": np.float64}.get(dtype_name, np.float32)(number))
 
     def has(self, name: str) -> bool:
         """Tell whether a tensor exists."""
@@ -181,12 +187,12 @@ class Checkpoint:
         if name not in self._tensors:
             raise missing_tensor(self.family, name, self._tensors)
         self._taken.add(name)
-        found = self._tensors[name]
+        tensor = self._tensors[name]
         if shape and (
-            len(shape) != found.ndim or any(a not in (None, b) for a, b in zip(shape, found.shape, strict=True))
+            len(shape) != tensor.ndim or any(a not in (None, b) for a, b in zip(shape, tensor.shape, strict=True))
         ):
-            raise InputError(f"{self.family}: {name}", f"has shape {found.shape}", shape)
-        return found
+            raise InputError(f"{self.family}: {name}", f"has shape {tensor.shape}", shape)
+        return tensor
 
     def norm(
         self, kind: NormalizationKind, name: str, epsilon: float, *, shift: bool = False, offset: bool = False
@@ -239,7 +245,7 @@ class Checkpoint:
         Raises:
             InputError: One has not; names it.
         """
-        if type(said := self.field("vocab_size", len(W_E))) is not int or said != len(W_E):
+        if type(vocab_size := self.field("vocab_size", len(W_E))) is not int or vocab_size != len(W_E):
             self.refuse("vocab_size", f"{len(W_E)}, the rows of the embeddings")
         left = {name: x for name, x in sorted(self._config.items()) if name not in self._asked and name not in _UNREAD}
         only = {**_ONLY, **_PUBLISHED.get(self.family, {})}
@@ -249,7 +255,7 @@ class Checkpoint:
                 self.refuse(name, repr(usual[0]))
         if unknown := {name: x for name, x in left.items() if name not in only}:
             raise UnknownFieldError(f"{self.family} with", unknown)
-        extra = sorted(each for each in set(self._tensors) - self._taken if not each.endswith(BUFFERS))
+        extra = sorted(candidate for candidate in set(self._tensors) - self._taken if not candidate.endswith(BUFFERS))
         if extra:
             raise InputError(
                 f"{self.family}: the tensors {', '.join(extra[:4])} ({len(extra)} in all)", "belong to no block"
@@ -292,11 +298,13 @@ def missing_tensor(family: str, name: str, tensors: Collection[str]) -> InputErr
         llama has no tensor 'norm.weight', which its configuration asks for, but '_orig_mod.norm.weight', with ...
     """
     value, expected = f"has no tensor {name!r}, which its configuration asks for", ""
-    if called := min((each for each in tensors if each.endswith(f".{name}")), key=len, default=""):
-        prefix = called.removesuffix(name)
+    if longer_name := min(
+        (tensor_name for tensor_name in tensors if tensor_name.endswith(f".{name}")), key=len, default=""
+    ):
+        prefix = longer_name.removesuffix(name)
         wrapped = "a prefix"
         if prefix.startswith("_orig_mod."):
             prefix, wrapped = "_orig_mod.", "which torch.compile puts there"
-        value = f"{value}, but {called!r}, with {prefix!r} before it, {wrapped}"
+        value = f"{value}, but {longer_name!r}, with {prefix!r} before it, {wrapped}"
         expected = f"names without it (name.removeprefix({prefix!r}) of each)"
     return InputError(family, value, expected)

@@ -107,5 +107,5 @@ def multiplied(c: Checkpoint, block: Any, factor: float) -> Any:
     if factor == 1.0:
         return block
     names = ("W_O", "b_O") if isinstance(block, Attention) else ("W_out", "b_out")
-    found = {name: getattr(block, name) for name in names if getattr(block, name) is not None}
-    return replace(block, **{name: c.scaled(name, np.asarray(x), factor) for name, x in found.items()})
+    tensors = {name: getattr(block, name) for name in names if getattr(block, name) is not None}
+    return replace(block, **{name: c.scaled(name, np.asarray(x), factor) for name, x in tensors.items()})

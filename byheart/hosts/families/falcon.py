@@ -80,6 +80,10 @@ def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
 
 def _grouped(W: Floats, heads: Heads) -> list[Floats]:
     """Split maps that are stored group by group: the queries of a group, its keys, its values."""
-    each = heads.count // heads.keys
-    groups = W.reshape(len(W), heads.keys, each + 2, heads.width).transpose(1, 2, 0, 3)
-    return [groups[:, :each].reshape(heads.count, len(W), heads.width), groups[:, each], groups[:, each + 1]]
+    queries_per_key = heads.count // heads.keys
+    groups = W.reshape(len(W), heads.keys, queries_per_key + 2, heads.width).transpose(1, 2, 0, 3)
+    return [
+        groups[:, :queries_per_key].reshape(heads.count, len(W), heads.width),
+        groups[:, queries_per_key],
+        groups[:, queries_per_key + 1],
+    ]

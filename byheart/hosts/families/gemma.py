@@ -32,8 +32,8 @@ def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
     c.only("use_bidirectional_attention", False)
     root = heads.width if first else c.count("query_pre_attn_scalar", 256)
     caps = {
-        said: None if first or c.field(said) is None else c.number(said)
-        for said in ("attn_logit_softcapping", "final_logit_softcapping")
+        cap_name: None if first or c.field(cap_name) is None else c.number(cap_name)
+        for cap_name in ("attn_logit_softcapping", "final_logit_softcapping")
     }
     kinds = None if first else _kinds(c, layers)
     positions = c.count("max_position_embeddings", 8192)

@@ -83,7 +83,9 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     if type(epsilon) not in (int, float) or not 0 < epsilon < float("inf"):
         raise InputError("layer_norm_epsilon", f"is {epsilon!r}", "a finite number above 0")
     architectures = config.get("architectures") or []
-    if not isinstance(architectures, list | tuple) or not all(isinstance(each, str) for each in architectures):
+    if not isinstance(architectures, list | tuple) or not all(
+        isinstance(architecture, str) for architecture in architectures
+    ):
         raise InputError("architectures", f"is {architectures!r}", "names in a list")
     if not isinstance(options["activation_function"], str) or options["activation_function"] not in _ACTIVATIONS:
         known = ", ".join(_ACTIVATIONS)
@@ -91,16 +93,16 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     if other := sorted(set(architectures) - set(_ARCHITECTURES)):
         raise InputError("architectures", f"has {other[0]!r}", f"one of {', '.join(_ARCHITECTURES)}")
     weights = {name: tensor for name, tensor in tensors.items() if not is_mask(name)}
-    given = {name.removeprefix("transformer."): tensor for name, tensor in weights.items()}
-    if len(given) < len(weights):
+    unprefixed = {name.removeprefix("transformer."): tensor for name, tensor in weights.items()}
+    if len(unprefixed) < len(weights):
         raise InputError("some tensors", "are given twice, with 'transformer.' in front of the name and without")
     used: set[str] = set()
 
     def take(name: str) -> Float64Array:
-        if name not in given:
-            raise missing_tensor("gpt2", name, given)
+        if name not in unprefixed:
+            raise missing_tensor("gpt2", name, unprefixed)
         used.add(name)
-        return given[name]
+        return unprefixed[name]
 
     def norm(name: str) -> Normalization:
         return Normalization("layer", take(f"{name}.weight"), take(f"{name}.bias"), float(epsilon))
@@ -145,16 +147,16 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         blocks += [attention, neurons]
     final = norm("ln_f")
     W_E, W_pos = take("wte.weight"), take("wpe.weight")
-    if "lm_head.weight" not in given and not options["tie_word_embeddings"]:
+    if "lm_head.weight" not in unprefixed and not options["tie_word_embeddings"]:
         raise InputError("tie_word_embeddings", "is false, but there is no lm_head.weight")
-    W_U = take("lm_head.weight") if "lm_head.weight" in given else W_E
+    W_U = take("lm_head.weight") if "lm_head.weight" in unprefixed else W_E
     if options["tie_word_embeddings"]:
         require_tied("lm_head.weight", W_U, W_E)
     _require_size(options, "n_embd", W_E.shape[1])
     _require_size(options, "vocab_size", W_E.shape[0])
     for name in ("n_positions", "n_ctx"):
         _require_size(options, name, W_pos.shape[0])
-    if unknown := sorted(set(given) - used):
+    if unknown := sorted(set(unprefixed) - used):
         raise InputError(f"the tensors {', '.join(unknown[:4])} ({len(unknown)} in all)", "belong to no block of GPT-2")
     return Model(blocks=(*blocks, final), W_U=W_U.T, W_E=W_E, W_pos=W_pos)
 

@@ -52,8 +52,11 @@ def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
 
 
 def _kinds(c: Checkpoint, layers: int) -> list[str]:
-    said, expected = c.field("attention_types", [[["global", "local"], 12]]), f"global or local for {layers} layers"
-    pairs = said if isinstance(said, list | tuple) else [said]
+    attention_types, expected = (
+        c.field("attention_types", [[["global", "local"], 12]]),
+        f"global or local for {layers} layers",
+    )
+    pairs = attention_types if isinstance(attention_types, list | tuple) else [attention_types]
     if not all(isinstance(pair, list | tuple) and [type(part) for part in pair] == [list, int] for pair in pairs):
         c.refuse("attention_types", f"pairs of a list of kinds and how often, {expected}")
     kinds = [kind for group, times in pairs for _ in range(times) for kind in group]

@@ -54,11 +54,11 @@ class UnknownFieldError(InputError):
     """
 
     def __init__(self, argument: str, fields: Mapping[str, Any]) -> None:
-        said = ", ".join(f"{name} = {value!r}" for name, value in fields.items())
+        listed = ", ".join(f"{name} = {value!r}" for name, value in fields.items())
         what = "an option that is" if len(fields) == 1 else "options that are"
         super().__init__(
             argument,
-            f"{said}: {what} not known here and may change the logits",
+            f"{listed}: {what} not known here and may change the logits",
             "none (`certify --ignore-field NAME` passes over it where the library that runs the model agrees)",
         )
         self.fields = tuple(fields)

@@ -101,8 +101,8 @@ def _turned_layers(c: Checkpoint, layers: int) -> list[bool]:
     if c.family != "smollm3":
         return [True] * layers
     every = c.count("no_rope_layer_interval", 4)
-    said = c.each("no_rope_layers", layers, 0, 1) or [int((i + 1) % every != 0) for i in range(layers)]
-    return [bool(one) for one in said]
+    flags = c.each("no_rope_layers", layers, 0, 1) or [int((i + 1) % every != 0) for i in range(layers)]
+    return [bool(one) for one in flags]
 
 
 def _float32(number: float) -> float:

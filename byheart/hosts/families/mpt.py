@@ -37,20 +37,24 @@ def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
     c = Checkpoint(tensors, config)
     d, count = c.count("d_model", also=("hidden_size",)), c.count("n_heads", also=("num_attention_heads",))
     heads, epsilon = Heads(d, count, count, d // count), c.number("layer_norm_epsilon", 1e-5)
-    said = c.fields("attn_config")
+    attention_config = c.fields("attn_config")
     for name, usual in _USUAL.items():
-        if usual is not None and said.get(name, usual) != usual:
+        if usual is not None and attention_config.get(name, usual) != usual:
             c.refuse("attn_config", f"{name} = {usual!r}")
-    if unknown := sorted(set(said) - {*_USUAL, *UNREAD_IN_TRANSFORMERS, *ONLY_IN_TRANSFORMERS, *_READ}):
+    if unknown := sorted(set(attention_config) - {*_USUAL, *UNREAD_IN_TRANSFORMERS, *ONLY_IN_TRANSFORMERS, *_READ}):
         c.refuse("attn_config", f"no {unknown[0]}, which is not known here")
     for name in ("clip_qkv", "softmax_scale"):
-        if said.get(name) is not None and not (type(said[name]) in (int, float) and 0 < said[name] < float("inf")):
+        if attention_config.get(name) is not None and not (
+            type(attention_config[name]) in (int, float) and 0 < attention_config[name] < float("inf")
+        ):
             c.refuse("attn_config", f"a finite number above 0 for {name}")
-    clip = None if said.get("clip_qkv") is None else float(said["clip_qkv"])
-    scale = None if said.get("softmax_scale") is None else float(np.float32(said["softmax_scale"]))
+    clip = None if attention_config.get("clip_qkv") is None else float(attention_config["clip_qkv"])
+    scale = (
+        None if attention_config.get("softmax_scale") is None else float(np.float32(attention_config["softmax_scale"]))
+    )
     if scale is not None and clip is not None:
         c.refuse("attn_config", "clip_qkv or softmax_scale, not both: what is cut off is scaled behind that")
-    if said.get("alibi_bias_max", 8) != 8:
+    if attention_config.get("alibi_bias_max", 8) != 8:
         c.refuse("attn_config", "alibi_bias_max = 8, which the host takes whatever is said")
     slopes = _slopes(count, 8.0)
     for name, value in (

@@ -61,10 +61,10 @@ def _phi3(c: Checkpoint) -> Model:
 
     def layer(i: int) -> list[Block]:
         place = f"model.layers.{i}"
-        each = [heads.count * heads.width, heads.keys * heads.width, heads.keys * heads.width]
-        W, _ = c.linear(f"{place}.self_attn.qkv_proj", heads.model, sum(each), shift=False)
-        query, key, value = W[:, : each[0]], W[:, each[0] : sum(each[:2])], W[:, sum(each[:2]) :]
-        W_O, _ = c.linear(f"{place}.self_attn.o_proj", each[0], heads.model, shift=False)
+        widths = [heads.count * heads.width, heads.keys * heads.width, heads.keys * heads.width]
+        W, _ = c.linear(f"{place}.self_attn.qkv_proj", heads.model, sum(widths), shift=False)
+        query, key, value = W[:, : widths[0]], W[:, widths[0] : sum(widths[:2])], W[:, sum(widths[:2]) :]
+        W_O, _ = c.linear(f"{place}.self_attn.o_proj", widths[0], heads.model, shift=False)
         one = Attention(
             W_Q=heads.split(query, None, heads.count)[0],
             W_K=heads.split(key, None, heads.keys)[0],

@@ -29,25 +29,25 @@ def rotation(c: Checkpoint, width: int, *, base: float = 10000.0, share: float =
     Raises:
         InputError: Frequencies that depend on the length, or a field that is not known.
     """
-    said = c.fields("rope_parameters", also=("rope_scaling",))
-    if of is not None and of in said:
-        if not isinstance(said[of], Mapping):
+    settings = c.fields("rope_parameters", also=("rope_scaling",))
+    if of is not None and of in settings:
+        if not isinstance(settings[of], Mapping):
             c.refuse("rope_parameters", f"an object with fields of its own for {of}")
-        said = dict(said[of])
-    base = _one_number(c, said, "rope_theta", base, also=("rotary_emb_base",))
-    share = _one_number(c, said, "partial_rotary_factor", share, also=("rotary_pct",))
-    kind = said.pop("rope_type", said.pop("type", "default"))
+        settings = dict(settings[of])
+    base = _one_number(c, settings, "rope_theta", base, also=("rotary_emb_base",))
+    share = _one_number(c, settings, "partial_rotary_factor", share, also=("rotary_pct",))
+    kind = settings.pop("rope_type", settings.pop("type", "default"))
     if not isinstance(kind, str) or kind not in _KINDS:
         why = ": its frequencies depend on the length" if kind in ("dynamic", "longrope") else ""
         raise InputError(f"{c.family} with rope_type", f"{kind}{why}; not read")
     if (turned := int(width * share)) % 2 or not turned:
         raise InputError(c.family, f"turns {turned} entries of {width}", "an even number")
-    found = _KINDS[kind](c, powers(base, turned), said)
-    said.pop("type", None)
-    if said:
-        name, value = sorted(said.items())[0]
+    frequencies = _KINDS[kind](c, powers(base, turned), settings)
+    settings.pop("type", None)
+    if settings:
+        name, value = sorted(settings.items())[0]
         raise InputError(f"{c.family} with {name}", f"= {value!r} in its rotary positions is not supported")
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(frequencies, dtype=np.float64)
 
 
 def _one_number(c: Checkpoint, said: dict[str, Any], name: str, usual: float, *, also: tuple[str, ...]) -> float:
@@ -60,10 +60,10 @@ def _one_number(c: Checkpoint, said: dict[str, Any], name: str, usual: float, *,
     if said.get(name) is None:
         said.pop(name, None)
         return beside
-    found = _number(c, said, name)
-    if c.field(name, also=also) is not None and found != beside:
-        raise InputError(f"{c.family} with {name}", f"= {beside!r}, and {found!r} among its rotary positions", "one")
-    return found
+    value = _number(c, said, name)
+    if c.field(name, also=also) is not None and value != beside:
+        raise InputError(f"{c.family} with {name}", f"= {beside!r}, and {value!r} among its rotary positions", "one")
+    return value
 
 
 def powers(base: float, turned: int) -> Any:

@@ -60,8 +60,8 @@ class Facts(Question):
         """Prove which facts the model memorizes."""
         beyond = None if every_run is None else argmax_of_every_run
         decided = None if self.told is None else _told(self.task, self.told)
-        asked = criterion or Criterion()
-        return certify_memorization(self.model, self.task, asked, beyond=beyond, decided=decided, progress=progress)
+        question = criterion or Criterion()
+        return certify_memorization(self.model, self.task, question, beyond=beyond, decided=decided, progress=progress)
 
     def least_margin(self, proved: Proved[Answers]) -> float | None:
         """Return the least margin of the decided facts; None if no fact is decided by a margin."""
@@ -133,16 +133,16 @@ def facts_of(given: Given, source: Any, task: Any, how: Reading, *, told: Told |
     if how.tokenizer is None and how.cells != "tokens" and folder is not None and is_gguf(folder):
         how = replace(how, tokenizer=tokenizer_of_gguf(folder))
     prepends = bool(given.options.get("default_prepend_bos", True)) if is_of_transformer_lens(given.options) else None
-    how, said, aside = replace(how, prepends_bos=prepends), "", ""
+    how, reading_note, aside = replace(how, prepends_bos=prepends), "", ""
     if isinstance(task, Path | str):
-        facts, said, aside = read_facts(Path(task), model, folder, how)
+        facts, reading_note, aside = read_facts(Path(task), model, folder, how)
     elif isinstance(task, AnyTask):
         facts = task
     else:
-        facts, said, aside = facts_of_rows(task, model, folder, how)
+        facts, reading_note, aside = facts_of_rows(task, model, folder, how)
     require_fit(model, facts)
     inputs = [part.task.inputs for part in facts.parts] if facts.listing is None else [facts.listing.inputs]
-    reading = "; ".join(text for text in (facts.echo(), said, given.said) if text)
+    reading = "; ".join(text for text in (facts.echo(), reading_note, given.said) if text)
     return Facts(model, facts, inputs, reading, aside, told)
 
 
@@ -156,7 +156,7 @@ def _margins(model: Model, facts: AnyTask, answers: Answers) -> dict[str, Any] |
     if not model.reads_tokens or facts.target != "labels" or len(lower) > _MOST_DRAWN or (lower == np.inf).any():
         return None
     bounds = np.stack([lower, upper], axis=1).tolist()
-    return {"margins": [[each if np.isfinite(each) else None for each in pair] for pair in bounds]}
+    return {"margins": [[bound if np.isfinite(bound) else None for bound in pair] for pair in bounds]}
 
 
 def _told(facts: AnyTask, decided: Callable[[Sequence[Any], bool, float, str], None]) -> Decided:

@@ -86,7 +86,7 @@ def read_given(
         parameters = {name for name, _ in source.named_parameters()} if of_module else tensors
         if left := sorted(set(parameters) - set(names.values())):
             raise InputError("names", f"leaves out the tensors {', '.join(left[:4])} ({len(left)} in all)")
-        buffers = [name for name, each in source.named_buffers() if each.is_floating_point()] if of_module else []
+        buffers = [name for name, buffer in source.named_buffers() if buffer.is_floating_point()] if of_module else []
         if not handshake and (left := sorted(set(buffers) - set(names.values()))):
             raise InputError(
                 "names", f"leaves out the buffer {left[0]}, and without a handshake its effect is not checked"

@@ -104,18 +104,18 @@ class Rule(Question):
     def prove(self, criterion: Criterion | None, every_run: str | None, progress: Progress) -> Proved[Any]:
         """Prove on how many inputs the model computes the rule; where it is kept, earlier pieces count."""
         del every_run
-        asked = self.options
-        if asked.keep is not None:
-            asked.keep.parent.mkdir(parents=True, exist_ok=True)
+        options = self.options
+        if options.keep is not None:
+            options.keep.parent.mkdir(parents=True, exist_ok=True)
         return certify_domain(
             self.model,
             self.task,
             criterion or Criterion(),
-            sample=asked.sample,
-            seed=asked.seed,
-            one_by_one=asked.one_by_one,
-            keep=asked.keep,
-            workers=asked.workers,
+            sample=options.sample,
+            seed=options.seed,
+            one_by_one=options.one_by_one,
+            keep=options.keep,
+            workers=options.workers,
             progress=progress,
         )
 
@@ -136,7 +136,7 @@ class Rule(Question):
 
     def figures(self, proved: Proved[Any]) -> dict[str, Any]:
         """Return on how many inputs the model is right and wrong, with examples."""
-        found = proved.answers
+        answers = proved.answers
         return {
             "rule": self.task.rule,
             "inputs": found.inputs,

@@ -74,12 +74,12 @@ class State(Question):
         if (wrong := proved.answers.wrong) is None:
             return [self.read_as]
         self.by_host = host_answer(*asked, self.model, wrong.prompt, len(wrong.answer))
-        said = (wrong.words(), self.by_host and self.by_host.words(wrong.decoded))
-        return ["; ".join(filter(None, said)), self.read_as]
+        notes = (wrong.words(), self.by_host and self.by_host.words(wrong.decoded))
+        return ["; ".join(filter(None, notes)), self.read_as]
 
     def figures(self, proved: Proved[Any]) -> dict[str, Any]:
         """Return on how many inputs the answer is right, and an input on which it is wrong."""
-        found, wrong = proved.answers, proved.answers.wrong
+        answers, wrong = proved.answers, proved.answers.wrong
         every_run = None
         if self.every_run is not None:
             in_all = proved.certificate.in_every_run(self.every_run) is not None
@@ -88,15 +88,15 @@ class State(Question):
             "entries": asdict(Entries.of(self.model)),
             "rule": self.task.name,
             "layout": self.task.layout,
-            "inputs": found.inputs,
-            "right": found.inputs - found.left,
+            "inputs": answers.inputs,
+            "right": answers.inputs - answers.left,
             "wrong": int(wrong is not None),
             "undecided": found.left - int(wrong is not None),
             "guess_right": proved.certificate.answer_figures()["guess_right"],
             "wrong_input": None if wrong is None else _wrong_figures(wrong, self.by_host),
             "every_run": every_run,
-            "cells": found.cells,
-            "boxes": found.boxes,
+            "cells": answers.cells,
+            "boxes": answers.boxes,
             "method": OF_PATHS,
         }
 
@@ -127,10 +127,14 @@ def state_of(given: Given, fold: Fold, *, every_run: str | None) -> State:
 
 def _leads(model: Model, fold: Fold, progress: Progress) -> list[dict[str, Any]]:
     """Return the margin of each answer token for the page; JSON has no infinity."""
-    found = least_leads(model, fold, progress=progress)
+    margins = least_leads(model, fold, progress=progress)
     return [
-        {"lower": each.lower if np.isfinite(each.lower) else None, "found": each.found, "prompt": list(each.prompt)}
-        for each in found
+        {
+            "lower": margin.lower if np.isfinite(margin.lower) else None,
+            "found": margin.found,
+            "prompt": list(margin.prompt),
+        }
+        for margin in margins
     ]
 
 
