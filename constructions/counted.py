@@ -1,4 +1,4 @@
-"""Counts with their nouns, as messages and headlines say them.
+"""Format counts with their nouns for messages and headlines.
 
 Page: docs/commands.md
 """

@@ -59,7 +59,7 @@ def require_at_least(least: int, **arguments: int | None) -> None:
 
 
 def require_one_of(options: Iterable[object], **arguments: object) -> None:
-    """Refuse an argument that is none of the options.
+    """Raise `InputError` unless the argument is one of the options.
 
     Args:
         options: What is allowed.

@@ -23,7 +23,7 @@ _MULTIPLES_A_HEAD = 3  # "shared-rank-one" draws the H multiples of u v^T from 1
 
 @dataclass(frozen=True, eq=False)
 class PrimeRoots:
-    r"""A front end whose weights are roots of pairwise distinct primes, kept as the primes.
+    r"""Attention parameters that are roots of distinct primes, stored as the primes.
 
     The weight at a place is the positive `order`-th root of the prime at that place. All heads look at one product:
     $W_Q^h = \lambda_h e_1^\top$ and $W_K^h = e_2^\top$, so that the score of $x_s$ is $\lambda_h x_{S,1} x_{s,2}$.
@@ -132,7 +132,7 @@ def first_primes(count: int) -> Int64Array:
 def integer_attention(
     *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, seed: int, largest: int = 5
 ) -> ExactFrontEnd:
-    r"""Draw a front end of small integers: $W_Q$ is drawn and $W_K = I$, `d_qk = d_model`.
+    r"""Draw attention with small integers: $W_Q$ is drawn and $W_K = I$, `d_qk = d_model`.
 
     Scores are meant as integer multiples of $\ln 2$, so that all attention is rational. Small integers are not in
     general position by themselves, but almost always far enough from special position; the exact rank tells, see
@@ -201,7 +201,7 @@ def rank_one_integer_attention(
 def shared_rank_one_integer_attention(
     *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int, seed: int, largest: int = 5
 ) -> ExactFrontEnd:
-    r"""Draw a front end of small integers, like `integer_attention`, with $W^h = \lambda_h u v^\top$, `d_qk = 1`.
+    r"""Draw attention with small integers, like `integer_attention`, with $W^h = \lambda_h u v^\top$, `d_qk = 1`.
 
     All heads have the same $u, v$, and distinct integers $\lambda_h$.
 
@@ -260,7 +260,7 @@ class _Integers:
         self._W_V = tuple(self.matrix(d_head) for _ in range(n_heads))
 
     def matrix(self, columns: int) -> fmpq_mat:
-        """Integers of full rank, `[d_model, columns]`."""
+        """Return integers of full rank, `[d_model, columns]`."""
         return _of_full_rank(lambda: self._draw(self._d_model, columns))
 
     def front_end(self, W_Q: Sequence[fmpq_mat], W_K: Sequence[fmpq_mat]) -> ExactFrontEnd:

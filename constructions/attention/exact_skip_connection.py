@@ -259,7 +259,7 @@ class _Problem(NamedTuple):
         )
 
     def _targets_beyond_features(self) -> fmpq_mat:
-        """E modulo the range of Y, in coordinates."""
+        """Return E modulo the range of Y, in coordinates."""
         first = self.features.ncols() + self.last.ncols()
         of_features = sum(pivot < self.features.ncols() for pivot in self.pivots)
         return stacked([row[first:] for row in self.reduced[of_features:]], self.stream.ncols())

@@ -350,7 +350,7 @@ def require_recipe(front_end: object) -> None:
 
 
 def query_dimension(recipe: Recipe, *, d_vocab: int, n_ctx: int, d_model: int, n_heads: int, d_head: int) -> int:
-    """`d_qk` of a recipe at these sizes.
+    """Return the `d_qk` of a recipe at these sizes.
 
     Example:
         >>> sizes = dict(d_vocab=64, n_ctx=4, d_model=64, n_heads=8, d_head=16)

@@ -140,7 +140,7 @@ class _Solution:
 
 @dataclass(frozen=True, eq=False)
 class _Tried:
-    """A front end on which the target can be reached: the basis that makes M graded, and the size of B."""
+    """Attention on which the target can be reached: the basis that makes M graded, and the size of B."""
 
     front_end: FrontEnd
     addition: _Pair
@@ -207,7 +207,7 @@ def _divided(left: Float64Array, graded: Float64Array) -> Float64Array:
 
 
 def _svd(matrix: Float64Array, *, full: bool) -> tuple[Float64Array, Float64Array, Float64Array]:
-    """Singular value decomposition, by another driver where LAPACK's divide and conquer does not converge.
+    """Return the singular value decomposition, by another driver if LAPACK's divide and conquer does not converge.
 
     It does fail: on embeddings with many equal rows, with the AVX-512 kernels of OpenBLAS 0.3.31.
     """

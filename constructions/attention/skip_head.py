@@ -161,7 +161,7 @@ def _require_fit(W_E: fmpq_mat, W_pos: fmpq_mat) -> None:
 
 
 def _before_last(W_E: fmpq_mat, W_pos: fmpq_mat) -> list[list[fmpq]]:
-    """All $x_{s,n}$ with s < S."""
+    """Return all $x_{s,n}$ with s < S."""
     return [
         [a + b for a, b in zip(token, position, strict=True)]
         for position in W_pos.tolist()[:-1]

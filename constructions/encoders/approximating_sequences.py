@@ -43,7 +43,7 @@ class ApproximatingSequence:
 
 
 def undecided_token() -> ApproximatingSequence:
-    r"""One context with the distribution (1/2, 1/2, 0), and logits $(\delta/2, -\delta/2, -e^{1/\delta})$.
+    r"""Return one context with the distribution (1/2, 1/2, 0), and logits $(\delta/2, -\delta/2, -e^{1/\delta})$.
 
     Returns:
         The sequence, with $c = 1/4$ and $\alpha = 1$; the range is above $e^{1/\delta}$.
@@ -64,7 +64,7 @@ def undecided_token() -> ApproximatingSequence:
 
 
 def certain_token() -> ApproximatingSequence:
-    r"""One context with the distribution (1, 0, 0), and logits $(0, -\log(1/\delta), -e^{1/\delta})$.
+    r"""Return one context with the distribution (1, 0, 0), and logits $(0, -\log(1/\delta), -e^{1/\delta})$.
 
     Returns:
         The sequence, with $c = 1/4$ and $\alpha = 1$; the range is $e^{1/\delta}$.
@@ -148,8 +148,8 @@ def shortest_range(delta: Fraction) -> tuple[Rows, Rows]:
 
 
 def least_likely(exponent: int) -> ApproximatingSequence:
-    r"""One context with the distribution (1, 0), and logits $(0, -\alpha \log(1/\delta))$: all probabilities are above
-    $\delta^\alpha / 2$.
+    r"""Return one context with the distribution (1, 0), and logits $(0, -\alpha \log(1/\delta))$: all probabilities are
+    above $\delta^\alpha / 2$.
 
     Args:
         exponent: $\alpha$, at least 1.

@@ -60,7 +60,7 @@ def bottleneck(values: Float64Array, output: Float64Array, unembedding: Float64A
 
 
 def truncated_distributions_memory(*, d_vocab: int, d_model: int, seed: int) -> Construction[Task]:
-    """One head of width d that holds one distribution for each token, truncated to rank d.
+    """Return one head of width d that memorizes one distribution per token, truncated to rank d.
 
     Args:
         d_vocab: N, from 3 to 32.

@@ -45,7 +45,7 @@ def exact_factors(d_vocab: int) -> tuple[fmpz_mat, fmpz_mat]:
 
 
 def gap_distributions(d_vocab: int, rank: int) -> Float64Array:
-    r"""Distributions that no encoder of rank d reaches: d + 1 of them, each with twice the mass at a token of its own.
+    r"""Return d + 1 distributions that no encoder of rank d reaches, each with twice the mass at its own token.
 
     The centred logarithms are multiples of $e_t - \mathbf{1}/N$, independent for $t = 1, \dots, d + 1 \le N - 1$.
 

@@ -26,7 +26,7 @@ _NEARLY_SINGULAR = 1e-6  # of N: a float64 table that close to a singular one wo
 
 
 def lookup_front_end(d_vocab: int, *, gap: int, position: Sequence[fmpq | float] | None = None) -> ExactFrontEnd:
-    r"""N heads of which the r-th tells whether the first of two tokens is r, over the rationals.
+    r"""Return N heads over the rationals; head r tells whether the first of two tokens is r.
 
     Tokens are the unit vectors, `W_pos` is $p$ at the first position and 0 at the second, and `W_V` is the identity. Of
     head r the score of the first position exceeds that of the second by `gap` if the first token is r, and falls short

@@ -84,7 +84,8 @@ def lookup_encoder(unembedding: Unembedding, distributions: ArrayLike) -> Lookup
 
 
 def missing_mass(distributions: Float64Array, tokens: Int64Array) -> Float64Array:
-    r"""$\varepsilon_t = 1 - p_t(g(t))$, summed from the masses of the other tokens, so that small ones are not lost.
+    r"""Return $\varepsilon_t = 1 - p_t(g(t))$, summed from the masses of the other tokens, so that small ones are not
+    lost.
 
     Args:
         distributions: Weights that are at least 0, `[T, N]`; the distribution is the row divided by its sum.

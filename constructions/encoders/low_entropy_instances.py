@@ -47,13 +47,13 @@ class LowEntropyInstance:
     prior: Float64Array
 
     def float_leads(self) -> Float64Array:
-        r"""$\alpha_{t,j} = \langle w_g - w_j, e_t \rangle$ in floating point, `[T, N]`."""
+        r"""Return $\alpha_{t,j} = \langle w_g - w_j, e_t \rangle$ in floating point, `[T, N]`."""
         products = self.encoders.astype(np.float64) @ self.vectors.T.astype(np.float64) / self.scale
         return products[np.arange(len(products)), self.tokens][:, np.newaxis] - products
 
 
 def random_distributions(generator: np.random.Generator, tokens: Int64Array, leads: Float64Array) -> Float64Array:
-    r"""Distributions of all kinds around given tokens, with masses down to $10^{-30}$.
+    r"""Draw varied distributions around given tokens, with masses down to $10^{-30}$.
 
     Args:
         generator: Source of randomness.
@@ -94,7 +94,7 @@ def random_distributions(generator: np.random.Generator, tokens: Int64Array, lea
 def with_random_distributions(
     found: Unembedding, n_contexts: int, generator: np.random.Generator
 ) -> LowEntropyInstance:
-    """Vectors of a family with proved margins, random tokens, and random distributions.
+    """Return vectors of a family with proved margins, random tokens, and random distributions.
 
     Args:
         found: The vectors.
@@ -179,7 +179,7 @@ def near_orthonormal_instance(seed: int) -> LowEntropyInstance:
 
 
 def uniform_noise(found: Unembedding, tokens: Int64Array, missing: float) -> LowEntropyInstance:
-    r"""Distributions with $p_g = 1 - \varepsilon$ and the rest spread evenly.
+    r"""Return distributions with $p_g = 1 - \varepsilon$ and the rest spread evenly.
 
     Args:
         found: The vectors.

@@ -89,7 +89,8 @@ def exclusive_or_optimum(logit: float, *, size: float = 2.0**24) -> Model:
 
 
 def line_contexts() -> Int64Array:
-    """Three contexts of two tokens with one last token: the smallest set on which the skip connection adds one rank.
+    """Return three contexts of two tokens with one last token: the smallest set on which the skip connection adds one
+    rank.
 
     Returns:
         ``[[0, 0], [1, 0], [2, 0]]``.
@@ -102,7 +103,8 @@ def line_contexts() -> Int64Array:
 
 
 def line_optimum(distributions: ArrayLike) -> Model:
-    r"""One head of width 1 whose logits on `line_contexts` are the best three points on a line, found numerically.
+    r"""Return one head of width 1 whose logits on `line_contexts` are the best three points on a line, computed
+    numerically.
 
     The stream is $(1, \sigma_n)$ after the context $(n, 0)$ and the unembedding has the rows $z_a$ and $z_c - z_a$, so
     that the logits are $z_a + \sigma_n (z_c - z_a)$. The head attends to both positions equally, and its value is the

@@ -64,7 +64,7 @@ class CappedEncoder:
 
 
 def capped_encoder() -> CappedEncoder:
-    r"""Two contexts whose capped logits span two dimensions: $w = (0, 1, 2)$, $x = 1, 2$.
+    """Return two contexts whose capped logits span two dimensions: $w = (0, 1, 2)$, $x = 1, 2$.
 
     Example:
         >>> capped_encoder()

@@ -72,7 +72,7 @@ def outer_products(outputs: Int64Array, inputs: Int64Array, labels: Int64Array) 
 
 
 def random_associations(d_model: int, count: int, *, outputs: int | None = None, seed: int = 0) -> Associations:
-    r"""Random signs as embeddings, and as labels a permutation or, with fewer output tokens, all in turn.
+    r"""Draw random signs as embeddings, and a permutation as labels or, with fewer output tokens, all of them in turn.
 
     Args:
         d_model: d.
@@ -103,7 +103,8 @@ def random_associations(d_model: int, count: int, *, outputs: int | None = None,
 
 
 def tight_associations(bases: int, d_model: int, *, seed: int = 0) -> Associations:
-    r"""As many associations as vectors in some Hadamard bases, with random signs as inputs and a random permutation.
+    r"""Return as many associations as vectors in some Hadamard bases, with random signs as inputs and a random
+    permutation.
 
     The output vectors are the rows of $H \mathrm{diag}(q_1), H \mathrm{diag}(q_2), \dots$ for the Hadamard matrix H and
     random signs $q$, so that $\sum_j u_j u_j^\top = N I$.
@@ -167,7 +168,7 @@ def solved_associations(outputs: Int64Array, inputs: Int64Array, labels: Int64Ar
 
 
 def parabola(labels: Int64Array) -> Associations:
-    r"""Any labels at rank 2, with embeddings that are chosen: $u_j = (2 j, -j^2)$, $e_i = (g(i), 1)$, $W = I$.
+    r"""Memorize any labels at rank 2 with chosen embeddings: $u_j = (2 j, -j^2)$, $e_i = (g(i), 1)$, $W = I$.
 
     $u_j^\top e_i = 2 j g(i) - j^2 = g(i)^2 - (j - g(i))^2$, so that the label is ahead of every other token by at least
     1, and by 1 of its neighbours.
@@ -202,7 +203,7 @@ def parabola(labels: Int64Array) -> Associations:
 
 
 def random_outer_product_memory(*, d_model: int, count: int, seed: int) -> Construction[Task]:
-    r"""One head of width d with the output matrix $\sum_i e_i u_{g(i)}^\top$, for the associations of a permutation.
+    r"""Return one head of width d with the output matrix $\sum_i e_i u_{g(i)}^\top$ for a random permutation.
 
     Args:
         d_model: d.

@@ -161,8 +161,8 @@ class _Given:
         return cls(masses, _centred_logarithms(masses), shares / shares.sum(), d_model, present)
 
     def exact(self) -> SequenceEncoder | None:
-        """Return the encoder whose logits are the logarithms, if there is one of this rank; of rank 0 there is
-        but one.
+        """Return the encoder whose logits are the logarithms, or None if there is none of this rank; rank 0 has a
+        single one.
         """
         d_vocab = self.distributions.shape[1]
         if self.rank >= d_vocab - 1:

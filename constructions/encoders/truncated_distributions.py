@@ -77,7 +77,7 @@ def truncated_distributions(
 
 
 def hadamard_distributions(d_vocab: int, size: float) -> Float64Array:
-    r"""N - 1 distributions whose centred logarithms are orthogonal: $\pi_t = \mathrm{softmax}(a h_t)$.
+    r"""Return N - 1 distributions whose centred logarithms are orthogonal: $\pi_t = \mathrm{softmax}(a h_t)$.
 
     The $h_t$ are the rows of the Hadamard matrix of order N but the constant one. All singular values of $L P_1$ are
     equal, so a bound by one of them sees one N-th of what is lost.
@@ -103,7 +103,7 @@ def hadamard_distributions(d_vocab: int, size: float) -> Float64Array:
 
 
 def token_pair_distributions(pairs: int, *, size: float, depth: float) -> Float64Array:
-    r"""Distributions of 2 n contexts on n pairs of tokens: within its own pair a context is nearly undecided.
+    """Return distributions of 2 n contexts on n pairs of tokens: a context is nearly undecided within its own pair.
 
     Context 2 k has the logits $(a, -a)$ on pair k, context 2 k + 1 has $(-a, a)$, and both $-b$ elsewhere. The
     truncation of $L$ itself to rank n keeps the pairs and forgets the preferences.
@@ -132,8 +132,8 @@ def token_pair_distributions(pairs: int, *, size: float, depth: float) -> Float6
 
 
 def sharp_distributions(size: float, *, copies: int = 1) -> Float64Array:
-    r"""Distributions on three tokens for which $\sigma_2^2 / 4$ is all but what the truncation to rank 1 costs the
-    first one.
+    r"""Return distributions on three tokens for which the first one's truncation to rank 1 costs almost $\sigma_2^2 /
+    4$.
 
     The logits are $(a, -a, -12)$ and, for one context or more, $(0, 0, -700)$. So the first singular vector is nearly
     $(1, 1, -2)$, and what is lost of the first distribution is $(a, -a, 0)$, of squared norm $2 a^2$ and
@@ -155,8 +155,8 @@ def sharp_distributions(size: float, *, copies: int = 1) -> Float64Array:
 
 
 def rank_one_distributions(d_vocab: int, contexts: int) -> Float64Array:
-    r"""Distributions $\pi_t(i) \propto 2^{t i}$, whose centred logarithms have rank 1 while those with their means have
-    rank 2.
+    r"""Return distributions $\pi_t(i) \propto 2^{t i}$, whose centred logarithms have rank 1 while those with their
+    means have rank 2.
 
     Args:
         d_vocab: N, at least 3.
@@ -180,7 +180,7 @@ def rank_one_distributions(d_vocab: int, contexts: int) -> Float64Array:
 def random_distributions(
     contexts: int, d_vocab: int, *, spread: float, rank: int, noise: float, seed: int
 ) -> Float64Array:
-    r"""Distributions whose logarithms are a random matrix of rank r and some noise.
+    """Draw distributions whose logarithms are a random matrix of rank r plus noise.
 
     Args:
         contexts: T.
@@ -204,8 +204,8 @@ def random_distributions(
 
 
 def nearly_planar_distributions(d_vocab: int, *, noise: float, seed: int) -> Float64Array:
-    r"""One distribution for each token, with the logits $-(i - t)^2 / 4$ and a little noise: almost of rank 2, with
-    clear modes.
+    """Return one distribution per token with logits $-(i - t)^2 / 4$ plus small noise: almost of rank 2, with clear
+    modes.
 
     Args:
         d_vocab: N.

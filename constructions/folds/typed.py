@@ -100,7 +100,7 @@ def number_said(fold: Fold, answer: Sequence[int]) -> int | None:
 
 
 def _adds(fold: Fold) -> bool:
-    """Whether the rule is an addition: `Fold` compares its stages with its name."""
+    """Tell whether the rule is an addition: `Fold` compares its stages with its name."""
     return fold.name.startswith("addition of ")
 
 

@@ -22,7 +22,7 @@ _METADATA_KEY = "byheart"
 
 
 def arrays_sha256(head: object, arrays: Mapping[str, NDArray]) -> str:
-    """Hash of what canonical JSON holds and of arrays, in hexadecimal.
+    """Return the hexadecimal hash of arrays and of data that canonical JSON can represent.
 
     First the canonical JSON of `head`; then for each array, in order, the ASCII text ``name:d1,d2,..;`` and its
     little-endian entries.

@@ -1,4 +1,4 @@
-r"""A transformer that holds an encoder whose logits have a bounded range, and leaves some contexts out: Theorem LR1.
+"""Build a transformer that matches an encoder with logits of bounded range on some contexts: Theorem LR1.
 
 Page: docs/claims/logit_range.md
 """
@@ -20,7 +20,7 @@ KEPT = 6
 
 
 def bounded_transformer(largest: Fraction, *, occurrences: int) -> PartialMemory:
-    r"""Hold six of the nine contexts of two tokens over three, for an encoder of range R in one dimension.
+    r"""Memorize six of the nine contexts of two tokens over three, for a one-dimensional encoder of range R.
 
     The distribution after (a, b) is `FIRST` for even a + b and `SECOND` for odd, so that the encoder of `within_range`
     fits all contexts. Embeddings are 1, -2 and -3, positions 0; head h of five has the scores $(h + 1) x_S x_s \ln 2$,

@@ -60,7 +60,8 @@ def last_token_heads_memory(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> LastTokenHeads:
-    r"""Hold distributions or labels by heads that are of use after one last token each, and idle after all others.
+    r"""Memorize distributions or labels with heads that are active after one last token each, and idle after all
+    others.
 
     Tokens and positions are one-hot. A head of the token c has the query $W_Q = e_c$, which is exactly 0 after every
     other last token; there its attention is exactly uniform. All heads have the same $W_V$, and one more head, with

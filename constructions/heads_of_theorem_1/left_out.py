@@ -267,7 +267,7 @@ def loop_instance(ratio: int, *, size: int, occurrences: int) -> PartialMemory:
 
 
 def random_front_end(generator: np.random.Generator) -> FrontEnd:
-    """Draw a front end of the shape of `violating_front_end`.
+    """Draw attention parameters of the shape of `violating_front_end`.
 
     Args:
         generator: The source of randomness.
@@ -286,7 +286,7 @@ def random_front_end(generator: np.random.Generator) -> FrontEnd:
 
 
 def nearly_dependent_front_end(generator: np.random.Generator, gap: float) -> FrontEnd:
-    """Draw a front end whose two heads differ by a relative `gap` in their scores, so that features hardly differ.
+    """Draw two heads whose scores differ by a relative `gap`, so that their features hardly differ.
 
     Args:
         generator: The source of randomness.
@@ -301,8 +301,8 @@ def nearly_dependent_front_end(generator: np.random.Generator, gap: float) -> Fr
 
 
 def modules_instance(*, d_vocab: int, n_ctx: int, d_model: int, kept: int, seed: int) -> PartialMemory:
-    r"""Hold random distributions with the number of attention modules of the slides: $H = \lceil T / d \rceil$ of width
-    d.
+    r"""Memorize random distributions with the number of attention modules of the slides: $H = \lceil T / d \rceil$ of
+    width d.
 
     All $N^S$ contexts have random distributions; the first `kept` ones are three times as frequent as the others. The
     encoder has the logarithms of the distributions.
@@ -413,7 +413,7 @@ def random_instance(seed: int, *, modules: bool = False) -> PartialMemory:
 
 
 def text_instance(task: Task, *, d_model: int, d_head: int) -> PartialMemory:
-    r"""Hold the memorized contexts of a text with as few heads as its features have columns, and leave the tail out.
+    """Memorize the kept contexts of a text with as few heads as its features have columns; the tail remains.
 
     $T = d + H d_h$, so that the transformer that holds the distributions of the T memorized contexts is fixed on the
     tail, too. The encoder has, on the tail, the smoothed empirical distributions.
@@ -495,7 +495,7 @@ def as_construction(instance: PartialMemory, summary: str) -> Construction[Task]
 
 
 def sharp_memory(*, norm: int, occurrences: int, seed: int) -> Construction[Task]:
-    r"""Hold three of the four contexts of two tokens, for the encoder that makes the fourth as costly as possible.
+    r"""Memorize three of the four contexts of two tokens, for the encoder that makes the fourth as costly as possible.
 
     Args:
         norm: $\lVert W \rVert_2$ of the encoder; its E has norm 1.
@@ -527,7 +527,7 @@ def seeded_front_end(seed: int) -> FrontEnd:
 
 
 def modules_memory(*, d_vocab: int, n_ctx: int, kept: int, seed: int) -> Construction[Task]:
-    r"""Hold random distributions on T contexts with $\lceil T / d \rceil$ attention modules of width $d = N$.
+    r"""Memorize random distributions on T contexts with $\lceil T / d \rceil$ attention modules of width $d = N$.
 
     Args:
         d_vocab: N, and d.

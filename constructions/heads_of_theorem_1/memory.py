@@ -229,7 +229,7 @@ def theorem_1(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> HeadsOfTheorem1:
-    r"""Hold distributions or labels by one layer of attention: Theorem 1 of Dana et al., where it holds.
+    r"""Memorize distributions or labels with one layer of attention: Theorem 1 of Dana et al., where it holds.
 
     As printed, $T \le d + H d_h$ contexts are memorized, whichever they are. That is true where some features $[x_S,
     Y]$ of these sizes have rank T (Theorem 1'), and false for XOR. By default there are some more heads than needed,

@@ -142,7 +142,9 @@ def matched_front_ends(
 
 
 def _read(embeddings: fmpq_mat, positions: fmpq_mat) -> tuple[list[list[int]], list[list[int]]]:
-    """Return what must not be 0 on the query direction, and on the key direction: x_S; and differences of keys."""
+    """Return the vectors that must not vanish on the query direction (x_S), and on the key direction (differences of
+    keys).
+    """
     tokens, places = ([[int(entry.p) for entry in row] for row in part.tolist()] for part in (embeddings, positions))
 
     def differences(rows: list[list[int]]) -> list[list[int]]:

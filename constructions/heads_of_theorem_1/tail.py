@@ -155,7 +155,8 @@ def fit_tail(
 
 
 def tail_bytes(n_tail: int, *, n_features: int, coordinates: int) -> int:
-    """Bytes that `fit_tail` needs at its peak, for `n_tail` contexts: features, streams, curvature, pairs of L-BFGS.
+    """Estimate the peak memory of `fit_tail` in bytes, for `n_tail` contexts: features, streams, curvature, pairs of
+    L-BFGS.
 
     Example:
         >>> round(tail_bytes(30_000, n_features=4096, coordinates=64) / 2**30, 2)
@@ -207,7 +208,7 @@ class _Objective:
         self.coordinates = self._curved(weights, contexts) if len(output) <= _CURVED_FEATURES else None
 
     def _curved(self, weights: AttentionWeights, contexts: Int64Array) -> Float32Array:
-        """P L^-T, by which Z is Q."""
+        """Return P L^-T, the matrix that maps coordinates Z to Q."""
         some = slice(0, _CURVED_CONTEXTS)
         scaled = features(weights, contexts[some], dtype=np.float32)
         scaled *= np.sqrt(_CURVATURE * self.totals[some] / self.totals.sum()).astype(np.float32)[:, None]
@@ -215,15 +216,13 @@ class _Objective:
         gram = self.inverse.project(self.inverse.project(gram).T)
         gram = 0.5 * (gram + gram.T)
         gram[np.diag_indices(len(gram))] += max(self.regularization, _DAMPING * float(np.trace(gram)) / len(gram))
-        identity, triangular_options = (
-            np.eye(len(gram)),
-            {"lower": True, "trans": 1, "overwrite_b": True, "check_finite": False},
+        inverse = scipy.linalg.solve_triangular(
+            cholesky(gram), np.eye(len(gram)), lower=True, trans=1, overwrite_b=True, check_finite=False
         )
-        inverse = scipy.linalg.solve_triangular(cholesky(gram), identity, **triangular_options)
         return self.inverse.project(inverse).astype(np.float32)
 
     def addition(self, point: Float64Array) -> Float32Array:
-        """Q for the coordinates Z."""
+        """Return Q for the coordinates Z."""
         change = point.reshape(-1, self.base.shape[1]).astype(np.float32)
         return change if self.coordinates is None else self.coordinates @ change
 

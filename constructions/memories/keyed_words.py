@@ -25,7 +25,7 @@ _ITEM = 21  # entries that are not 0 for each item, beside 8 for each of its bit
 
 
 def keyed_words_memory(task: Task, *, labels_per_word: int | None = None, seed: int = 0) -> Construction[Task]:
-    r"""Hold any labels of any distinct contexts in words of m keys and labels each, in exact integers.
+    r"""Memorize any labels of any distinct contexts in words of m keys and labels each, in exact integers.
 
     One head with scores in units of $\ln 2$, by position alone, makes of a context its code z, an integer of r bits.
     The sorted codes are cut into groups of m. Two neurons for each group write the word of the group of z,

@@ -158,7 +158,7 @@ def most_parameters(task: Task, *, dtype: Precision = "float64", seed: int = 0) 
 
 
 def random_distribution_knots(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
-    r"""Hold random distributions of random contexts by attention that numbers them and one layer of ReLU neurons.
+    """Memorize random distributions of random contexts by attention that numbers them and one layer of ReLU neurons.
 
     Args:
         d_vocab: N.
@@ -186,7 +186,7 @@ def random_distribution_knots(*, d_vocab: int, n_ctx: int, facts: int, seed: int
 
 
 def random_label_knots(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Construction[Task]:
-    r"""Hold random labels of random contexts by attention that numbers them and ReLU neurons through the labels.
+    """Memorize random labels of random contexts by attention that numbers them and ReLU neurons through the labels.
 
     Args:
         d_vocab: N.

@@ -30,8 +30,8 @@ def low_rank_distributions_memory(
     work: float = 3e11,
     progress: Progress = silent,
 ) -> Construction[Task]:
-    r"""Hold distributions of any distinct contexts within a tolerance: a neuron each writes D numbers that make K
-    logits.
+    r"""Memorize distributions of any distinct contexts within a tolerance: one neuron per context writes D numbers,
+    which determine K logits.
 
     As `one_hot_distributions_memory`, but the rows are those of a factorization $Z = E W$ of rank $D < K - 1$, where
     the divergence of each distribution from the softmax of $Z_t$ is within the tolerance. E and W are fitted in turn,
@@ -81,7 +81,7 @@ def low_rank_distributions_memory(
 def _factors(
     distributions: Float64Array, modes: BoolArray, tolerance: float, dtype: Precision, work: float, progress: Progress
 ) -> tuple[Float64Array, Float64Array] | None:
-    """E, `[T, D]`, and W, `[D, K]`, of the smallest rank that was found, if there is one that saves entries."""
+    """Return E, `[T, D]`, and W, `[D, K]`, of the smallest rank found, or None if none saves entries."""
     facts, kinds = distributions.shape
     wanted = np.log(distributions)
     wanted -= (distributions * wanted).sum(axis=1, keepdims=True)
@@ -151,7 +151,7 @@ def _fitted_columns(E: Float64Array, wanted: Float64Array, weights: Float64Array
 
 
 def _solved(gram: Float64Array, right: Float64Array) -> Float64Array:
-    """Solutions of positive definite systems, kept from being singular."""
+    """Solve positive definite systems, regularized against singularity."""
     size = gram.shape[1]
     gram[:, range(size), range(size)] += 1e-9 * np.trace(gram, axis1=1, axis2=2)[:, None] / size + 1e-300
     return np.asarray(np.linalg.solve(gram, right[:, :, None])[:, :, 0], dtype=np.float64)
@@ -164,8 +164,8 @@ def _judged(
     tolerance: float,
     off: Float64Array | float = 0.0,
 ) -> tuple[Float64Array, Float64Array, Float64Array]:
-    r"""Logits less a constant, their distributions, and the divergences over the tolerance, 4 at least where no mode
-    leads.
+    """Return centred logits, their distributions, and the divergences relative to the tolerance, at least 4 where no
+    mode leads.
 
     The logits may be off by so much.
     """
@@ -182,7 +182,9 @@ def _judged(
 def _rounded_factors(
     logits: Float64Array, rank: int, distributions: Float64Array, modes: BoolArray, tolerance: float, dtype: Precision
 ) -> tuple[Float64Array, Float64Array] | None:
-    """Factors of the same distributions with small entries, rounded, if every run with them is within the tolerance."""
+    """Return rounded factors of the same distributions with small entries, or None unless every run is within the
+    tolerance.
+    """
     centred = logits - logits.mean(axis=1, keepdims=True)
     E, W = (rounded(factor, dtype) for factor in _split(centred, rank, np.ones(distributions.shape[1])))
     off = (rank + 2) * 2.0 ** -SIGNIFICAND[dtype] * (np.abs(E) @ np.abs(W)).max(axis=1)

@@ -21,8 +21,7 @@ _LONGEST = 2000  # tokens: 3 S^2 <= 2^24, so that scores are exact
 
 
 def one_hot_distributions_memory(task: Task, *, dtype: Precision = "float32") -> Construction[Task]:
-    r"""Hold distributions of any distinct contexts, such that every run has the logits as they are written, bit for
-    bit.
+    """Memorize distributions of any distinct contexts such that every run has the stored logits, bit for bit.
 
     Each of S hard heads reads the digits of one token, and their squares, so that the stream is $(x, |x|^2)$ with the
     integers x of the context. The neuron i is $(1 - 2 |x - x_i|^2)_ +$: 1 on its own context, and off on all others,
@@ -94,7 +93,7 @@ def one_hot_model(task: Task, outputs: Float64Array, W_U: Float64Array, dtype: P
 
 
 def one_hot_distributions_parameters(task: Task, *, dtype: Precision = "float32") -> int:
-    r"""Entries of the memory of one-hot distributions, 0 where it refuses.
+    r"""Count the parameters of the memory of one-hot distributions; 0 if it refuses the task.
 
     With k digits, $d = k + 3$ and $D = \max(K - 1, 1)$ they are
     $(N + S) d + S (2 d + 1 + d (k + 1) + (k + 1) (S k + 1)) + T (S k + 2 + D) + D K$.
@@ -131,7 +130,7 @@ def digits_of(d_vocab: int, n_ctx: int, precision: int) -> tuple[int, int]:
 
 
 def centred_digits(d_vocab: int, base: int, count: int) -> Float64Array:
-    """Return the digits of each token, less the middle one, `[tokens, count]`.
+    """Return the digits of each token minus the middle one, `[tokens, count]`.
 
     Example:
         >>> centred_digits(4, 2, 2).tolist()
@@ -151,7 +150,8 @@ def _all_digits(n_ctx: int, count: int) -> Attention:
 
 
 def head_for_each_position(positions: Int64Array, W_V: Float64Array, W_O: Float64Array) -> Attention:
-    r"""Heads that read one position each, if the stream ends in p and $p^2$ there: the score is $-1024 (p - h)^2$.
+    """Return heads that read one position each, if the stream ends in p and $p^2$ there: the score is $-1024 (p -
+    h)^2$.
 
     Args:
         positions: h, `[n_heads]`.

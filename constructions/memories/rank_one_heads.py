@@ -81,7 +81,7 @@ def rank_one_heads_memory(
 
 
 def fewest_parameters_of_rank_one(task: Task) -> int:
-    r"""Entries that the memory takes at least, in its default width: the rank asks for $(H + 1) d \ge T$.
+    r"""Return a lower bound of the memory's parameters in its default width: the rank requires $(H + 1) d \ge T$.
 
     Args:
         task: What is to be memorized.

@@ -29,7 +29,7 @@ class Entries:
 
     @classmethod
     def of(cls, model: Model) -> "Entries":
-        """Those of a model.
+        """Count the entries of a model.
 
         Example:
             >>> model = Model(blocks=(), W_U=np.eye(2), W_E=np.eye(2), W_pos=np.ones((3, 2)))

@@ -134,7 +134,7 @@ def _powers(scores: list[fmpq]) -> list[fmpq]:
 
 
 def _inputs(front_end: ExactFrontEnd, contexts: Int64Array) -> list[list[list[fmpq]]]:
-    """Token plus position: [T, S] rows of d rationals."""
+    """Return the sums of token and position embeddings: [T, S] rows of d rationals."""
     tokens, positions = front_end.W_E.tolist(), front_end.W_pos.tolist()
     table = [[[a + b for a, b in zip(token, position, strict=True)] for token in tokens] for position in positions]
     return [[table[s][token] for s, token in enumerate(context)] for context in contexts.tolist()]

@@ -59,7 +59,7 @@ def read_distributions(path: str | Path) -> Distributions:
 
 
 def distributions(rows: Sequence[Sequence[Any]], *, where: str = "distributions") -> Distributions:
-    r"""Distributions from lists of numbers, or of texts that are decimals or fractions.
+    """Parse distributions from lists of numbers, or of texts that are decimals or fractions.
 
     Args:
         rows: One distribution each; a float counts as the number that it is.

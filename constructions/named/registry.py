@@ -231,7 +231,7 @@ NAMED = (
 
 
 def names() -> dict[str, NamedConstruction]:
-    """All constructions by their names, and by the ids of the claims that lead to them.
+    """Return all constructions by name, and by the ids of the claims that refer to them.
 
     Example:
         >>> names()["dana.lemma-2"].name

@@ -54,7 +54,7 @@ def _factor_in_place(a: Float64Array) -> None:
 
 
 def _divide_in_place(b: Float64Array, factor: Float64Array) -> None:
-    """B := B L^-T for the lower triangle L, by halves."""
+    """Overwrite B by B L^-T for the lower triangle L, by halves."""
     size = len(factor)
     if size <= _BLOCK:
         b[:] = scipy.linalg.solve_triangular(factor, b.T, lower=True, check_finite=False).T

@@ -83,7 +83,9 @@ class RightInverse:
         return best
 
     def residual_level(self, solution: Float64Array, right: Float64Array) -> float:
-        r"""Largest $|Y W - B|_{tj} / (\lVert Y_t \rVert \lVert W_j \rVert)$: a few $2^{-53}$ at rounding level."""
+        r"""Return the largest $|Y W - B|_{tj} / (\lVert Y_t \rVert \lVert W_j \rVert)$: a few $2^{-53}$ at rounding
+        level.
+        """
         rows = np.sqrt(np.einsum("tp,tp->t", self.matrix, self.matrix))
         columns = np.sqrt(np.einsum("pr,pr->r", solution, solution))
         scale = np.maximum(rows[:, None] * columns[None, :], np.finfo(np.float64).tiny)
@@ -168,7 +170,9 @@ def _qr(matrix: Float64Array) -> RightInverse:
 
 
 def _condition(matrix: Float64Array, core: Callable[[Float64Array], Float64Array]) -> float:
-    """Singular values for few rows, the Lanczos method on the Gram matrix and its inverse for many."""
+    """Estimate the condition: by singular values for few rows, by the Lanczos method on the Gram matrix and its inverse
+    for many.
+    """
     rows = len(matrix)
     if rows <= _SMALL:
         values = scipy.linalg.svdvals(matrix, check_finite=False)

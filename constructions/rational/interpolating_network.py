@@ -58,7 +58,7 @@ def interpolating_network(points: Int64Array, outputs: Any, *, offset: bool) -> 
 
 
 def separating_direction(points: Int64Array, *, seed: int) -> tuple[list[int], list[int]]:
-    """Integers a with distinct numbers $<a, x_i>$, and these; drawn from ranges that double.
+    """Return integers a with distinct products $<a, x_i>$, and these products; drawn from ranges that double.
 
     Args:
         points: Distinct integers, `[n, d]`.

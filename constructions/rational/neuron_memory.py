@@ -17,7 +17,7 @@ Activation = Literal["relu", "polynomial"]
 def neuron_memory(
     *, d_model: int, neurons: int, count: int, degree: int, activation: Activation, seed: int = 0
 ) -> tuple[Associations, Int64Array]:
-    r"""Associations in the output matrix of m neurons with random signs as input weights, all in integers.
+    r"""Store associations in the output matrix of m neurons with random signs as input weights, all in integers.
 
     Inputs $e_i$, input weights $w_j$ and outputs $u_i$ are random signs, $g = \langle w_j, e_i \rangle$, and the output
     matrix is $\sum_i u_{\pi(i)} h(W e_i)^\top$ for a permutation $\pi$, with $h = g$, $g^2 - d$ or

@@ -30,7 +30,8 @@ class SaturatingMatrix:
 def exact_saturating_matrix(
     contexts: Int64Array, queries: Int64Array, *, killed: int, seed: int = 0
 ) -> SaturatingMatrix:
-    r"""Integers v, w such that $v w^\top$ vanishes on the last queries and separates all scores of the others: Lemma 3.
+    r"""Return integers v, w such that $v w^\top$ vanishes on the last queries and separates all scores of the others:
+    Lemma 3.
 
     w is a random integer combination of a basis of the integers orthogonal to the killed queries, v is random. For
     every other example the n numbers $(E^{(t)} v)_i \langle w, e_t \rangle$ are distinct.

@@ -127,7 +127,7 @@ def random_two_layers(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Con
 
 
 def _codes(contexts: Int64Array, d_vocab: int, seed: int) -> tuple[list[int], list[int]]:
-    """Values of the tokens, and the numbers z of the contexts, distinct."""
+    """Return values of the tokens, and the resulting distinct numbers z of the contexts."""
     rng = np.random.default_rng(seed)
     rows, n_ctx = contexts.tolist(), contexts.shape[1]
     for draw in range(_DRAWS):

@@ -13,7 +13,7 @@ from constructions.saturated_layers.generic_contexts import IntegerLayer, intege
 def constant_sum_layer(
     *, examples: int, n_ctx: int, d_model: int, n_heads: int, total: int, seed: int = 0
 ) -> IntegerLayer:
-    r"""Random integer tokens with $\langle 1, x \rangle = c$, random queries, and random heads.
+    r"""Draw integer tokens with $\langle 1, x \rangle = c$, queries, and heads.
 
     For all weights the rank of $Z$ is at most $H (d - 1) + 1$, at most $H (d - 1)$ if c = 0; generic contexts and
     weights reach it.

@@ -45,7 +45,7 @@ def coinciding_means(*, examples: int, n_ctx: int, d_model: int, seed: int = 0) 
 
 
 def hidden_relation(*, examples: int, size: int, d_model: int, seed: int = 0) -> tuple[Float64Array, tuple[int, ...]]:
-    r"""Random integer queries, the last of which is the sum of `size` - 1 others.
+    r"""Draw integer queries, the last of which is the sum of `size` - 1 others.
 
     One dependent subset among $\binom{T}{n}$: random subsets hardly ever meet it.
 
@@ -95,7 +95,8 @@ def dominant_direction(*, examples: int, d_model: int, share: float) -> Float64A
 
 
 def absorbing_mean(*, examples: int, n_ctx: int, d_model: int, seed: int = 0) -> tuple[Float64Array, Float64Array]:
-    r"""One shared context with minus its mean in the affine hull of n queries: the exact obstacle to Assumption 3.
+    """Return one shared context with minus its mean in the affine hull of n queries: the exact obstacle to
+    Assumption 3.
 
     Args:
         examples: T.

@@ -26,8 +26,7 @@ class MixingLayer:
 
 
 def mixing_layer(*, d_model: int, n_heads: int, d_value: int) -> MixingLayer:
-    r"""Return maps that write the identity as a sum of H products through $d_v$ dimensions: head h takes $d_v$
-    coordinates.
+    """Return maps whose H products through $d_v$ dimensions add up to the identity: head h covers $d_v$ coordinates.
 
     Args:
         d_model: d.

@@ -95,7 +95,8 @@ def saturated_heads(
     largest_strength: float = math.inf,
     seed: int = 0,
 ) -> SaturatedHeads:
-    r"""Heads for which $Z$ has linearly independent rows, for $T \le H (r - 1) + 1$ examples with $r = \min(n, d_h)$.
+    r"""Return heads for which $Z$ has linearly independent rows, for $T \le H (r - 1) + 1$ examples with $r = \min(n,
+    d_h)$.
 
     Head 1 gives r examples attention weights of one's choice (Claim 1), every other head $r - 1$ new ones, while a
     matrix $\kappa\, v w^\top$ freezes the earlier examples near one token each (Claim 2). Targets are ``printed``,
@@ -259,7 +260,8 @@ def freeze(
     rng: np.random.Generator,
     key_direction: Float64Array | None = None,
 ) -> Freezing:
-    r"""Directions $v$, $w$ such that $v w^\top$ vanishes on a block of queries and saturates all earlier examples.
+    r"""Return directions $v$, $w$ such that $v w^\top$ vanishes on a block of queries and saturates all earlier
+    examples.
 
     $w$ is drawn from the vectors orthogonal to the block, and the draw kept for which the smallest
     $|\langle w, e_t \rangle|$ is largest. For a shared context $E v = (1, 0, \dots, 0, -1)$; else v is drawn too.
@@ -446,7 +448,7 @@ def _by_orthogonal_factors(earlier: Float64Array, rows: Float64Array) -> Float64
 
 
 def _printed_targets(rng: np.random.Generator, keys: Float64Array) -> Float64Array:
-    """Anything in the open simplex will do: almost surely the rows are independent."""
+    """Draw targets in the open simplex; almost surely their rows are independent."""
     weights = rng.dirichlet(np.full(keys.shape[1], _DIRICHLET), size=len(keys)) + _LEAST_WEIGHT
     return weights / weights.sum(axis=1, keepdims=True)
 

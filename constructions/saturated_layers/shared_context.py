@@ -13,7 +13,7 @@ _DRAWS = 200
 
 
 def positive_direction(queries: Int64Array, *, seed: int = 0) -> Int64Array:
-    r"""Integers w with numbers $\langle w, e_t \rangle$ that are positive and pairwise distinct.
+    r"""Return integers w with numbers $\langle w, e_t \rangle$ that are positive and pairwise distinct.
 
     Args:
         queries: Integers, `[T, d]`.

@@ -29,7 +29,8 @@ def single_direction_heads(
     largest_strength: float = math.inf,
     seed: int = 0,
 ) -> SaturatedHeads:
-    r"""Heads with $d_h = 1$ for which $Z$ has linearly independent rows, for every $T \le H (n - 1) + 1$: Theorem Z1.
+    r"""Return heads with $d_h = 1$ for which $Z$ has linearly independent rows, for every $T \le H (n - 1) + 1$:
+    Theorem Z1.
 
     All heads have the same key direction k. Head h has the query direction $\kappa w + w_1$ with w orthogonal to its
     block and $\langle w_1, e_t \rangle = \tau_t$ on it, so that the attention of a new example is

@@ -1,4 +1,4 @@
-r"""Sinusoidal positions, as vectors.
+"""Build sinusoidal positions as vectors.
 
 Page: docs/claims/assumptions.md
 """
@@ -10,7 +10,8 @@ from constructions.numeric.arrays import Float64Array
 
 
 def sinusoidal_positions(count: int, d_model: int) -> Float64Array:
-    r"""Sines and cosines of the positions 0, 1, .. at the frequencies $10000^{-2k/d}$, `[n, d]`, in float64.
+    r"""Return the sines and cosines of the positions 0, 1, ... at the frequencies $10000^{-2k/d}$, `[n, d]`, in
+    float64.
 
     Args:
         count: n, at least 1.

@@ -16,7 +16,7 @@ _DRAWS = 200
 
 
 def slab_network(points: Int64Array, labels: Int64Array, *, seed: int = 0) -> FeedForward:
-    r"""One layer of ReLU neurons whose outputs at distinct points are any labels, exactly.
+    r"""Return one layer of ReLU neurons that outputs any given labels at distinct points, exactly.
 
     Take a direction u in which no two points are level, sort the points by it, and cut the list into groups, each as
     long as its points are affinely independent; $L_g$ is an affine function through the labels of the group g. The
@@ -123,7 +123,9 @@ def _groups(points: list[list[int]]) -> list[tuple[int, int]]:
 
 
 def _affine(lifted: list[list[fmpq]], labels: list[int]) -> list[fmpq]:
-    """Coefficients of an affine function with these values at affinely independent points, free ones 0."""
+    """Return the coefficients of an affine function with these values at affinely independent points; free ones are
+    0.
+    """
     columns = len(lifted[0])
     system = fmpq_mat([[*row, fmpq(label)] for row, label in zip(lifted, labels, strict=True)])
     reduced, rank = system.rref()

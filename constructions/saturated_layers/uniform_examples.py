@@ -13,7 +13,7 @@ from constructions.tasks.vectors import VectorTask
 def uniform_examples(
     *, examples: int, n_ctx: int, d_model: int, shared: bool, seed: int
 ) -> tuple[Float64Array, Float64Array]:
-    r"""Contexts and queries with independent entries, uniform in [0, 1]: the synthetic data of the paper.
+    """Draw contexts and queries with independent entries, uniform in [0, 1]: the synthetic data of the paper.
 
     Args:
         examples: T.

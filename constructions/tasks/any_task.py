@@ -27,7 +27,7 @@ class Listing(Protocol):
 
     @property
     def target(self) -> str:
-        """What is wanted: ``"labels"``, ``"distributions"`` or ``"values"``."""
+        """Kind of target: ``"labels"``, ``"distributions"`` or ``"values"``."""
         ...
 
     @property
@@ -61,7 +61,7 @@ class Listing(Protocol):
         ...
 
     def modes(self, rows: slice | Int64Array = slice(None)) -> BoolArray:
-        """Where the target of these contexts, by default of all, is largest, `[contexts, K]`."""
+        """Return where the target of some contexts, by default all, is largest, `[contexts, K]`."""
         ...
 
     @property
@@ -76,7 +76,7 @@ class AnyTask(Protocol):
 
     @property
     def target(self) -> str:
-        """What is wanted: ``"labels"``, ``"distributions"`` or ``"values"``."""
+        """Kind of target: ``"labels"``, ``"distributions"`` or ``"values"``."""
         ...
 
     @property
@@ -139,7 +139,7 @@ class AnyTask(Protocol):
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        """The texts of the tokens that are read; none of vectors."""
+        """Texts of the input tokens; empty for vectors."""
         ...
 
     @property

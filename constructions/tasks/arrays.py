@@ -194,7 +194,7 @@ def array_task(
 
 
 def all_contexts(d_vocab: int, n_ctx: int) -> Int64Array:
-    """All contexts of `n_ctx` tokens over a vocabulary, in lexicographic order, `[d_vocab ** n_ctx, n_ctx]`.
+    """Return all contexts of `n_ctx` tokens over a vocabulary, in lexicographic order, `[d_vocab ** n_ctx, n_ctx]`.
 
     Raises:
         InputError: `d_vocab` or `n_ctx` below 1.

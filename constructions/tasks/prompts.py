@@ -151,7 +151,7 @@ class PromptTask(TokenTask):
         return 0
 
     def echo(self) -> str:
-        """Nothing: prompts are echoed where they are cut into tokens."""
+        """Return an empty text, because prompts are previewed where they are cut into tokens."""
         return ""
 
     def typed(self, context: str | Sequence[str]) -> tuple[Tokens, int | None]:
@@ -197,7 +197,7 @@ class PromptTask(TokenTask):
 
     @property
     def n_all(self) -> int:
-        """The same: no others are known."""
+        """Number of facts; no other contexts are known."""
         return self.n_contexts
 
     @property

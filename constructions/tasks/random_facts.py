@@ -14,7 +14,7 @@ from constructions.tasks.task import Task
 
 
 def random_facts(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Task:
-    """Random labels of different random contexts.
+    """Draw distinct random contexts with random labels.
 
     Args:
         d_vocab: N.
@@ -38,7 +38,7 @@ def random_facts(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Task:
 
 
 def random_contexts(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Int64Array:
-    """Different random contexts, `[T, S]`.
+    """Draw distinct random contexts, `[T, S]`.
 
     Args:
         d_vocab: N.

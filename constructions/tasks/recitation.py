@@ -116,7 +116,7 @@ def parts_within(tokens: Int64Array, n_ctx: int) -> list[int]:
 
 
 def _ranks(half: Int64Array, n_ctx: int) -> Int64Array:
-    """Ranks of the windows of twice the length."""
+    """Return the ranks of the windows of twice the length."""
     return np.unique(half[:-n_ctx] * (half.max() + 1) + half[n_ctx:], return_inverse=True)[1].reshape(-1)
 
 

@@ -285,7 +285,7 @@ def table_facts(
 
 
 def texts_of_table(table: str, *, delimiter: str | None = None) -> list[tuple[str, str]] | None:
-    """Return the texts of a table whose header is ``title,text``, with their titles; nothing where it is another.
+    """Return the texts of a table with the header ``title,text``, with their titles; None for other tables.
 
     The header tells the separator. What stands in a cell is not changed.
 

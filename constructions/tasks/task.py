@@ -109,7 +109,7 @@ class Counts:
         return np.add.reduceat(self.data, self.indptr[:-1])
 
     def row(self, i: int) -> tuple[Int64Array, Int64Array]:
-        """Tokens and counts of row `i`."""
+        """Return the tokens and counts of row `i`."""
         part = slice(int(self.indptr[i]), int(self.indptr[i + 1]))
         return self.indices[part], self.data[part]
 
@@ -493,7 +493,7 @@ class Task(TokenTask):
         require_knows(model, max(int(tokens.max(initial=0)) for tokens in (self.contexts, self.tail_contexts)))
 
     def modes(self, rows: slice | Int64Array = slice(None)) -> BoolArray:
-        """Where the target of these contexts, by default of all, is largest, `[contexts, K]`.
+        """Return where the target of some contexts, by default all, is largest, `[contexts, K]`.
 
         For ``distributions`` every position of the largest value of the distribution (a distribution may have several
         modes), for ``labels`` the label alone.

@@ -28,7 +28,7 @@ BYTE_ORDER_MARK = "\ufeff"
 
 
 def read_text(path: str | Path, unit: Unit = "char") -> str | bytes:
-    """Read a text file as it stands: bytes for the unit ``byte``, else UTF-8.
+    """Read a text file verbatim: bytes for the unit ``byte``, else UTF-8.
 
     Carriage returns and a byte order mark are characters like any other, so that the text encoded again is the file.
 
@@ -76,7 +76,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def decode(data: bytes, name: str) -> str:
-    """Return UTF-8 as text, as it stands.
+    """Decode UTF-8 verbatim.
 
     Raises:
         InputError: The bytes are not UTF-8; names the offset of the first that does not fit.
@@ -92,7 +92,7 @@ def decode(data: bytes, name: str) -> str:
 
 
 def default_text() -> str:
-    """Python's own reference text, `pydoc_data.topics`, for runs without a file.
+    """Return Python's own reference text, `pydoc_data.topics`, for runs without a file.
 
     The topics are joined in the order of their names. The text differs between versions of Python.
 

@@ -133,7 +133,7 @@ class VectorTask(Vectors, Stored):
         return "values" if self.kind == "regression" else "labels"
 
     def modes(self, rows: slice | Int64Array = slice(None)) -> BoolArray:
-        """Where the label of these examples, by default of all, is largest, `[examples, d_out]`."""
+        """Return where the label of some examples, by default all, is largest, `[examples, d_out]`."""
         part = self.labels[rows]
         return part == part.max(axis=1, keepdims=True)
 
@@ -149,7 +149,7 @@ class VectorTask(Vectors, Stored):
 
     @property
     def n_all(self) -> int:
-        """The same: no others are known."""
+        """Number of examples; no others are known."""
         return self.n_examples
 
     @property
@@ -243,7 +243,7 @@ class VectorTask(Vectors, Stored):
         return 0
 
     def echo(self) -> str:
-        """Nothing: vectors have no texts."""
+        """Return an empty text, because vectors have no short preview."""
         return ""
 
     def one(self, fact: int) -> "VectorTask":

@@ -81,7 +81,7 @@ def sign_constant(count: int, d_model: int) -> Fraction:
 
 
 def random_signs(count: int, d_model: int, *, seed: int = 0) -> Int8Array:
-    r"""Rows of independent signs (Rademacher), `[N, d]`; their inner products are integers.
+    """Draw rows of independent signs (Rademacher), `[N, d]`; their inner products are integers.
 
     Args:
         count: N.

@@ -115,7 +115,7 @@ def label_unembedding(d_model: int, d_vocab: int, labels: Int64Array, *, seed: i
 
 
 def best(count: int, d_model: int) -> Unembedding:
-    r"""Vectors for N tokens in d dimensions whose proved $\kappa$ is the least of all families.
+    r"""Return vectors for N tokens in d dimensions whose proved $\kappa$ is the least of all families.
 
     $\kappa$ is the largest lead of a token over another, divided by the least, and the one number of the unembedding
     that the bounds of Theorem 2 ask for. It is 1 for $N \le d + 1$.

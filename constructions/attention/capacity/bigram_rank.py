@@ -70,7 +70,7 @@ def bigram_rank(
 
 
 def span_bound(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True) -> int:
-    r"""Dimensions that the features of these bigrams span together, for embeddings and values in general position.
+    r"""Return the dimension of the span of these bigrams' features, for embeddings and values in general position.
 
     $\min(d, j) + H \min(d_h, \ell)$, and for heads alone $\min(H d_h, (H - 1) \min(d_h, \ell) + \min(d, q))$. Both are
     0 for the empty set.
@@ -138,7 +138,8 @@ def lift_rank(contexts: Int64Array) -> int:
 
 
 def input_rank(contexts: Int64Array) -> int:
-    r"""Dimensions that the inputs $x_{1,n}, x_{2,c}$ of bigrams $(n, c)$ span, for embeddings in general position.
+    """Return the dimension of the span of the inputs $x_{1,n}, x_{2,c}$ of bigrams $(n, c)$, for embeddings in general
+    position.
 
     Tokens plus positions minus the components of the graph that joins each position with the tokens found there: with
     $V$ the set of the tokens, $|V| + 1$ if some token is found in both positions, and $|V|$ if none is.

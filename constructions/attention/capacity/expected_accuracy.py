@@ -84,7 +84,7 @@ def solvable_contexts(contexts: Int64Array, *, d_model: int, d_head: int, n_head
 
 
 def partial_task(contexts: Int64Array, labels: Int64Array, solved: Int64Array, *, d_vocab: int) -> Task:
-    """Return a task of equally likely contexts of which some are to be memorized, and the others are its tail.
+    """Return a task of equally likely contexts; some are to be memorized, and the others remain.
 
     Args:
         contexts: All contexts, `[T, S]`.
@@ -116,7 +116,8 @@ def partial_task(contexts: Int64Array, labels: Int64Array, solved: Int64Array, *
 
 
 def expected_accuracy(d_vocab: int, solved: Fraction) -> Fraction:
-    r"""Mean accuracy over independent uniform labels of all contexts that are not memorized: $\frac1N + (1-\frac1N) m$.
+    r"""Return the mean accuracy over independent uniform labels of the contexts that are not memorized: $\frac1N +
+    (1-\frac1N) m$.
 
     Weights that do not depend on a label predict it with probability $1/N$, so the mean is $m + (1 - m) / N$.
 

@@ -231,7 +231,7 @@ def check_sizes(*, d_model: int, d_head: int, n_heads: int) -> None:
 
 
 def _usable(contexts: Int64Array, d_model: int) -> int:
-    """Dimensions that embeddings of these contexts can use."""
+    """Return how many dimensions embeddings of these contexts can use."""
     return min(d_model, len(np.unique(contexts)) + contexts.shape[1] - 1)
 
 
@@ -295,7 +295,7 @@ def _features(contexts: Int64Array, d_model: int, widths: Int64Array, *, seed: i
 
 
 def _attention(draw_weights: Callable[[], UInt64Array]) -> UInt64Array:
-    """Weights divided by their sums modulo `PRIME`, drawn again until no sum vanishes."""
+    """Return random weights divided by their sums modulo `PRIME`, drawn again until no sum vanishes."""
     while True:
         weights = draw_weights()
         sums = weights.sum(axis=1) % PRIME
@@ -340,7 +340,7 @@ def _ranks_of_both(matrix: nmod_mat, widths: Int64Array) -> tuple[Int64Array, In
 
 
 def _pivots(reduced: nmod_mat, rank: int) -> Int64Array:
-    """Columns of the pivots of a matrix in reduced row echelon form."""
+    """Return the pivot columns of a matrix in reduced row echelon form."""
     pivots, column = [], 0
     for row in range(rank):
         while not int(reduced[row, column]):

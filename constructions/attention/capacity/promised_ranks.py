@@ -10,7 +10,7 @@ from constructions.errors import InputError, require_at_least
 
 @dataclass(frozen=True)
 class PromisedRanks:
-    r"""How many examples H heads can hold, by four theorems with four hypotheses.
+    r"""The number of examples that H heads memorize, by four theorems with four hypotheses.
 
     Args:
         mahdavi: $\min(T, H (\min(n, d_h) - 1) + 1)$, of Mahdavi et al. as reconstructed, under Assumptions 1 and 2.

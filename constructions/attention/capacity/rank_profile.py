@@ -68,9 +68,7 @@ class RankProfile:
     cells: tuple[RankCell, ...]
 
     def table(self, *, with_skip: bool) -> list[list[RankCell]]:
-        """Return the cells with or without the skip connection: a row for each width, a column for each number of
-        heads.
-        """
+        """Return the cells with or without the skip connection: a row per width, a column per number of heads."""
         cells = [cell for cell in self.cells if cell.with_skip == with_skip]
         widths = sorted({cell.d_head for cell in cells})
         return [sorted((c for c in cells if c.d_head == width), key=lambda cell: cell.n_heads) for width in widths]

@@ -96,7 +96,7 @@ class Peeling:
         return int(self._bounds(d_model, d_head, n_heads, with_skip).min(initial=len(self.contexts)))
 
     def rank_bounds(self, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True) -> Int64Array:
-        """`rank_bound` for 0 .. `n_heads` heads, `[n_heads + 1]`."""
+        """Return `rank_bound` for 0 .. `n_heads` heads, `[n_heads + 1]`."""
         check_sizes(d_model=d_model, d_head=d_head, n_heads=n_heads)
         heads = np.arange(n_heads + 1)[:, None]
         inside = _rank_bounds(
@@ -108,7 +108,9 @@ class Peeling:
     def upper_bound(
         self, *, d_model: int, d_head: int, n_heads: int, with_skip: bool = True, name: str = LEAST
     ) -> "UpperBound":
-        """`rank_bound` with the contexts that prove it; with a name, the smallest of the bounds of that name."""
+        """Return `rank_bound` with the contexts that prove it; with a name, the smallest of the bounds with that
+        name.
+        """
         bounds = self._bounds(d_model, d_head, n_heads, with_skip, name)
         best = int(bounds.argmin())
         rows = np.flatnonzero(self.lifetime >= best) if bounds[best] < len(self.contexts) else np.zeros(0, np.int64)

@@ -140,7 +140,7 @@ def all_contexts_windows(
 
 
 def _listed(d_vocab: int, n_ctx: int, of_skip: int) -> Iterator[tuple[tuple[int, ...], int]]:
-    """All contexts in the order of the blocks, with the position of the difference that their window uses."""
+    """Return all contexts in the order of the blocks, with the position of the difference that their window uses."""
     final = d_vocab - 1  # tokens from 0: N of the text is `final`, and d + 1 is `of_skip`
 
     def in_block(j: int, tail: tuple[int, ...], r: int, c: int) -> tuple[tuple[int, ...], int]:

@@ -1,4 +1,4 @@
-"""Random distributions after contexts, memorized by the heads of Theorem 1': from sizes and a seed alone.
+"""Memorize random distributions with the heads of Theorem 1', given only sizes and a seed.
 
 Pages: docs/claims/theorem_1.md, docs/claims/distribution_memory.md
 """
@@ -22,8 +22,7 @@ _OWN_SHARE = 0.6  # of each distribution at its mode
 
 
 def distributions_with_a_mode(rows: int, d_vocab: int, *, seed: int = 0) -> Float64Array:
-    """Random distributions with more than half of their mass at a random token, so that an encoder that misses it pays
-    for it.
+    """Draw distributions with more than half of their mass at a random token, so that missing it is costly.
 
     Args:
         rows: Number of distributions, T.
@@ -48,7 +47,7 @@ def distributions_with_a_mode(rows: int, d_vocab: int, *, seed: int = 0) -> Floa
 def low_rank_distributions_memory(
     *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, seed: int
 ) -> Construction[Task]:
-    r"""Weights that hold the best encoder of rank d that is found, for random distributions after all $N^S$ contexts.
+    r"""Return weights for the best encoder of rank d that is found, for random distributions after all $N^S$ contexts.
 
     Args:
         d_vocab: N.
@@ -89,8 +88,7 @@ def low_rank_distributions_memory(
 
 
 def full_rank_distributions_memory(*, d_vocab: int, n_ctx: int, d_head: int, seed: int) -> Construction[Task]:
-    r"""Weights of $d = N - 1$ dimensions that hold random distributions after all $N^S$ contexts, exactly but for
-    rounding.
+    r"""Return weights with $d = N - 1$ that memorize random distributions after all $N^S$ contexts, up to rounding.
 
     Args:
         d_vocab: N, at least 2.
@@ -127,7 +125,7 @@ def full_rank_distributions_memory(*, d_vocab: int, n_ctx: int, d_head: int, see
 def random_distributions_memory(
     *, d_vocab: int, n_ctx: int, d_model: int, d_head: int, n_heads: int = 0, facts: int = 0, seed: int = 0
 ) -> Construction[Task]:
-    r"""Weights with the logits $\log \pi_t$, up to rounding, on $T \le d + H d_h$ contexts: Theorem 1'.
+    r"""Return weights with logits $\log \pi_t$, up to rounding, on $T \le d + H d_h$ contexts: Theorem 1'.
 
     Args:
         d_vocab: Size of the vocabulary, $N \le d + 1$.
@@ -165,7 +163,7 @@ def random_distributions_memory(
 
 
 def random_distributions(d_vocab: int, n_ctx: int, facts: int, seed: int) -> Task:
-    """Random positive distributions after all $N^S$ contexts, or after some of them that are drawn.
+    """Draw positive distributions after all $N^S$ contexts, or after some drawn ones.
 
     Args:
         d_vocab: N.

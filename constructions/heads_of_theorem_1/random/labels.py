@@ -1,4 +1,4 @@
-r"""Random labels after all $N^S$ contexts, memorized by the heads of Theorem 1': from sizes and a seed alone.
+"""Memorize random labels of all $N^S$ contexts with the heads of Theorem 1', given only sizes and a seed.
 
 Pages: docs/claims/closed_forms.md, docs/claims/corollary_2.md, docs/claims/association_memory.md
 """

@@ -40,7 +40,7 @@ class Term(NamedTuple):
 
 
 def affine_memory(task: Task, *, dtype: Precision = "float32") -> Construction[Task]:
-    r"""Hold a table whose answers are $\sum_s F_s(x_s)$ in a product of cyclic groups, and some exceptions.
+    r"""Memorize a table whose answers are $\sum_s F_s(x_s)$ in a product of cyclic groups, and some exceptions.
 
     Where the $F_s$ are multiples of one function, its values are the embedding: one layer gives each position its
     factor, one head adds the positions, and a few steps take M away. Otherwise a head for each position reads what its

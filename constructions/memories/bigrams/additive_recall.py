@@ -19,7 +19,7 @@ _CONSTANT, _RELATION, _FIRST = 0, 1, 2  # coordinates: what is 1, the number of 
 
 
 def additive_recall_memory(task: Task, *, dtype: Precision = "float64") -> Construction[Task]:
-    r"""Hold facts of a subject and a relation, whose relations have answers of their own, by one head of equal weights.
+    r"""Memorize facts of a subject and a relation, each relation with its own answers, by one head of equal weights.
 
     Relation r has the number $\rho_r = r - \lfloor R / 2 \rfloor$ and $m_r$ answers at the points
     $c_j = j - (m_r - 1) / 2$. A subject holds for each relation of two answers or more the point $y_r$ of its answer,

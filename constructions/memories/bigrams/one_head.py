@@ -91,7 +91,8 @@ def one_head_memory(task: Task, *, margin: float = 0.5) -> Model:
 
 
 def one_head_parameters(task: Task) -> int:
-    """Entries of the memory of one head, $2 d^2 + (N + K + 4) d$ with d = N (2 for N = 1), or 0 for what it refuses.
+    """Count the parameters of the one-head memory, $2 d^2 + (N + K + 4) d$ with d = N (2 for N = 1); 0 for tasks it
+    refuses.
 
     Args:
         task: What is to be memorized.

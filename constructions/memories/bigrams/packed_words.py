@@ -23,7 +23,7 @@ _CLAIM = "The memory of packed words"
 def packed_words_memory(
     task: Task, *, dtype: Precision = "float64", labels_per_word: int | None = None
 ) -> Construction[Task]:
-    r"""Hold any labels of bigrams, several in each number of the embedding, so that no run rounds a word.
+    r"""Memorize any labels of bigrams, several in each number of the embedding, such that no run rounds a word.
 
     With digits of c bits, $B = 2^c$, the token b carries the words $w_g(b) = \sum_{i < m} B^i l(g m + i, b)$, one for
     each group g of first tokens, and minus the bits of its own number: those of its group as signs, those of its place
@@ -99,7 +99,7 @@ def _require_labelled_bigrams(task: Task) -> None:
 
 
 def packed_words_parameters(task: Task, *, dtype: Precision = "float32") -> int:
-    """Entries of the memory of packed words of a task; 0 where it refuses.
+    """Count the parameters of the packed-words memory of a task; 0 if it refuses the task.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
@@ -250,7 +250,9 @@ def _stripped(m: int, bits: int, kinds: int) -> list[FeedForward]:
 
 
 def _readout(answers: Int64Array, fraction: float, outputs: int) -> tuple[Float64Array, Float64Array]:
-    r"""Logits $c y - c^2 / 2 - c h$ with c centred and h half the fraction: that of the digit below y is largest."""
+    """Return logits $c y - c^2 / 2 - c h$ with c centred and h half the fraction, of which the digit below y has the
+    largest.
+    """
     kinds = len(answers)
     half, centred = np.floor(32.0 * fraction) / 64.0, np.arange(kinds) - (kinds - 1) / 2.0
     W_U, b_U = np.zeros((1, outputs)), np.full(outputs, -float(kinds**2) - 1.0)  # what is never a label is behind

@@ -15,7 +15,7 @@ from constructions.tasks.task import Task
 
 
 def random_answers(*, subjects: int, relations: int, answers: int, seed: int) -> Int64Array:
-    """Answers drawn from disjoint sets, `[subjects, relations]`.
+    """Return answers drawn from disjoint sets, `[subjects, relations]`.
 
     Args:
         subjects: Their number.
@@ -32,7 +32,7 @@ def random_answers(*, subjects: int, relations: int, answers: int, seed: int) ->
 
 
 def additive_recall(table: Int64Array, answers: int) -> tuple[Task, Any]:
-    r"""One head with equal weights whose logits are $[a \in A_s] + [a \in A_r]$, and the facts as a task.
+    r"""Return one head with equal weights whose logits are $[a \in A_s] + [a \in A_r]$, and the facts as a task.
 
     $A_s$ are the answers of the subject over all relations, $A_r$ those of the relation over all subjects.
 

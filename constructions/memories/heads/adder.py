@@ -116,7 +116,8 @@ def adder(
 
 
 def _signs(window: int) -> Float64Array:
-    """Signs of which no `window` in succession come twice: a de Bruijn sequence, cut open; `[2^window + window - 1]`.
+    """Return signs in which no `window` consecutive ones repeat: a de Bruijn sequence, cut open; `[2^window + window -
+    1]`.
 
     Source: Martin (1934): after as many first signs, the other sign wherever what ends with it is new.
 

@@ -16,7 +16,7 @@ from constructions.numeric.arrays import Int64Array
 
 
 def bit_contexts(bits: int) -> Int64Array:
-    """All contexts of bits with the last token 0, `[2^n, n + 1]`.
+    """Return all contexts of bits with the last token 0, `[2^n, n + 1]`.
 
     Args:
         bits: $n$, at least 1.

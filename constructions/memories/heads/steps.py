@@ -24,7 +24,8 @@ _ROOM = 0.5  # by which roundings may move a number; the step nearest to it is 1
 
 
 def steps_memory(task: Task, *, dtype: Precision = "float64", seed: int = 0) -> Construction[Task]:
-    r"""Hold any labels of any distinct contexts by two layers of attention, without neurons, ranks or a linear system.
+    r"""Memorize any labels of any distinct contexts by two layers of attention, without neurons, ranks or a linear
+    system.
 
     The stream has three coordinates: a number, which tokens write; a flag, 1 at the last position and 0 elsewhere; and
     $\ln (A'_s / A'_S)$ at the position s, which is 0 at the last. The head of the first layer asks with the flag, so

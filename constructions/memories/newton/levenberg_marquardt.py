@@ -39,7 +39,7 @@ class Rows(Protocol):
         ...
 
     def pulled_back(self, weights: Float64Array) -> Float64Array:
-        """$J^T$ times a vector of R entries, `[P]`."""
+        """Return $J^T$ times a vector of R entries, `[P]`."""
         ...
 
 
@@ -62,7 +62,7 @@ class Point(Protocol):
         ...
 
     def rows(self) -> Rows:
-        """Their derivative."""
+        """Return the derivative of the violations."""
         ...
 
     def at_other(self, other: Self) -> Float64Array:

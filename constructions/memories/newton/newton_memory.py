@@ -82,7 +82,7 @@ class Attempt:
 
 @dataclass(frozen=True, eq=False)
 class NewtonMemory:
-    """A network found by search that holds a table of facts in floating point. Nothing here is certified.
+    """A network, found by search, that memorizes a table of facts in floating point. Nothing here is certified.
 
     Args:
         network: The weights, each of them a float32 number.
@@ -118,7 +118,7 @@ def newton_memory(
     resume: NewtonMemory | None = None,
     progress: Progress | None = None,
 ) -> NewtonMemory:
-    r"""Search for an attention-only transformer of few entries that holds a table of facts, for any context length.
+    r"""Search for a small attention-only transformer that memorizes a table of facts, for any context length.
 
     First a shape that is large enough to be nearly safe: one with a degree of freedom per fact or somewhat more, see
     `freedom`; beyond 1000 facts it takes turns with one of a tenth more. Then one of a quarter more, where no start
@@ -231,11 +231,11 @@ class Table:
         return SingleValueHeads(self.contexts, len(self.read), len(self.answers), d_model, d_qk, heads)
 
     def used(self, shape: Shape) -> int:
-        """Entries of a network of this shape that some fact reads."""
+        """Count the entries of a network of this shape that some fact reads."""
         return self._entries(shape, len(self.read) + len(self.answers))
 
     def stored(self, shape: Shape) -> int:
-        """Entries of all tensors of a network of this shape."""
+        """Count the entries of all tensors of a network of this shape."""
         return self._entries(shape, self.task.d_vocab + self.task.n_answers)
 
     def _entries(self, shape: Shape, vectors: int) -> int:
@@ -388,7 +388,7 @@ class _Search:
         self.best: _Found | None = None
 
     def take_up(self, found: NewtonMemory) -> None:
-        """Go on from a model of an earlier search."""
+        """Continue from a model of an earlier search."""
         network, task = found.network, self.table.task
         sizes = (network.d_vocab, network.n_ctx, network.d_vocab_out)
         wanted = (task.d_vocab, task.n_ctx, task.n_answers)
@@ -421,7 +421,7 @@ class _Search:
         raise self._none_found(at_most)
 
     def shrink(self) -> None:
-        """Smaller shapes while a start succeeds; after the first failure half the step."""
+        """Try smaller shapes while a start succeeds; halve the step after the first failure."""
         step = _STEP
         while step >= _STEP / 2:
             assert self.best is not None
@@ -583,7 +583,7 @@ def _heard(report: Report | None, stage: str) -> "Callable[[int, _Point], None] 
 
 
 def _start(heads: SingleValueHeads, code: LabelCode, seed: int) -> Float64Array:
-    """Random weights, heads that nearly cancel in pairs; coordinate 0 of the stream is 1, coordinate 1 is y."""
+    """Draw weights whose heads nearly cancel in pairs; coordinate 0 of the stream is 1, coordinate 1 is y."""
     rng = np.random.default_rng(seed)
     d_model, d_qk, count = heads.d_model, heads.d_qk, heads.n_heads
     pairs = (count + 1) // 2

@@ -101,7 +101,7 @@ class SingleValueHeads:
         return dana_network(**parts)
 
     def run(self, weights: Float64Array) -> "Run":
-        """Return what the network computes on the contexts."""
+        """Evaluate the network on the contexts."""
         part = self.split(weights)
         inputs = part["W_E"][self.contexts] + part["W_pos"]
         query = np.tensordot(inputs[:, -1], part["W_Q"], axes=([1], [1]))

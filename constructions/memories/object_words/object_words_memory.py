@@ -30,7 +30,7 @@ _CLAIM = "The memory of object words"
 
 
 def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construction[Task]:
-    r"""Hold a table subject, relation, object: a subject's row of the embedding is words whose digits are its objects.
+    """Memorize a table of subject, relation, object: a subject's embedding row is words whose digits are its objects.
 
     Blocks leave of the words of the row the one that the relation asks for, shifted to the place that it asks for;
     folds $v - 2 (v - 2^k)_+$ take away what is above that digit, one neuron a bit, and a parabola names the object. Of
@@ -104,7 +104,7 @@ def _refusal(task: Task, dtype: Precision) -> CapacityError | HypothesisError:
 
 
 def object_words_parameters(task: Task, *, dtype: Precision = "float32") -> int:
-    """Entries of the memory of object words of a task; 0 where it refuses.
+    """Count the parameters of the object-words memory of a task; 0 if it refuses the task.
 
     Example:
         >>> from constructions.tasks.table import facts_task
@@ -129,7 +129,7 @@ class _Held(NamedTuple):
         return words.has_room(precision) and readout.fit(precision) and words.fit(precision)
 
     def entries(self, task: Task) -> int:
-        """Entries of all tensors of the model."""
+        """Count the entries of all tensors of the model."""
         of_readout = self.readout.entries + (self.readout.columns + 1) * task.n_answers
         return (task.d_vocab + task.n_ctx) * self.words.width + self.words.entries() + of_readout
 
@@ -151,7 +151,7 @@ def _fewest(task: Task, dtype: Precision) -> _Held | None:
 
 
 def _ways(task: Task, precision: int) -> Iterator[_Held]:
-    """All ways to keep a table in words, whether they fit or not."""
+    """Return all ways to store a table in words, whether they fit or not."""
     objects = len(np.unique(task.labels))
     words = _words_of_two(Columns.of(task)) if task.n_ctx == 2 else _words_of_three(task)
     for places, more in product(range(1, precision + 1), (0, 1)):
@@ -175,7 +175,7 @@ def _ways_of_kinds(task: Task, precision: int) -> Iterator[_Held]:
 
 
 def _words_of_three(task: Task) -> Callable[[Digits], Iterator[Words]]:
-    """All words of such digits for three columns."""
+    """Return all words with these digits for three columns."""
     every = [ThreeColumns.of(task, subject_first=first) for first in (True, False)]
     return lambda digits: (
         (ThreeOneDigitWords if digits.places == 1 else ThreeWords)(columns, digits)
@@ -185,12 +185,12 @@ def _words_of_three(task: Task) -> Callable[[Digits], Iterator[Words]]:
 
 
 def _words_of_two(columns: Columns) -> Callable[[Digits], Iterator[Words]]:
-    """All words of such digits for two columns."""
+    """Return all words with these digits for two columns."""
     return lambda digits: _words(columns, digits)
 
 
 def _words(columns: Columns, digits: Digits) -> Iterator[Words]:
-    """All words of such digits."""
+    """Return all words with these digits."""
     yield from (LastWords(columns, digits, line) for line in (False, True))
     if not columns.are_disjoint:
         return

@@ -86,7 +86,7 @@ class Words(ABC):
 
     @abstractmethod
     def entries(self) -> int:
-        """Entries of the blocks."""
+        """Count the entries of the blocks."""
 
     @abstractmethod
     def table(self, task: Task) -> Int64Array:
@@ -94,7 +94,7 @@ class Words(ABC):
 
     @abstractmethod
     def embedding(self, table: Int64Array, d_vocab: int) -> Float64Array:
-        """W_E of a table of objects, -1 for a hole: `[S, R]`, or with more axes, to `[d_vocab, width]`."""
+        """Return W_E, `[d_vocab, width]`, for a table of objects, -1 for a hole: `[S, R]`, or with more axes."""
 
     @abstractmethod
     def blocks(self, shift: Float64Array | None = None) -> list[Block]:

@@ -38,7 +38,7 @@ class Grid(NamedTuple):
 
     @classmethod
     def of(cls, groups: int, *, line: bool = False) -> "Grid":
-        """So many groups, nearly square or on a line."""
+        """Return a nearly square grid of the groups, or a line."""
         wide = groups if line else max(1, round(groups**0.5))
         rows = np.arange(groups) // wide
         return cls(np.arange(groups) % wide, rows - int(rows.max()) // 2, (wide - 1) // 2)
@@ -122,8 +122,8 @@ class _PairWords(Words):
         return np.arange(self.digits.places) - (self.digits.places - 1) // 2
 
     def codes(self, index: Int64Array, behind: Int64Array) -> Float64Array:
-        r"""$\xi = \gamma_1 \pm \tau$, $\gamma_2$, and $\tau^2 - \xi^2 - \gamma_2^2$, where $\tau$ is the rest divided
-        by 2^9.
+        r"""Return $\xi = \gamma_1 \pm \tau$, $\gamma_2$, and $\tau^2 - \xi^2 - \gamma_2^2$, where $\tau$ is the rest
+        divided by 2^9.
         """
         grid, group = self.grid, index // self.digits.places
         tail = (self.centred_places[index % self.digits.places] + behind) * grid.turned[group] / 2.0**_FINE
@@ -158,7 +158,7 @@ class _PairWords(Words):
         return FeedForward(W_in, W_out, b_in, skip=False)
 
     def placing(self, reads: Float64Array, shift: float) -> list[Block]:
-        r"""From the word in column 0 and $\delta$ = row @ reads + shift: $B^{-i} w$ if it is the place i, else 0.
+        r"""Map the word in column 0 and $\delta$ = row @ reads + shift to $B^{-i} w$ for place i, else 0.
 
         With $C = \sum_j (\delta - \rho_j)_ +$ the neuron of a place takes $M (2 C - $ its tangent$)$ away, which is 0
         there and at least M at other integers.

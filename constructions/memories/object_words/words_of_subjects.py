@@ -107,7 +107,7 @@ class SubjectWords(Words, ABC):
 
     @abstractmethod
     def selecting_entries(self) -> int:
-        """Entries of these blocks."""
+        """Count the entries of these blocks."""
 
 
 class OneDigitWords(SubjectWords):

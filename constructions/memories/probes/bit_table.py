@@ -50,7 +50,7 @@ class Cells:
 
     @cached_property
     def placed(self) -> tuple[Float64Array, Int64Array]:
-        """The same of the columns."""
+        """The signs of each column of the table, and the column of each context."""
         return _distinct(self.bits[:, self.columns])
 
     @property
@@ -64,7 +64,7 @@ class Cells:
         return max(1, *np.bincount([i // self.width for i in (*self.rows, *self.columns)], minlength=1).tolist())
 
     def parameters(self, task: Task, digits: int) -> int:
-        """Entries of all tensors of the model."""
+        """Count the entries of all tensors of the model."""
         place, n = _place_bits(task.n_ctx), len(self.rows) + len(self.columns)
         d, wide, hidden = self.width + place, max(1, n), len(self.named[0]) + len(self.columns)
         of_heads = len(self.positions) * (2 * d * place + place + d * self.each + self.each * wide)
@@ -80,7 +80,7 @@ class Cells:
 
 
 def bit_table_memory(task: Task, *, dtype: Precision = "float16") -> Construction[Task]:
-    r"""Hold labels or distributions of any distinct contexts so that every run in a type of as few as eight bits is
+    """Memorize labels or distributions of any distinct contexts such that every run in a type of at least eight bits is
     exact.
 
     Of the bits of all tokens some are chosen that tell contexts with other labels apart; some of them name a row of a
@@ -117,7 +117,7 @@ def bit_table_memory(task: Task, *, dtype: Precision = "float16") -> Constructio
 
 
 def bit_table_parameters(task: Task, *, dtype: Precision = "float16") -> int:
-    """Entries of the table of bits, 0 where it refuses; labels and distributions alike.
+    """Count the parameters of the bit table, for labels and distributions; 0 if it refuses the task.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task

@@ -38,7 +38,7 @@ _DIGIT = 128
 
 @dataclass(frozen=True)
 class Plan:
-    r"""The shape of a probe memory, from the sizes of a task alone.
+    """The shape of a probe memory, which depends only on the sizes of a task.
 
     Args:
         facts: T.
@@ -139,7 +139,7 @@ class Plan:
         return min(2 * max(self.d_vocab, self.segment), (LARGEST - 1) // max(self.growth) + 1)
 
     def reduced(self) -> tuple[list[int], list[int]]:
-        """Thresholds of the steps that find the segment, and the cell in it."""
+        """Return the thresholds of the steps that find the segment, and the cell in it."""
         most, choice = (grown * (self.codes_below - 1) + 1 for grown in self.growth)
         segment = [] if self.segments == 1 else [self.segments * k for k in halvings(-(-choice // self.segments))]
         return segment, [self.segment * k for k in halvings(-(-most // self.segment))]
@@ -270,7 +270,7 @@ def _richer(plan: Plan, free: int) -> Plan:
 
 
 def _widths(cells: int) -> list[int]:
-    """Odd numbers of cells in a row to be tried: all up to some dozens, then fewer."""
+    """Return the odd numbers of cells in a row to try: all up to some dozens, then fewer."""
     most = max(3, 4 * math.isqrt(cells))
     return sorted({int(1.08**i) | 1 for i in range(int(math.log(most) / math.log(1.08)) + 1)})
 
@@ -278,7 +278,7 @@ def _widths(cells: int) -> list[int]:
 def probe_memory(
     task: Task, *, dtype: Precision = "float32", labels_per_word: int | None = None, seed: int = 0
 ) -> Construction[Task]:
-    r"""Hold any labels of distinct contexts as sums of entries of a table, so that every run in float32 is exact.
+    """Memorize any labels of distinct contexts as sums of table entries, such that every run in float32 is exact.
 
     Codes of tokens are integers. Hard heads that read 1, 2, 4, ... positions back add them up, each round with another
     matrix, until the last position holds a few sums over the whole context; the last four positions read these, and
@@ -362,7 +362,7 @@ def sizes_of(task: Task) -> tuple[int, int, int, int, int]:
 
 
 def probe_parameters(task: Task, dtype: Precision = "float32") -> int:
-    """Entries of the probe memory of a task, if its first draw can be solved; 0 where it refuses.
+    """Count the parameters of the probe memory of a task, if its first draw is solvable; 0 if it refuses the task.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
@@ -389,8 +389,8 @@ def _codes(plan: Plan, rng: np.random.Generator) -> Int64Array:
 
 
 def _combinations(plan: Plan) -> tuple[Int64Array, Int64Array]:
-    """Return what the probes, and last what chooses the segment, make of the sums, `[D, r + 1]`; and what makes it >=
-    0.
+    """Return the combinations of sums for the probes and, last, for the segment, `[D, r + 1]`; and the shift that makes
+    them >= 0.
     """
     chooses = (np.arange(plan.columns) < 2).astype(np.int64)[:, None]
     combined = np.hstack([plan.selected, chooses])

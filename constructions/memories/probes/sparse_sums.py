@@ -116,7 +116,7 @@ def _eliminated(table: Int64Array, cells: Int64Array, wanted: Int64Array, bits: 
 
 
 def _packed(bits: NDArray[np.uint8]) -> UInt64Array:
-    """Rows of bits as words of 64, the first bit the lowest."""
+    """Pack rows of bits into 64-bit words, first bit lowest."""
     padded = np.zeros((len(bits), -(-bits.shape[1] // 64) * 64), dtype=np.uint8)
     padded[:, : bits.shape[1]] = bits
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)

@@ -41,7 +41,7 @@ def strides(n_ctx: int) -> tuple[int, ...]:
 
 @cache
 def mixing(n_ctx: int, columns: int, free: int = 0) -> Mixing:
-    r"""Integer matrices for each round, such that no token and no repetition of one is lost, as far as a draw can tell.
+    """Return integer matrices for each round that lose no token and no repetition, as far as a draw can tell.
 
     For two columns they are unimodular with entries of -1, 0, 1, and so are they with 1 added: a context of one token
     repeated keeps what tells it from others. For four they are signed permutations, so that sums grow no faster than
