@@ -36,7 +36,7 @@ class Verdict(enum.Enum):
 
 
 def proved(condition: bool) -> Verdict:
-    """PROVED if a rigorous computation has established the condition, else UNDECIDED.
+    """Return PROVED if a rigorous computation has established the condition, else UNDECIDED.
 
     For conditions whose failure to be established refutes nothing.
 
@@ -48,7 +48,7 @@ def proved(condition: bool) -> Verdict:
 
 
 def decided(condition: bool) -> Verdict:
-    """PROVED or REFUTED: for conditions that an exact computation decides either way.
+    """Return PROVED or REFUTED, for conditions that an exact computation decides either way.
 
     Example:
         >>> decided(1 + 1 == 3)

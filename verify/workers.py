@@ -137,7 +137,7 @@ class _Processes(ProcessPoolExecutor):
         super().__init__(count, multiprocessing.get_context("spawn"), _ended_by_an_interrupt)
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> "Future[Result]":
-        """As of its base; a process that this starts hears of no interrupt before it is ready to end."""
+        """Submit like the base class; new processes ignore interrupts until they are ready to end."""
         if not hasattr(signal, "pthread_sigmask"):
             return super().submit(fn, *args, **kwargs)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -132,7 +132,7 @@ def worth_digits(rows: int, inner: int, columns: int) -> bool:
 
 
 def _slices(matrix: Floats, bits: int) -> tuple[list[Floats], int]:
-    r"""Integers $A_j$ of at most $2^b$, and $e$, with the matrix equal to $\sum_j A_j 2^{e - b (j + 1)}$."""
+    r"""Return integers $A_j$ of at most $2^b$, and $e$, with the matrix equal to $\sum_j A_j 2^{e - b (j + 1)}$."""
     largest = float(np.abs(matrix).max(initial=0.0))
     exponent = math.frexp(largest)[1]
     slices, rest = list[Floats](), matrix

@@ -210,7 +210,9 @@ _PRODUCTS = (
 
 
 def _graded_integers(product: _Product) -> bool:
-    """Integer products whose every partial sum is below 2^53, with rows, columns and inner indices scaled apart."""
+    """Test integer products whose partial sums stay below 2^53, with rows, columns and inner indices scaled
+    separately.
+    """
     rng = np.random.default_rng(1)
     matmul = product.multiply
     for index, (rows, columns, inner) in enumerate(product.shapes):
@@ -232,7 +234,7 @@ def _graded_integers(product: _Product) -> bool:
 
 
 def _is_integer_product(product: Float64Array, a: Int64Array, b: Int64Array, rng: np.random.Generator) -> bool:
-    """Freivalds' test modulo 2^64; a single wrong entry cannot pass, because the entries of v are odd."""
+    """Apply Freivalds' test modulo 2^64; a single wrong entry cannot pass, because the entries of v are odd."""
     entries = product.astype(np.int64)
     v = 2 * rng.integers(-(2**62), 2**62, b.shape[1]) + 1
     return bool(np.all(entries == product)) and np.array_equal(entries @ v, a @ (b @ v))

@@ -179,7 +179,7 @@ with ctx.workprec(300):
 
 
 def constant(value: tuple[float, float]) -> DoubleDouble:
-    """One pair, to be met by arrays of any shape."""
+    """Return a pair that broadcasts with arrays of any shape."""
     return DoubleDouble(np.array(value[0]), np.array(value[1]))
 
 
@@ -294,7 +294,9 @@ def _sliced(left: "_Slices", right: "_Slices") -> DoubleDouble:
 
 
 def _bits(terms: int, slices: int) -> int:
-    """Lemma T7: products of integers up to 2^bits, so many times as many as slices but one, add up to at most 2^53."""
+    """Return how many bits a slice may have if terms (slices - 1) products of slices add up to at most 2^53
+    (Lemma T7).
+    """
     return min(24, (53 - max(terms * (slices - 1) - 1, 0).bit_length()) // 2)
 
 

@@ -33,7 +33,7 @@ EXP_ERROR = 4.0 * UNIT  # Lemma A8 proves 3 u; one more for the rounding of the 
 
 
 def exp_floats(x: Floats, *, radii: bool = False) -> Floats:
-    """Lemma A8: within 3 u of exp(x), relatively, for -708 <= x; exp(-708) below; not finite above the range.
+    """Return exp(x) within a relative 3 u for -708 <= x (Lemma A8); exp(-708) below; not finite above the range.
 
     With `radii`, [2, ...]: the values, and behind them EXP_ERROR times these, from the same blocks.
     """
@@ -71,7 +71,7 @@ def exp_floats(x: Floats, *, radii: bool = False) -> Floats:
 
 @quiet
 def exp(x: Enclosure | ArrayLike) -> Enclosure:
-    r"""Enclosure of $e^x$ entry by entry.
+    r"""Enclose $e^x$ entry by entry.
 
     With $x = k \ln 2 + r$, $|r| \le 0.3466$ and $k$ an integer, $e^x = 2^k e^r$, and $e^r$ is a polynomial of
     degree 11 up to $2 \cdot 10^{-17}$. For $|x - m| \le \rho$ the change is at most $e^m(e^\rho - 1)$ with
@@ -133,7 +133,7 @@ _LOG1P_ERROR = 8.0 * UNIT  # Lemma A9 proves 7 u
 
 
 def log_floats(x: Floats, fraction: Floats | None = None, *, radii: bool = False) -> Floats:
-    """Lemma A9: within 4 u of log(x), relatively, for x > 0; log(1 + fraction) where x is in [sqrt(1/2), sqrt(2)).
+    """Return log(x) within a relative 4 u for x > 0 (Lemma A9); log(1 + fraction) for x in [sqrt(1/2), sqrt(2)).
 
     Some finite number for every other x. With `radii`, [2, ...]: the values, and behind them their sizes times
     LOG_ERROR, or _LOG1P_ERROR with a fraction; infinity where x is 0 or negative.
@@ -230,7 +230,7 @@ def log(x: Enclosure | ArrayLike) -> Enclosure:
 
 @quiet
 def log1p(x: Enclosure | ArrayLike) -> Enclosure:
-    r"""Enclosure of $\log(1 + x)$ entry by entry, with a small relative radius also for tiny $x$; see `log`.
+    r"""Enclose $\log(1 + x)$ entry by entry, with a small relative radius also for tiny $x$; see `log`.
 
     Why it is rigorous: for $|x|$ up to 0.29 the fraction $f = x$ is exact; beyond, $1 + x$ is rounded once, which adds
     $3u$ relatively (Lemma A9).

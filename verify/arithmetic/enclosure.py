@@ -148,7 +148,7 @@ class Enclosure:
         return Enclosure(self.midpoint.T, aligned(self.radius, self.ndim).T)
 
     def is_exact(self) -> bool:
-        """Whether the set contains a single array."""
+        """Tell whether the set contains a single array."""
         return not self.radius.any()
 
     @quiet
@@ -172,7 +172,7 @@ class Enclosure:
         return np.where(self.radius == 0.0, self.midpoint, up(self.midpoint + self.radius))
 
     def magnitude(self) -> Floats:
-        r"""Floats that lie above every $|x|$ (Lemma A3)."""
+        """Return floats that lie above every $|x|$ (Lemma A3)."""
         return abs(self).upper()
 
     def reshape(self, *shape: int) -> "Enclosure":
@@ -233,7 +233,7 @@ class Enclosure:
 
 
 def enclosure(x: Enclosure | ArrayLike) -> Enclosure:
-    """`x` itself if it is an enclosure, and the exact enclosure of an array otherwise.
+    """Return `x` if it is an enclosure, and the exact enclosure of an array otherwise.
 
     Example:
         >>> enclosure(2.0).is_exact()
@@ -244,7 +244,7 @@ def enclosure(x: Enclosure | ArrayLike) -> Enclosure:
 
 @quiet
 def _add(a: Enclosure, b: Enclosure) -> Enclosure:
-    """Lemma A5."""
+    """Add enclosures (Lemma A5)."""
     # Without a radius its set counts as one number; without `raised` their sum may have been rounded down.
     m = a.midpoint + b.midpoint
     r = np.abs(m)
@@ -254,7 +254,7 @@ def _add(a: Enclosure, b: Enclosure) -> Enclosure:
 
 @quiet
 def _multiply(a: Enclosure, b: Enclosure) -> Enclosure:
-    """Lemma A5."""
+    """Multiply enclosures (Lemma A5)."""
     m = a.midpoint * b.midpoint
     r = np.abs(m)
     r *= UNIT
@@ -268,7 +268,7 @@ def _multiply(a: Enclosure, b: Enclosure) -> Enclosure:
 
 @quiet
 def _divide(a: Enclosure, b: Enclosure) -> Enclosure:
-    """Lemma A5."""
+    """Divide enclosures (Lemma A5)."""
     m = a.midpoint / b.midpoint
     size = np.abs(m)
     r = size * UNIT
@@ -331,7 +331,7 @@ def rsqrt(x: Enclosure | ArrayLike) -> Enclosure:
 
 
 def maximum(a: Enclosure | ArrayLike, b: Enclosure | ArrayLike) -> Enclosure:
-    r"""Enclosure of $\max(a, b)$ entry by entry.
+    r"""Enclose $\max(a, b)$ entry by entry.
 
     Why it is rigorous: the maximum moves by at most the larger of the moves of its arguments, and taking it rounds
     nothing.
@@ -346,7 +346,7 @@ def maximum(a: Enclosure | ArrayLike, b: Enclosure | ArrayLike) -> Enclosure:
 
 
 def largest(x: Enclosure | ArrayLike, axis: int) -> Enclosure:
-    """Enclosure of the largest entry along an axis, as `maximum`.
+    """Enclose the largest entry along an axis, like `maximum`.
 
     Example:
         >>> largest([[1.0, 5.0], [4.0, 3.0]], axis=1).midpoint
@@ -360,7 +360,7 @@ def largest(x: Enclosure | ArrayLike, axis: int) -> Enclosure:
 
 @quiet
 def matmul(a: Enclosure | ArrayLike, b: Enclosure | ArrayLike, *, tight: bool = True) -> Enclosure:
-    r"""Enclosure of the matrix product, plain or batched.
+    r"""Enclose the matrix product, plain or batched.
 
     The radius is an upper bound of
     $$|A|\,(\gamma_n |B| + r_B) + r_A\,(|B| + r_B) + n\,2^{-1018}$$
@@ -434,7 +434,7 @@ def checked_axis(axis: int, ndim: int) -> int:
 
 
 def _without_repeats(radius: Floats) -> Floats:
-    """Axes along which a view only repeats itself, cut down to length 1."""
+    """Cut axes along which a view only repeats itself down to length 1."""
     radius = np.asarray(radius)
     return radius[tuple(slice(0, 1) if step == 0 else slice(None) for step in radius.strides)]
 

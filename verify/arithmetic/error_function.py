@@ -64,7 +64,7 @@ def pieces(x: Floats, end: int) -> tuple[np.ndarray, Floats]:
 
 
 def normal_distribution(x: Floats) -> Floats:
-    r"""Within $4u$ of $\Phi(x)$, absolutely; NaN where x is.
+    r"""Return $\Phi(x)$ within an absolute $4u$; NaN where x is NaN.
 
     Example:
         >>> normal_distribution(np.array([0.0, 40.0])).tolist()

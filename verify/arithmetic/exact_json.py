@@ -87,7 +87,7 @@ def parse_object(name: str, text: str) -> dict[str, Any]:
 
 
 def expect(name: str, value: Any, kind: type) -> Any:
-    """`value`, if it is of that very type.
+    """Return `value` if it has exactly that type; otherwise raise.
 
     Raises:
         FileFormatError: It is not.
@@ -98,7 +98,7 @@ def expect(name: str, value: Any, kind: type) -> Any:
 
 
 def expect_fields(name: str, value: Any, fields: set[str]) -> None:
-    """Nothing, if `value` is an object with these fields and no other.
+    """Require that `value` is an object with these fields and no other.
 
     Raises:
         FileFormatError: It is not.

@@ -10,7 +10,7 @@ _LARGEST = 16.0
 
 
 def fixed_point(x: Floats, limbs: int) -> tuple[fmpz_mat, int, bool]:
-    r"""Integers $n$ and a number $q$ of fractional bits with $|x - 2^{-q} n| \le 2^{-q-1}$; Lemma M8.
+    r"""Return integers $n$ and a number $q$ of fractional bits with $|x - 2^{-q} n| \le 2^{-q-1}$; Lemma M8.
 
     Args:
         x: `[rows, columns]`, of absolute value at most 16, so that an integer of 48 fractional bits fits 64.

@@ -18,14 +18,16 @@ def inner_dimension(a: tuple[int, ...], b: tuple[int, ...]) -> int:
 
 
 def raised_product(r: Floats, n: int) -> Floats:
-    """Lemma A7: above any sum of two products with inner dimension n that was computed as r."""
+    """Return a number above any sum of two products with inner dimension n that was computed as r (Lemma A7)."""
     r *= outweighing(n)
     r += n * 2.0**-1018
     return r
 
 
 def product_of_norms(a: Floats, b: Floats, factor: float = 1.0) -> Floats:
-    """Lemma A7: factor |a| |b| <= factor (norms of the rows of a) (norms of the columns of b), up to rounding."""
+    """Return the factor with |a| |b| <= factor (norms of the rows of a) (norms of the columns of b), up to rounding
+    (Lemma A7).
+    """
     # Without TINY the squares of small entries underflow to a norm of 0.
     rows = np.sqrt(np.einsum("...mn,...mn->...m", a, a) + a.shape[-1] * TINY)
     columns = np.sqrt(np.einsum("...np,...np->...p", b, b) + b.shape[-2] * TINY)

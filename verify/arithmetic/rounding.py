@@ -24,7 +24,8 @@ quiet = np.errstate(all="ignore")
 
 @quiet
 def up(x: ArrayLike) -> Floats:
-    """Floats above every real number that rounds to the entries of `x`: the next float64, but 2^-1022 above tiny ones.
+    """Return floats above every real number that rounds to the entries of `x`: the next float64, but 2^-1022 above tiny
+    ones.
 
     Why it is rigorous: Lemma A3. Three operations take a tenth of the time of ``numpy.nextafter``.
 
@@ -40,7 +41,7 @@ def up(x: ArrayLike) -> Floats:
 
 @quiet
 def down(x: ArrayLike) -> Floats:
-    """Floats below every real number that rounds to the entries of `x`: minus `up` of minus `x`.
+    """Return floats below every real number that rounds to the entries of `x`: minus `up` of minus `x`.
 
     Example:
         >>> bool(down(1.0) == 1.0 - 2.0**-53)
@@ -51,7 +52,9 @@ def down(x: ArrayLike) -> Floats:
 
 
 def _step(x: Floats) -> Floats:
-    """Lemma A3: more than half the distance of x to its neighbours, less than three halves where x is not tiny."""
+    """Return more than half the distance of x to its neighbours (Lemma A3), and less than 3/2 of it unless x is
+    tiny.
+    """
     blas.require_ieee()
     step = np.abs(x)
     step *= UNIT * RAISE
@@ -83,12 +86,14 @@ def gamma(n: int) -> float:
 
 
 def raised(value: Floats) -> Floats:
-    """Lemma A2: above every quantity >= 0 that was computed as `value` with at most twelve roundings on any path."""
+    """Return a number above every quantity >= 0 that was computed as `value` with at most twelve roundings on any path
+    (Lemma A2).
+    """
     value = value * RAISE
     value += TINY
     return value
 
 
 def outweighing(roundings: int) -> float:
-    """Lemma A4: a factor that outweighs this many roundings and twelve more."""
+    """Return a factor that outweighs this many roundings and twelve more (Lemma A4)."""
     return 1.0 + 2.0 * gamma(roundings + 8)

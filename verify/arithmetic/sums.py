@@ -34,7 +34,7 @@ def _sums(x: Floats) -> Floats:
 
 @quiet
 def total(x: Enclosure | ArrayLike, axis: int | None = None) -> Enclosure:
-    r"""Enclosure of the sum along an axis, or of all entries.
+    r"""Enclose the sum along an axis, or of all entries.
 
     The radius is $\sum r + \gamma_h \sum |m|$, where $h$ is the depth of the tree of additions: at most 63 for each
     factor 64 of the length, 138 for 50,000 terms.
@@ -72,7 +72,8 @@ def total(x: Enclosure | ArrayLike, axis: int | None = None) -> Enclosure:
 
 
 def upper_sum(x: ArrayLike, axis: int | None = None) -> Floats:
-    """Floats above the exact sums of the entries of `x` along an axis, or of all; infinity if an entry is not finite.
+    """Return floats above the exact sums of the entries of `x` along an axis, or of all; infinity if an entry is not
+    finite.
 
     Example:
         >>> bool(upper_sum([0.1] * 10) > 1.0)

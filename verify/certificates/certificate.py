@@ -349,7 +349,7 @@ class Certificate:
         return replace(self, statements=tuple(sorted(statements, key=lambda each: place_of(each.record(), self.kinds))))
 
     def figure(self, id: str, name: str) -> int | float | None:
-        """Return a number of the statement of the kind `id`, for JSON; none where it is not stated."""
+        """Return a number of the statement of the kind `id`, for JSON; None if it is not stated."""
         statement = self.statement(id)
         return None if statement is None or name not in statement.values else plain_number(statement.values[name])
 

@@ -125,13 +125,13 @@ def _losses(logits: Float64Array, task: Listing, rows: slice) -> Float64Array:
 
 
 def _exponential_remainder(x: Float64Array) -> Float64Array:
-    """e^x - 1 - x."""
+    """Return e^x - 1 - x."""
     series = x * x / 2 * (1 + x / 3 * (1 + x / 4 * (1 + x / 5 * (1 + x / 6 * (1 + x / 7)))))
     return np.where(np.abs(x) < 0.01, series, np.expm1(x) - x)
 
 
 def _surprise(logits: Float64Array, labels: Int64Array) -> Float64Array:
-    """-log softmax(logits)[label] per context, nats."""
+    """Return -log softmax(logits)[label] per context, in nats."""
     places = np.arange(len(labels))
     others = logits - logits[places, labels][:, np.newaxis]
     others[places, labels] = -np.inf

@@ -419,7 +419,7 @@ class _Powers:
 
 
 def _divergence(columns: Float64Array) -> Enclosure:
-    """Lemma D5, from the `_Powers.columns` of all rows."""
+    """Enclose the divergence by Lemma D5, from the `_Powers.columns` of all rows."""
     crossed, mass, power = (Enclosure(columns[i], columns[i + 1]) for i in (0, 2, 4))
     return _widened(crossed / mass - log(mass) + log(power), columns[6])
 

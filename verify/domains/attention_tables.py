@@ -110,7 +110,7 @@ def _rows(model: Model, pairs: list[tuple[int, int]]) -> arb_mat:
 
 
 def _matrix(tensor: Tensor) -> arb_mat:
-    """Float64 numbers are balls of radius 0."""
+    """Convert float64 numbers to balls of radius 0."""
     rows, columns = tensor.shape
     return arb_mat(rows, columns, tensor.ravel().tolist())
 

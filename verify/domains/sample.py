@@ -105,7 +105,7 @@ def rejected(size: int, count: int, missed: int, wrong: int) -> bool:
 
 
 def _falling(top: int, count: int, start: int = 0) -> fmpz:
-    """top (top - 1) ... of `count` factors."""
+    """Return the product top (top - 1) ... of `count` factors."""
     if count - start < 16:
         product = fmpz(1)
         for i in range(start, count):
@@ -116,7 +116,7 @@ def _falling(top: int, count: int, start: int = 0) -> fmpz:
 
 
 def _tail(size: int, count: int, missed: int, wrong: int) -> float:
-    """About the binary logarithm of the probability."""
+    """Estimate the binary logarithm of the probability."""
     right = size - wrong
     first = max(0, count - right)
     if first > missed:

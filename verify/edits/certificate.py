@@ -159,7 +159,7 @@ class EditRuns:
         return sentence_of_runs(self.format, self.exp_ulps, self.edits, self.kept)
 
     def data(self) -> dict[str, Any]:
-        """As plain data for JSON, with exact numbers."""
+        """Return plain data for JSON, with exact numbers."""
         record = {"format": self.format, "hypotheses": self.hypotheses, "statement": self.words()}
         return {**record, "exp_ulps": encode_number(self.exp_ulps), "edits": self.edits, "kept": self.kept}
 
@@ -366,7 +366,7 @@ class EditCheck:
 
     @classmethod
     def proved_again(cls, certificate: EditCertificate, path: str) -> "EditCheck":
-        """Whether every stored number was proved again; the certificate itself may report a failed edit."""
+        """Tell whether every stored number was proved again; the certificate itself may report a failed edit."""
         return cls(certificate, certificate.verdict, "", path)
 
     def without_the_prover_alone(self) -> "EditCheck":

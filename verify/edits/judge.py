@@ -106,7 +106,7 @@ def judge_kept(
 
 
 def _apart(original: Model, edited: Model, contexts: Int64Array) -> Floats:
-    """Upper bounds of the largest distance between the logits of two models, `[T]`.
+    """Return upper bounds of the largest distance between the logits of two models, `[T]`.
 
     Why it is rigorous: two numbers in two balls are at most the distance of the middles and both radii apart. Balls of
     320 bits follow where float64 leaves more than the largest distance that it proves.
@@ -237,7 +237,7 @@ def _distances(
 
 
 def _leaked(activation: Activation, above: Floats, writes: Floats) -> Floats:
-    """Upper bounds of how far the stream moves, where the neurons read at most `above`, `[T, edits]`.
+    """Return upper bounds of how far the stream moves if the preactivations are at most `above`, `[T, edits]`.
 
     A leak falls with its threshold, so the neurons that lie far below the highest one of their row share one bound.
     """

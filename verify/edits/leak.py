@@ -18,7 +18,7 @@ _LOWEST = -700.0  # of an exponent: what is smaller is bounded by its exponentia
 
 
 def leak(activation: Activation, threshold: Floats) -> Floats:
-    r"""Upper bounds of $\sup_{u \le -t} |\varphi(u)|$ (Lemma N2).
+    r"""Return upper bounds of $\sup_{u \le -t} |\varphi(u)|$ (Lemma N2).
 
     For $t \ge 1.28$: 0 for ReLU, $te^{-t}$ for SiLU, $e^{-t^2/2}/\sqrt{2\pi}$ for GELU, and
     $t \exp(-2\sqrt{2/\pi}(t + 0.044715 t^3))$ for its tanh form.

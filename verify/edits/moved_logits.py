@@ -22,7 +22,8 @@ _LEAST = float(np.nextafter(0.0, 1.0))
 
 
 def moved_logits(model: Model, distance: Floats, *, norms: Norms | None = None) -> Floats:
-    r"""Upper bounds of the largest move of a logit where the stream moves by at most $D$ (Theorem N3), `[T]`, in nats.
+    r"""Return upper bounds of the largest change of a logit if the stream moves by at most $D$ (Theorem N3), `[T]`, in
+    nats.
 
     Before the last normalization, with $\epsilon$ and the gain $w$, two streams differ by at most D. Then each logit k
     differs by at most

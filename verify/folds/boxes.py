@@ -67,7 +67,7 @@ class Boxes:
 
 
 def halves(owner: Int64Array, middle: Floats, half: Floats, sizes: Floats) -> tuple[Int64Array, Floats, Floats]:
-    """Each box cut in two, across the coordinate that moves the stream most; both parts cover it.
+    """Cut each box in two, across the coordinate that moves the stream most; both parts cover it.
 
     Half of a half is exact, or of the smallest numbers and rounded up; a middle is rounded by at most 2^-53 of its
     size, and the parts overlap by more than that.

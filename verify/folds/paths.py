@@ -33,7 +33,7 @@ class Moves:
 
     @classmethod
     def of(cls, stage: Stage) -> "Moves":
-        """All moves of a stage."""
+        """Return all moves of a stage."""
         state, choice = np.divmod(np.arange(stage.steps.size), stage.steps.shape[1])
         after = stage.steps.reshape(-1)
         emits = np.full(stage.steps.size, -1) if stage.emits is None else stage.emits.reshape(-1)

@@ -134,7 +134,7 @@ class FoldRows:
 
 
 def _pairs(fold: Fold) -> set[tuple[int, int]]:
-    """All pairs of a position and a token that occur in a prompt, or in an answer before its last token."""
+    """Return all pairs of a position and a token that occur in a prompt, or in an answer before its last token."""
     pairs = set(fold.fixed.items())
     for stage in fold.stages:
         for column, position in enumerate(stage.positions):

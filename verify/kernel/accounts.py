@@ -235,7 +235,7 @@ class Runs:
         return self._rounded(distance(reach, scale), 0, 4 * length + 12)
 
     def weighs(self, looked: Looked, account: int) -> int | None:
-        r"""At most $4 S \tau$, where all other rows are computed 120 or more below the top (H5 c).
+        r"""Bound the weight of all other rows by $4 S \tau$, if they are computed 120 or more below the top (H5 c).
 
         Then each of them weighs at most $2 \tau$, $\tau = \max(2^{-173}, 2 u \lambda)$, so if
         $4 S \tau \le 2^{-P} / 4$ the sum of the numerators, k of them 1, is k: less than half a unit of it is added,

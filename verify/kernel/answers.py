@@ -24,8 +24,7 @@ _BOUNDS = ("margin_lower", "mean_upper", "max_upper", "guess_lower")
 
 @dataclass(frozen=True)
 class Statement:
-    """Of `contexts` contexts those in `memorized` are memorized and at least `wrong` are not; the bounds that are
-    given.
+    """Which contexts are memorized, at least how many are not, and the stated bounds.
 
     Args:
         memorized: Whether each context is stated to be memorized.
@@ -150,7 +149,7 @@ def _follows(statement: Statement, certificate: Certificate, i: int, found: Foun
 
 
 def _mean_is_open(statement: Statement, found: dict[int, Found | None]) -> list[int]:
-    """Return the contexts that have to be known better for the mean loss; none if its bound is proved."""
+    """Return the contexts whose loss must be known better for the mean; empty if its bound is proved."""
     if statement.mean_upper is None:
         return []
     mean = sum((answer.loss for answer in found.values() if answer is not None), arb(0)) / len(found)

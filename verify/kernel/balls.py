@@ -49,9 +49,7 @@ def all_logits(model: Model, contexts: Sequence[Context], bits: int) -> Iterator
 
 
 def logits(model: Model, contexts: Sequence[Context], bits: int, vectors: Vectors | None = None) -> list[Row]:
-    """Return the logits after each context, in balls of so many bits, all together; of contexts of vectors,
-    with these.
-    """
+    """Return the logits after all contexts, in balls of `bits` bits; contexts of vectors use the given vectors."""
     with ctx.workprec(bits):
         rows, cells, queries = embedded(model, contexts, vectors)
         before: list[Row] = []  # what the attention in front of parallel neurons read
@@ -146,7 +144,7 @@ def _logistic(x: arb) -> arb:
 
 
 def _gelu_tanh(x: arb, root: arb) -> arb:
-    """x (1 + tanh v) / 2, which is x times the logistic function of 2 v."""
+    """Return x (1 + tanh v) / 2, which is x times the logistic function of 2 v."""
     return x * _logistic(2 * root * (x + arb(44715) / 10**6 * x * x * x))
 
 
@@ -250,7 +248,7 @@ def _looked(
 
 
 def _scores(block: Block, head: int, query: Row, keys: list[Row], seen: Cell, position: dict[int, int]) -> Row:
-    """Inner products, with a cap c tanh(s / c) and a slope times the position where the block has them."""
+    """Return inner products, with a cap c tanh(s / c) and a slope times the position if the block has them."""
     scores = (_stacked([query], len(query)) * _stacked(keys, len(query)).transpose()).entries()
     if "score_cap" in block.options:
         scores = _capped(scores, block.number("score_cap"))

@@ -22,7 +22,7 @@ _LONGEST_TEXT = 4096
 
 @dataclass(frozen=True)
 class Criterion:
-    """What is asked: that all contexts are memorized, that so many are, or that the mean loss is at most a bound."""
+    """The question: whether all contexts are memorized, a number of them are, or the mean loss is at most a bound."""
 
     asked: str
     tolerance: float
@@ -30,7 +30,7 @@ class Criterion:
     bound: float | None
 
     def said(self, target: str) -> str:
-        """Return what is asked, in words, with the tolerance for distributions and values."""
+        """Return the question in words, with the tolerance for distributions and values."""
         loss, unit = ("distance from the values", "") if target == "values" else ("divergence", " nats")
         if self.asked == "at-most":
             return f"the mean {loss} is at most {self.bound!r}{unit}"

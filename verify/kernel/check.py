@@ -111,7 +111,7 @@ def _require_subject(certificate: Certificate, model: Model, task: Task) -> None
 
 
 def _require_kinds(certificate: Certificate, task: Task, kinds: Sequence[Any]) -> None:
-    """One statement that answers the question, and no other kinds than a task of this kind has."""
+    """Require one statement that answers the question, and no kinds that a task of this kind does not have."""
     ids = [record["id"] for record in certificate.statements]
     if [id for id in ids if group_of(id, kinds) == 0] != [task.first]:
         raise BadInputError(FILE, "statements", f"do not begin with {task.first!r}, or have another such statement")

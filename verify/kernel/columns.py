@@ -73,7 +73,9 @@ class Column:
         return self.low <= 0 <= self.high and (self.numbers is None or 0 in self.numbers)
 
     def rectified(self) -> "Column":
-        """max(0, x), which moves nothing further apart; where all numbers surely are at most 0 it is 0 for everyone."""
+        """Return max(0, x), which increases no distance; it is exactly 0 where all numbers are proved to be at most
+        0.
+        """
         furthest = self.high << RADIUS
         off = tuple([0 if furthest + (r << self.scale) <= 0 else r for r in self.off])
         if self.high <= 0:

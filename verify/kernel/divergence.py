@@ -22,7 +22,7 @@ _DIGITS = 8
 
 @dataclass(frozen=True)
 class Statement:
-    r"""Of all contexts $d_{KL}(\pi_t \| \mathrm{softmax}(z_t))$, nats: the largest, and the mean over occurrences.
+    r"""The largest $d_{KL}(\pi_t \| \mathrm{softmax}(z_t))$ of all contexts, in nats, and the mean over occurrences.
 
     Args:
         contexts: How many.

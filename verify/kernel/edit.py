@@ -90,7 +90,7 @@ class Edit:
     runs: str | None
 
     def kept_contexts(self, vocabulary: int) -> Iterator[Context]:
-        """Every context whose answer stays."""
+        """Return every context whose answer stays."""
         if self.domain is None:
             return iter(self.kept)
         edited = set(self.contexts)
@@ -385,7 +385,7 @@ class _Proof:
             raise UndecidedError(f"edit: only {same} kept contexts are proved to keep their answer")
 
     def _answered(self, name: str, model: Model) -> None:
-        """So many of the contexts that are asked for are answered as asked; `memorized` may be more, `before` may not.
+        """Check how many contexts get the requested answer; `memorized` may be too small, `before` must be exact.
 
         A smaller `before` would make more of what the edit did.
         """
@@ -419,7 +419,7 @@ class _Proof:
         _require_all(_rising(self.edited, flat, close), "spread: the logits of a flat context")
 
     def _outside(self) -> None:
-        """No logit moves further, where every new neuron reads at most the edge of its cap."""
+        """Check that no logit moves further than stated if every new neuron reads at most the edge of its cap."""
         if "outside" not in self.edit.bounds:
             return
         if self.is_rounded:
@@ -435,7 +435,7 @@ class _Proof:
         return self.site == len(self.edited.blocks) - 2
 
     def _require_moves(self, contexts: list[Context]) -> None:
-        """No logit of these contexts moves further than stated."""
+        """Check that no logit of these contexts moves further than stated."""
         most = ball(self.edit.bounds["moved"])
         left = [c for c, good in zip(contexts, self._rests(contexts), strict=True) if not good]
         for bits in balls.PRECISIONS:

@@ -37,7 +37,7 @@ _CLOSE = RADIUS - 40  # exact columns say nothing of real arithmetic where it ma
 
 @dataclass(frozen=True)
 class Found:
-    """What is known of one context.
+    """The result for one context.
 
     Args:
         gap: The least logit of a mode less the largest of the others; none where there are no others, and for values.
@@ -48,7 +48,7 @@ class Found:
     loss: arb
 
     def is_memorized(self, target: str, tolerance: arb) -> bool | None:
-        """Whether the context is memorized: surely, surely not, or none of both."""
+        """Tell whether the context is memorized: True or False if proved, otherwise None."""
         right, close = self.gap is None or self.gap > 0, target == "labels" or self.loss <= tolerance
         if right and close:
             return True

@@ -92,7 +92,7 @@ def check(statement: Statement, certificate: Certificate, evaluation: Evaluation
 
 
 def _follows(statement: Statement, rows: list[Row], bits: int, tell: Callable[[str], None]) -> bool | None:
-    r"""Whether the statement surely holds, surely not, or none of both.
+    r"""Tell whether the statement holds: True or False if proved, otherwise None.
 
     Let $\sigma$ be the smallest singular value of the matrix A of T rows. The largest is at most $F = \|A\|_F$ and at
     least $F / \sqrt T$, so the condition number is at most $F / \sigma$ and at least $F / (\sqrt T \sigma)$. With the

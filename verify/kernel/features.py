@@ -22,7 +22,8 @@ _TENSORS = {"W_Q", "W_K", "W_V", "W_O"}
 
 
 def shape(model: Model, task: Task) -> str | None:
-    """Which model of one attention it is: from the last position, without norm, shifts and root; none if of none.
+    """Return the kind of a model of one attention from the last position, without norm, shifts and root; None for
+    others.
 
     Contexts of which a rank is stated are vectors, or contexts of one length with counts of what follows them.
     """

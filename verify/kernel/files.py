@@ -103,7 +103,7 @@ def canonical(value: Any) -> str:
 
 
 def require_fields(file: str, field: str, value: Any, needed: Iterable[str], optional: Iterable[str] = ()) -> None:
-    """`value` is an object with all the needed names and no others than these and the optional ones."""
+    """Require that `value` is an object with all the needed names and no others except the optional ones."""
     if not isinstance(value, dict):
         raise BadInputError(file, field, f"is {str(value)[:60]!r}, expected an object")
     missing, unknown = set(needed) - set(value), set(value) - set(needed) - set(optional)

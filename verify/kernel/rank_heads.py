@@ -1,4 +1,4 @@
-r"""The statement `rank-heads`: between which numbers the rank of what the heads alone read from the contexts lies.
+"""The statement `rank-heads`: bounds of the rank of the features that the heads read from the contexts.
 
 Page: docs/rigour/kernel.md
 """

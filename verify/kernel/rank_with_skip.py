@@ -1,4 +1,4 @@
-r"""The statement `rank-with-skip`: as `rank-heads`, of the matrix with the embedded last token beside the heads.
+"""The statement `rank-with-skip`: like `rank-heads`, with the embedded last token as further columns.
 
 Page: docs/rigour/kernel.md
 """
@@ -26,7 +26,7 @@ def sentence(statement: Statement, certificate: Certificate) -> str:
 
 
 def check(statement: Statement, certificate: Certificate, evaluation: Evaluation) -> str:
-    """Prove the statement; of tokens alone, since vectors have no skip connection.
+    """Prove the statement for tokens; vectors have no skip connection.
 
     Raises:
         NotProvedError: As `rank-heads`.

@@ -55,11 +55,11 @@ class Rule:
         return math.prod(map(len, self.tokens))
 
     def sizes(self) -> dict[str, int]:
-        """By the names of a certificate."""
+        """Return the sizes under the names of a certificate."""
         return {"contexts": self.size, "context_length": len(self.tokens), "all_contexts": self.size}
 
     def misfit(self, model: Model) -> str:
-        """Why a model does not read or answer it; empty if it does."""
+        """Explain why a model cannot read or answer the task; empty if it can."""
         if (
             not model.reads_tokens
             or model.positions < len(self.tokens)
@@ -69,7 +69,7 @@ class Rule:
         return "" if max(self.answers) < model.outputs else "has no output for an answer of the rule"
 
     def parts(self) -> Iterator[Task]:
-        """All inputs, some at a time."""
+        """Yield all inputs in batches."""
         return (self.part(numbers) for numbers in some_at_a_time(self.size))
 
     def part(self, numbers: Iterable[int]) -> Task:

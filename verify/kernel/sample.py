@@ -26,7 +26,7 @@ _VALUES = ("contexts", "drawn", "right", "wrong_upper")
 
 @dataclass(frozen=True)
 class Statement:
-    """Of the inputs that are drawn so many are right, and at most so many of all are wrong, but for a rare draw.
+    """How many of the drawn inputs are right and, up to a rare draw, at most how many of all inputs are wrong.
 
     Args:
         contexts: All inputs.

@@ -21,7 +21,7 @@ ID = "saturation"
 
 @dataclass(frozen=True)
 class Statement:
-    r"""Of the pairs at least `saturated` have $\max_s a^h_s > 1 - \delta$.
+    r"""At least `saturated` of the pairs have $\max_s a^h_s > 1 - \delta$.
 
     Args:
         pairs: Of a head and a context, all of them.

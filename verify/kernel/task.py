@@ -113,7 +113,7 @@ class Task:
         yield self
 
     def misfit(self, model: Model) -> str:
-        """Why a model does not read or answer it; empty if it does."""
+        """Explain why a model cannot read or answer the task; empty if it can."""
         if self.width != model.outputs or model.reads_tokens != (self.vectors is None):
             return "has other outputs than the task, or reads something else"
         if self.vectors is not None:
@@ -132,7 +132,7 @@ class Task:
         return [answer for answer, mass in enumerate(self.distributions[i]) if mass == top]
 
     def sizes(self) -> dict[str, int]:
-        """By the names of a certificate."""
+        """Return the sizes under the names of a certificate."""
         count, length = len(self.facts), max(map(len, self.contexts)) - (self.vectors is not None)
         return {"contexts": count, "context_length": length, "all_contexts": count + len(self.tail)}
 
@@ -227,7 +227,7 @@ def _require_text(tokens: array, titles: array, length: int, names: list[str]) -
 
 
 def windows(text: Text):
-    """Each window of the texts with the token that follows it.
+    """Return each window of the texts with its next token.
 
     In front of a text stands its title, or the end, as often as is needed; a title stays the first of every window.
     """
@@ -316,7 +316,7 @@ def _contexts(name: str, tensor: Tensor, size: int) -> list[Context]:
 
 
 def _count_rows(name: str, arrays: dict[str, Tensor], rows: int, size: int) -> list[dict[int, int]]:
-    """Rows of counts in CSR form: no row is empty, answers increase, counts are at least 1."""
+    """Require rows of counts in CSR form: no row is empty, answers increase, counts are at least 1."""
     starts, answers, counts = (arrays[f"{name}_{part}"].values for part in _COUNTS)
     good = len(starts) == rows + 1 and starts[0] == 0 and starts[-1] == len(answers) == len(counts)
     good = good and all(a < b for a, b in pairwise(starts))

@@ -76,7 +76,7 @@ class Residual:
         return self.computed_norm + spread + product_error(product_norms, (size, size), inner)
 
     def applied(self, v: Floats) -> Floats:
-        r"""Upper bound of $|B W - I| v$ over the set, for $v \ge 0$; Lemma M7."""
+        r"""Return an upper bound of $|B W - I| v$ over the set, for $v \ge 0$; Lemma M7."""
         inner = self.b.shape[1]
         images = times_positive(np.abs(self.w), v)
         with np.errstate(all="ignore"):

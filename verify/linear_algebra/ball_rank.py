@@ -133,7 +133,7 @@ def ball_outputs(
 
 
 def _pivots(rows: list[list[arb]]) -> list[tuple[int, int]]:
-    """Rows and columns of pivots that are certainly not zero (Lemma X5)."""
+    """Return the rows and columns of pivots that are certainly nonzero (Lemma X5)."""
     left, columns = dict(enumerate(rows)), list(range(len(rows[0]) if rows else 0))
     pivots: list[tuple[int, int]] = []
     while left:

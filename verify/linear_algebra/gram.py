@@ -81,7 +81,9 @@ class Gram:
 
 
 def gram(b: Floats) -> Gram:
-    r"""$B B^T$ by blocks. No second product bounds its error, since $\| |B| |B|^T \|_F \le \|B\|_F^2$; Lemma M11."""
+    r"""Return $B B^T$ by blocks. No second product bounds its error, since $\| |B| |B|^T \|_F \le \|B\|_F^2$;
+    Lemma M11.
+    """
     size, inner = b.shape
     block = _BLOCK
     lower = np.empty((size, size))
@@ -93,7 +95,7 @@ def gram(b: Floats) -> Gram:
 
 
 def distance(k: Gram, shift: float, factor: Floats, *, sign: int = 1) -> arb:
-    r"""Upper bound of $\| s (B B^T - c I) - L L^T \|_2$ for $s = \pm 1$ and any block-lower $L$; Lemma M11.
+    r"""Return an upper bound of $\| s (B B^T - c I) - L L^T \|_2$ for $s = \pm 1$ and any block-lower $L$; Lemma M11.
 
     Args:
         k: The computed Gram matrix.

@@ -25,7 +25,7 @@ _LEAST_WEIGHT, _LARGEST_WEIGHT = 2.0**10, 2.0**40
 
 
 def frobenius(x: Floats) -> arb:
-    r"""Upper bound of $\|X\|_F$ for the exact entries of `x`; Lemma M2.
+    r"""Return an upper bound of $\|X\|_F$ for the exact entries of `x`; Lemma M2.
 
     Example:
         >>> 5 <= frobenius(np.array([[3.0, 4.0]])).upper() < 5.001
@@ -74,7 +74,9 @@ def product_error(norms: arb, shape: tuple[int, int], inner: int) -> arb:
 
 
 def times_positive(matrix: Floats, vector: Floats) -> Floats:
-    r"""Upper bound of $M v$ for `matrix` and `vector` without negative entries, raised by ten roundings; Lemma M3."""
+    """Return an upper bound of $M v$ for `matrix` and `vector` without negative entries, raised by ten roundings;
+    Lemma M3.
+    """
     inner = matrix.shape[1]
     with np.errstate(all="ignore"):
         return (matrix @ vector + inner * 8.0 * TINY) * (1.0 + 2.0 * gamma(inner + 8))

@@ -195,7 +195,7 @@ def _dependency(matrix: fmpz_mat, minor: Minor) -> Dependency | None:
 
 
 def _solve(matrix: fmpz_mat, minor: Minor, columns: tuple[int, ...]) -> tuple[fmpz_mat, int]:
-    """Numerators and common denominator of the solution of `minor @ x = matrix[minor.rows, columns]`."""
+    """Return numerators and common denominator of the solution of `minor @ x = matrix[minor.rows, columns]`."""
     if not minor.rows:
         return fmpz_mat(0, len(columns), []), 1
     square = submatrix(matrix, minor.rows, minor.columns)

@@ -144,7 +144,7 @@ def _scaled(a: Enclosure) -> tuple[Enclosure, int]:
 
 
 def _departure(rows: Floats) -> arb:
-    r"""Upper bound of $\|X X^T - I\|_2$; Lemma M16."""
+    r"""Return an upper bound of $\|X X^T - I\|_2$; Lemma M16."""
     computed = product(rows, rows.T)
     computed.flat[:: len(rows) + 1] -= 1.0
     error = product_error(frobenius(rows) ** 2, computed.shape, rows.shape[1])
@@ -152,7 +152,7 @@ def _departure(rows: Floats) -> arb:
 
 
 def _distance(a: Enclosure, left: Floats, values: Floats, right: Floats) -> arb:
-    r"""Upper bound of $\|A - U S V^T\|_2$ over the set; Lemma M16."""
+    r"""Return an upper bound of $\|A - U S V^T\|_2$ over the set; Lemma M16."""
     weighted = left * values
     computed = a.midpoint - product(weighted, right)
     norms = frobenius(weighted) * frobenius(right)

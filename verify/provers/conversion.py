@@ -227,7 +227,7 @@ def _format(statement: dict[str, Any]) -> str:
 
 
 def _label(statement: dict[str, Any]) -> str:
-    """As `Statement.label` has it."""
+    """Return the label that `Statement.label` gives."""
     return f"{statement['id']} ({_format(statement)})" if statement.get("named") else statement["id"]
 
 

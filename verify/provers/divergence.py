@@ -80,7 +80,9 @@ def widened(lower: float, upper: float) -> tuple[float, float]:
 
 
 def _ends(task: Task, answers: Answers) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Bounds of the largest divergence and of the mean over occurrences, which are integers up to 2^53 in sum."""
+    """Return bounds of the largest divergence and of the mean over occurrences, which are integers up to 2^53 in
+    sum.
+    """
     lower, upper = answers.loss_lower, answers.loss_upper
     largest = float(lower.max()), float(upper.max())
     if not largest[1] < math.inf:

@@ -101,7 +101,7 @@ def _occurrences(task: Task) -> int:
 
 
 def _mean_over_occurrences(task: Task, empirical: Enclosure) -> tuple[float, float]:
-    """Enclosure of the mean divergence; counts and their sum are integers up to 2^53, exact in float64."""
+    """Enclose the mean divergence; counts and their sum are integers up to 2^53, exact in float64."""
     weights = np.concatenate([task.counts.totals(), task.tail_counts.totals()]).astype(np.float64)
     # Without the weights a rare context counts as much as a frequent one.
     mean = total(empirical * weights, 0) / float(_occurrences(task))

@@ -161,7 +161,7 @@ def rank_upper_bound_of_weights(model: Model, task: Listing, *, with_skip: bool)
 
 
 def _upper_for_all_weights(model: Model, task: Listing, *, with_skip: bool) -> int:
-    """For vectors the bounds of these weights, in which no weights occur."""
+    """Return the upper bound for all weights; for vectors, the bound of these weights, in which no weights occur."""
     if not model.reads_tokens:
         return rank_upper_bound_of_weights(model, task, with_skip=False)
     block = model.attention

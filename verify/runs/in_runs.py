@@ -59,7 +59,7 @@ class InRuns:
         return math.log2(self.need)
 
     def stop(self, why: str) -> None:
-        """Remember the first reason for which something is not exact."""
+        """Record the first reason why something is not exact."""
         self.stopped = self.stopped or why
 
     def exact(self, x: Floats, y: Floats) -> Rows:

@@ -247,7 +247,7 @@ def _filling(
 
 
 def probe_matrices(number_format: FloatFormat) -> tuple[Float64Array, Float64Array]:
-    """Two integer matrices that every shortcut in the format gets wrong, `[128, 192]` and `[192, 128]`."""
+    """Return two integer matrices that every shortcut in the format gets wrong, `[128, 192]` and `[192, 128]`."""
     generator = np.random.default_rng(_SEED)
     digits = -int(np.log2(number_format.unit_roundoff))
     spread = digits - 4

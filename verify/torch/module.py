@@ -164,7 +164,7 @@ class Replica(nn.Module):
         return {name: tensor.to(self._dtype) for name, tensor in self.named_buffers()}
 
     def _turns(self, place: int, where: Tensor) -> tuple[Tensor, Tensor, slice, slice] | None:
-        """Cosines and sines `[S, m]` of a block, from exact angles, and the entries that they turn."""
+        """Return the cosines and sines `[S, m]` of a block, from exact angles, and the entries that they rotate."""
         block = self._records[place]
         if not isinstance(block, Attention) or block.frequencies is None:
             return None
@@ -445,7 +445,7 @@ def _turned(x: Tensor, cos: Tensor, sin: Tensor, first: slice, second: slice) ->
 
 
 def _capped(x: Tensor, c: float) -> Tensor:
-    """c tanh(x / c), by the exponential, whose accuracy is assumed anyway."""
+    """Return c tanh(x / c), by the exponential, whose accuracy is assumed anyway."""
     powers = torch.exp(-2.0 * (x.abs() / c))
     return torch.copysign(c * ((1.0 - powers) / (1.0 + powers)), x)
 

@@ -219,8 +219,8 @@ class _Given:
         self._prior = np.array([_as_float(weight) for weight in weights])
 
     def dual_value(self, multipliers: Iterable[tuple[int, Distribution]]) -> arb:
-        r"""$\sum_t \rho_t (\mathrm{Ent}(q_t) - \mathrm{Ent}(\pi_t))$, $q_t = \pi_t - \xi_t / \rho_t$; NaN if no
-        distribution.
+        r"""Return $\sum_t \rho_t (\mathrm{Ent}(q_t) - \mathrm{Ent}(\pi_t))$, $q_t = \pi_t - \xi_t / \rho_t$; NaN if a
+        $q_t$ is not a distribution.
 
         It bounds $\sum_t \rho_t \mathrm{KL}(\pi_t \| \mathrm{softmax}(z_t))$ from below whenever
         $\sum_t \langle \xi_t, z_t \rangle \le 0$ (Lemma O4).
@@ -255,7 +255,9 @@ class _Given:
         return self.dual_value([(i, [step * x for x in direction]), (j, [-step * x for x in direction])])
 
     def cell(self, middle: int, start: fmpq, stop: fmpq) -> _Cell:
-        """Multipliers for an interval of theta: the best at its centre, scaled until both ends have distributions."""
+        """Return multipliers for an interval of theta: the best at its centre, scaled until both ends have
+        distributions.
+        """
         cell = _Cell(0.0, middle, start, stop, (0.0,) * self.d_vocab)
         centre = np.array([_as_float(k) for k in cell.coefficients((start + stop) / 2)])
         nu = self._best_multipliers(centre, middle)
@@ -324,7 +326,7 @@ def _floor(bounds: list[arb], relation: tuple[int, ...]) -> DivergenceFloor:
 
 
 def _entropy(distribution: Distribution) -> arb:
-    """Shannon's entropy of a rational distribution, nats."""
+    """Return Shannon's entropy of a rational distribution, in nats."""
     balls = [arb(entry) for entry in distribution if entry != 0]
     return -sum((ball * ball.log() for ball in balls), arb(0))
 

@@ -42,7 +42,7 @@ class ExactRank:
 def exact_rank(
     front_end: ExactFrontEnd, contexts: Int64Array, *, with_skip: bool = True, prime: int = PRIME
 ) -> ExactRank:
-    r"""Prove a lower bound of the rank of the features of a rational front end, over a prime field.
+    r"""Prove a lower bound of the rank of the features of rational attention, over a prime field.
 
     The denominators of $[x_S \mid Y]$ are products of powers of the row sums $D_t$ of the attention, of the common
     denominator of the embeddings and of the denominators of W_V. Where the prime divides none of them, reduction is a
@@ -265,7 +265,7 @@ class _Given:
         self.last = fmpz_mat(len(self.columns), d_model, [entry for pairs in self.columns for entry in rows[pairs[-1]]])
 
     def exponents(self, head: int) -> list[list[int]]:
-        """Return the scores k_s of each context in units of ln 2, less their minimum: [T, S]."""
+        """Return the scores k_s of each context in units of ln 2, minus their minimum: [T, S]."""
         front_end, d_model = self._front_end, self._front_end.d_model
         bilinear = front_end.W_Q[head] * front_end.W_K[head].transpose()
         lasts = sorted({context[-1] for context in self.contexts})

@@ -1,4 +1,4 @@
-r"""How many contexts a model with so many numbers can have arbitrary distributions on: a count that no weights exceed.
+"""Bound on how many contexts a model of a given size can have arbitrary distributions: a count that no weights exceed.
 
 Page: docs/claims/knots.md
 """
@@ -8,7 +8,8 @@ from constructions.model.model import Model
 
 
 def most_interpolated_distributions(model: Model) -> int:
-    r"""On how many contexts models of this shape could reach all distributions at most: $\lfloor k / (N - 1) \rfloor$.
+    r"""Return an upper bound of the contexts on which models of this shape reach all distributions: $\lfloor k / (N -
+    1) \rfloor$.
 
     The k entries of all tensors determine the logits by a locally Lipschitz map: products, sums, softmax, every
     activation and normalization here. Its image in the $T (N - 1)$ differences of logits is a countable union of sets

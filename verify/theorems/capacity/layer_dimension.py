@@ -125,7 +125,9 @@ def dimension_floor(contexts: Int64Array, *, d_model: int, d_qk: int, d_head: in
 def _jacobian(
     contexts: Int64Array, N: int, d: int, d_qk: int, d_head: int, H: int, rng: np.random.Generator
 ) -> Int64Array:
-    """Return the derivatives of the logits less the first at random residues, `[T (N - 1), entries of all weights]`."""
+    """Return the derivatives of the logits minus the first one at random residues, `[T (N - 1), entries of all
+    weights]`.
+    """
     (T, S), K = contexts.shape, N - 1
 
     def residues(*shape: int) -> Int64Array:

@@ -113,7 +113,7 @@ def _entropy(distribution: list[fmpq]) -> arb:
 
 
 def _leaves(tokens: int, rank: int, cuts: list[tuple[int, int, int, int]]) -> Iterator[Cone]:
-    """Every cone of the cover, by recursion into the halves that a cut makes."""
+    """Yield every cone of the cover, recursing into the halves of each cut."""
     remaining_cuts = iter(cuts)
 
     def inside(cone: Cone) -> Iterator[Cone]:
@@ -155,7 +155,9 @@ def _staircases(tokens: int) -> Iterator[Cone]:
 
 
 def _boxes(tokens: int, rank: int) -> Iterator[Cone]:
-    """By the columns of the unit matrix, then by the order in which the entries of X go from -1 to 1."""
+    """Yield the boxes by the columns of the unit matrix, then by the order in which the entries of X go from -1 to
+    1.
+    """
     size = tokens - 1 - rank
     for unit in combinations(range(tokens - 1), size):
         for order in permutations(range(size * rank)):

@@ -132,5 +132,5 @@ def _positive(strength: float | Fraction) -> fmpq:
 
 
 def _bits(decay: float) -> int:
-    """Enough for a relative difference of x = exp(-decay) between two balls to show."""
+    """Return enough bits for a relative difference of x = exp(-decay) to separate two balls."""
     return int(min(_BITS + 3 * decay, _MOST_BITS))

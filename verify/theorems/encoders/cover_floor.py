@@ -219,12 +219,14 @@ def _checked_rank(d_model: int | None, tokens: int) -> int:
 
 
 def _initial_cones(tokens: int, rank: int) -> Int64Array:
-    r"""Cones of matrices whose rows span every space of k directions of sum 0: `[cones, k d + 1, k, N]`."""
+    """Return matrices whose rows span the cones that cover all spaces of k directions of sum 0: `[cones, k d + 1, k,
+    N]`.
+    """
     return _staircases(tokens) if rank == tokens - 2 else _boxes(tokens, rank)
 
 
 def _staircases(tokens: int) -> Int64Array:
-    r"""For k = 1, cones that cover every $\nu$ of sum 0 or its negative, with vertices $e_i - e_j$.
+    r"""Return, for k = 1, cones that cover every $\nu$ of sum 0 or its negative, with vertices $e_i - e_j$.
 
     For every partition $I \sqcup J$ of the tokens, up to exchange, the staircases of $I \times J$.
     """
@@ -528,7 +530,7 @@ def _closer(
 def _damped(
     distributions: Float64Array, directions: Float64Array, factors: Float64Array, moves: Float64Array, steps: int
 ) -> Float64Array:
-    """Several directions: Newton's method, with steps that stay inside."""
+    """Solve for several directions by Newton's method, with steps that stay inside."""
     products = np.swapaxes(
         (factors[:, :, None] * directions[:, None]).reshape(len(moves), -1, distributions.shape[1]), 1, 2
     )

@@ -206,7 +206,8 @@ def reach_above(residual: Enclosure, squares: Enclosure) -> Float64Array:
 
 
 def psi_above(theta: Float64Array) -> Float64Array:
-    r"""Upper bounds of $\psi(\theta) = ((1 - \theta) \log(1 - \theta) + \theta) / \theta^2$; infinite where undefined.
+    r"""Return upper bounds of $\psi(\theta) = ((1 - \theta) \log(1 - \theta) + \theta) / \theta^2$; infinite where
+    undefined.
 
     $$ \psi(\theta) = \sum_{m \ge 0} \frac{\theta^m}{(m+1)(m+2)} \le \sum_{m < 40} \frac{\theta^m}{(m+1)(m+2)}
        + \frac{\theta^{40}}{41} . $$
@@ -235,7 +236,7 @@ def psi_above(theta: Float64Array) -> Float64Array:
 
 
 def _root_below(x: Float64Array) -> Float64Array:
-    """Floats whose squares are at most `x`, which is at least 0."""
+    """Return floats whose squares are at most `x`, which is at least 0."""
     roots = np.maximum(down(down(np.sqrt(np.maximum(x, 0.0)))), 0.0)
     return np.where(np.isfinite(roots), roots, 0.0)
 
@@ -289,7 +290,7 @@ class _Part:
         )
 
     def weights(self, exponents: Sequence[float]) -> Float64Array:
-        """Roots of weights that are powers of the arithmetic and of the geometric mean of the distributions."""
+        """Return roots of weights that are powers of the arithmetic and of the geometric mean of the distributions."""
         arithmetic = np.log(self.shares @ self.distributions / self.shares.sum())
         geometric = (self.shares @ self.logarithms) / self.shares.sum()
         return _normalized(0.5 * (exponents[0] * arithmetic + exponents[1] * geometric))
@@ -404,7 +405,7 @@ class _Search:
 
 
 def _psi(theta: Float64Array) -> Float64Array:
-    """psi in floating point, within 2e-5 of itself: its closed form cancels at 0, where it is 1/2."""
+    """Return psi in floating point, within 2e-5; its closed form cancels at 0, where it is 1/2."""
     x = np.clip(theta, 1e-4, 1.0 - 1e-12)
     return ((1.0 - x) * np.log1p(-x) + x) / (x * x)
 
@@ -414,7 +415,7 @@ def _normalized(logarithms: Float64Array) -> Float64Array:
 
 
 def _sizes(largest: int, least: int) -> list[int]:
-    """Numbers of tokens from `least` to `largest`, few where they are many."""
+    """Return numbers of tokens from `least` to `largest`, sparse where large."""
     sizes = {largest}
     while largest > least:
         largest = max(least, min(largest - 1, int(0.6 * largest)))

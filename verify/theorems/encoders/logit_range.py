@@ -348,7 +348,7 @@ def ball(value: Number) -> arb:
 
 
 def _binary(p: fmpq, odds: arb) -> arb:
-    """Divergence of (p, 1 - p) from the distribution with the log-odds."""
+    """Return the divergence of (p, 1 - p) from the distribution with the log-odds."""
     q = 1 - p
     return arb(p) * arb(p).log() + arb(q) * arb(q).log() - p * odds + odds.exp().log1p()
 

@@ -59,7 +59,7 @@ class LookupDistributions:
     prior: Enclosure
 
     def mean(self, values: Enclosure) -> Enclosure:
-        r"""$\sum_t \rho_t x_t$, a scalar."""
+        r"""Return $\sum_t \rho_t x_t$, a scalar."""
         return total(self.prior * values, 0)
 
 
@@ -335,12 +335,12 @@ def printed_constant(d_vocab: int, d_model: int) -> Enclosure:
 
 
 def paper_factor(constant: Enclosure) -> Enclosure:
-    r"""$(1 + 2C) / (1 - 2C)$: the paper's factor without the total variation, which it does not need."""
+    """Return $(1 + 2C) / (1 - 2C)$, the paper's factor without the total variation, which it does not need."""
     return (1.0 + 2.0 * constant) / (1.0 - 2.0 * constant)
 
 
 def slides_factor(constant: Enclosure) -> Enclosure:
-    r"""$(1 + 4C) / (1 - 2C)$: the factor of the slides and of the paper's simpler bound."""
+    """Return $(1 + 4C) / (1 - 2C)$, the factor of the slides and of the paper's simpler bound."""
     return (1.0 + 4.0 * constant) / (1.0 - 2.0 * constant)
 
 
@@ -372,19 +372,21 @@ def kappa_of_leads(distributions: LookupDistributions, leads: Enclosure, *, comm
 
 
 def bound_by_missing(distributions: LookupDistributions, kappa: Enclosure) -> Enclosure:
-    r"""(N1): $C_t \le \Phi(\kappa_t \varepsilon_t)$, `[T]`, see `least_cross_entropy`."""
+    r"""Return the bound (N1), $C_t \le \Phi(\kappa_t \varepsilon_t)$, `[T]`; see `least_cross_entropy`."""
     return least_cross_entropy(kappa * distributions.missing, distributions.d_vocab)
 
 
 def bound_by_entropy(distributions: LookupDistributions, factor: Enclosure) -> Enclosure:
-    r"""(N2), and with another factor the printed bounds: $C_t \le H_t + \kappa_t \varepsilon_t \varphi(H_t)$, `[T]`."""
+    r"""Return the bound (N2), and with another factor the printed bounds: $C_t \le H_t + \kappa_t \varepsilon_t
+    \varphi(H_t)$, `[T]`.
+    """
     certain = distributions.missing.upper() == 0.0  # 0 times infinity is 0
     phi = lead_of_entropy(_where(~certain, distributions.entropy, 1.0), distributions.d_vocab)
     return distributions.entropy + factor * distributions.missing * phi
 
 
 def mean_bound_by_missing(distributions: LookupDistributions, kappa: Enclosure) -> Enclosure:
-    r"""(N3): $\sum_t \rho_t C_t \le \Phi(\kappa \sum_t \rho_t \varepsilon_t)$, a scalar."""
+    r"""Return the bound (N3), $\sum_t \rho_t C_t \le \Phi(\kappa \sum_t \rho_t \varepsilon_t)$, a scalar."""
     return least_cross_entropy(kappa * distributions.mean(distributions.missing), distributions.d_vocab)
 
 

@@ -74,7 +74,7 @@ def ordering_floor(distributions: Any, *, prior: Sequence[Any] | None = None) ->
 
 
 def _gain(distribution: Distribution) -> arb:
-    """H(pooled) - H(distribution) for a distribution along which the softmax falls; 0 if the pools are none."""
+    """Return H(pooled) - H(distribution) for a distribution along which the softmax falls; 0 if the pools are none."""
     pooled = _pooled(distribution)
     partial, sums = fmpq(0), []
     for before, after in zip(distribution, pooled, strict=True):
@@ -88,7 +88,7 @@ def _gain(distribution: Distribution) -> arb:
 
 
 def _pooled(distribution: Distribution) -> Distribution:
-    """Means over pools of neighbours that fall along the order: pool adjacent violators."""
+    """Return means over pools of neighbours that fall along the order: pool adjacent violators."""
     pools: list[list[fmpq]] = []  # sum and number of each
     for entry in distribution:
         pools.append([entry, fmpq(1)])
@@ -99,6 +99,6 @@ def _pooled(distribution: Distribution) -> Distribution:
 
 
 def _entropy(distribution: Distribution) -> arb:
-    """Shannon's entropy of a rational distribution, nats."""
+    """Return Shannon's entropy of a rational distribution, in nats."""
     balls = [arb(entry) for entry in distribution if entry != 0]
     return -sum((ball * ball.log() for ball in balls), arb(0))

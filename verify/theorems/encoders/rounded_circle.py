@@ -113,7 +113,7 @@ def first_loser(vectors: Float64Array, step: int) -> tuple[int, int] | None:
 
 
 def circle_distance(vectors: Float64Array) -> float:
-    r"""Upper bound of $\max_j |v_j - u_j|$ for the circle $u_j = (\cos, \sin)(2 \pi j / N)$, in balls.
+    r"""Return an upper bound of $\max_j |v_j - u_j|$ for the circle $u_j = (\cos, \sin)(2 \pi j / N)$, in balls.
 
     Args:
         vectors: `[N, 2]`.
@@ -287,7 +287,7 @@ def _is_rounded(value: float, turn: fmpq, bits: int) -> bool:
 
 
 def _cosine(turn: fmpq) -> fmpq | arb:
-    """cos(2 pi turn): exact where it is rational."""
+    """Return cos(2 pi turn), exactly where it is rational."""
     rational = _RATIONAL.get(int(turn.q))
     return arb.cos_pi_fmpq(2 * turn) if rational is None else rational
 

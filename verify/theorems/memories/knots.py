@@ -164,7 +164,7 @@ def _numbers(model: Model, head: Attention, contexts: Int64Array) -> tuple[list[
 
 
 def _shares(model: Model, head: Attention, length: int) -> list[tuple[int, int]]:
-    """Bounds of the attention weights, times 2^192."""
+    """Return bounds of the attention weights, times 2^192."""
     with ctx.workprec(_PRECISION):
 
         def mapped(s: int, maps: Float64Array) -> list[arb]:

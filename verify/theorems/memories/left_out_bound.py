@@ -92,11 +92,13 @@ class LeftOutBound:
         return bound_of_probability * sqrt(1.0 + self.inverse * self.inverse) * self.norm
 
     def corrected_holds(self) -> bool:
-        """Whether the cost is proved to be within the corrected bound by rows."""
+        """Tell whether the cost is proved to be within the corrected bound by rows."""
         return bool(self.total_change.upper() <= self.by_rows.lower())
 
     def printed_fails(self, epsilon: Fraction) -> bool:
-        """Whether the cost is proved to exceed the printed bound, which applies only if epsilon exceeds Pr(S_2)."""
+        """Tell whether the cost is proved to exceed the printed bound, which applies only if epsilon exceeds
+        Pr(S_2).
+        """
         printed = self.printed(epsilon)
         return bool(epsilon > float(self.probability.upper()) and self.change.lower() > printed.upper())
 
@@ -238,7 +240,7 @@ class _Floats:
 
 
 class _Rationals:
-    """The same of a rational network: everything is exact until it is rounded outwards."""
+    """A rational network on all contexts: everything is exact until it is rounded outwards."""
 
     def __init__(self, network: Model, contexts: Int64Array, kept: int, stream: object) -> None:
         if not isinstance(stream, fmpq_mat) or stream.ncols() != network.d_model:
@@ -331,7 +333,7 @@ def _normalized(distributions: ArrayLike, shape: tuple[int, ...]) -> Enclosure:
 
 
 def _absolute(x: Enclosure) -> Enclosure:
-    """Enclosure of |x| that knows |x| >= 0."""
+    """Enclose |x|, using |x| >= 0."""
     return maximum(abs(enclosure(x)), 0.0)
 
 

@@ -147,7 +147,8 @@ def exact_product(a: Array, b: Array) -> Array:
 
 
 def failure_bound(outputs: Array, labels: Array, *, d_model: int) -> float:
-    r"""Upper bound of the probability that $\sum_i u_{g(i)} e_i^\top$ misses an association, over random signs $e_i$.
+    r"""Return an upper bound of the probability that $\sum_i u_{g(i)} e_i^\top$ misses an association, over random
+    signs $e_i$.
 
     The output vectors are given, the entries of the $e_i$ are independent and $\pm 1$ with probability 1/2. With
     $\Delta_{ib} = \langle u_{g(i)} - u_b, u_{g(i)} \rangle$ and

@@ -36,7 +36,7 @@ class ReluBarrier:
 
 
 def affine_dichotomies(points: Int64Array) -> frozenset[frozenset[int]]:
-    r"""All sets of points on which some affine function $\langle w, x \rangle + b$ is positive.
+    r"""Return all sets of points on which some affine function $\langle w, x \rangle + b$ is positive.
 
     The points have to be in general position: any d + 1 of them are affinely independent. Then the sets are found at
     the hyperplanes through d points: the points of one side, with any of the d. Why these are all: the pairs (w, b)

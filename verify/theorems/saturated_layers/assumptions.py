@@ -87,7 +87,7 @@ class Assumptions:
     shifted_ranks: NumericalRanks
 
     def summary(self) -> dict[str, Any]:
-        """Everything as plain JSON data."""
+        """Return everything as plain JSON data."""
         first = min(self.contexts.relations, default=None)
         blocks = None
         if self.blocks is not None:

@@ -188,7 +188,7 @@ def consecutive_blocks(count: int, size: int) -> Blocks:
 def _blocks_from_the_end(
     residues: Int64Array, n_heads: int, size: int, prime: int, rng: np.random.Generator
 ) -> Blocks | None:
-    """Blocks of at most the sizes allowed, modulo a prime, or `None` if this order of trials finds none."""
+    """Return blocks of at most the sizes allowed, modulo a prime, or `None` if this order of trials finds none."""
     left = np.arange(len(residues))
     blocks: list[tuple[int, ...]] = []
     while len(left) > size:

@@ -16,7 +16,7 @@ from verify.verdict import Verdict
 
 @dataclass(frozen=True)
 class ContextRanks:
-    """Which contexts have a rank equal to their number of tokens.
+    """The contexts whose rank equals their number of tokens.
 
     Args:
         n_contexts: Number of contexts.

@@ -18,7 +18,7 @@ from verify.linear_algebra.singular_values import enclose_singular_values, enclo
 
 @dataclass(frozen=True, eq=False)
 class Saturation:
-    """Which heads are proved to be saturated on which examples.
+    """The heads that are proved to be saturated, for each example.
 
     Args:
         threshold: The attention weight that some token has to reach.
@@ -33,7 +33,7 @@ class Saturation:
 
 @dataclass(frozen=True, eq=False)
 class OneHotDistance:
-    r"""How far attention is from a single token.
+    r"""The distance of attention from a single token.
 
     Args:
         winners: The token i of each example, `[T]`.
@@ -139,7 +139,7 @@ def one_hot_distance(theta: Enclosure, winners: Int64Array) -> Enclosure:
 
 
 def largest_norm(contexts: ArrayLike) -> float:
-    r"""Upper bound of the largest Euclidean norm of a token, $M$.
+    """Return an upper bound of the largest Euclidean norm of a token, $M$.
 
     Why it is rigorous: the squares are summed in an enclosure, and the root is taken of its upper end.
 

@@ -43,7 +43,7 @@ def walsh_transform(columns: NDArray[np.int16]) -> NDArray[np.int16]:
 
 
 def coset_margins(vectors: IntegerArray, *, most_classes: int | None = None) -> Margins | None:
-    r"""Bounds of all leads of rows $\pm s (-1)^{Q_i(x) + \langle a, x \rangle}$ and axis vectors $\pm c e_x$.
+    r"""Return bounds of all margins of rows $\pm s (-1)^{Q_i(x) + \langle a, x \rangle}$ and axis vectors $\pm c e_x$.
 
     Nothing is believed of the rows. Each row of signs is read as a function on $\mathrm{GF}(2)^m$ and reduced by an
     affine function to one that vanishes at 0 and at the m unit vectors. Rows with the same reduction form a class:
@@ -201,7 +201,7 @@ def _crossed_products(vectors: IntegerArray, shape: _Shape) -> tuple[int, int]:
 
 
 def _sample(vectors: IntegerArray, shape: _Shape, classes: _Classes, worst: tuple[int, int]) -> tuple[int, int, int]:
-    """Own product, least and largest product of rows of the two worst classes."""
+    """Return the own product, and the least and largest product, of rows of the two worst classes."""
     one, two = (vectors[shape.rows[classes.of_row == k][:_SAMPLE]].astype(np.float64) for k in worst)
     products = one @ two.T  # integers below 2^53
     if worst[0] == worst[1]:
