@@ -124,7 +124,7 @@ class Memory:
         return answer.token
 
     def __contains__(self, context: object) -> bool:
-        """Whether a context is a fact, and proved to be memorized."""
+        """Tell whether a context is a fact, and proved to be memorized."""
         try:
             self[context]  # pyright: ignore[reportArgumentType]
         except KeyError:

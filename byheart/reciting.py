@@ -179,7 +179,7 @@ class Recitation:
         return self.begins.encode(errors="surrogateescape") + encoded(self.said[: max(self.proved, self.exact)])
 
     def answers(self, *, of_runs: bool = False) -> bool:
-        """Whether everything is proved, including the end, for the requested runs or in real arithmetic."""
+        """Tell whether everything is proved, including the end, for the requested runs or in real arithmetic."""
         return self.by == "runs" or (self.by == "reals" and not of_runs)
 
     def headline(self, *, of_runs: bool = False, run: Sequence[str] | None = None) -> str:

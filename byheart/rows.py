@@ -1,4 +1,4 @@
-"""The rows of facts in whatever holds them: a list, records, a mapping, a data frame, a series.
+"""Extract the rows of facts from a list, records, a mapping, a data frame or a series.
 
 Page: docs/library.md
 """
@@ -42,7 +42,7 @@ class Series(Protocol):
 
 
 def rows_of(facts: Any) -> list[tuple[Any, ...]]:
-    """Return the cells of each fact, as they are given.
+    """Return the cells of each fact as given.
 
     Args:
         facts: Rows of cells; records, whose values are the cells; a mapping from contexts to what follows; a data frame
@@ -79,7 +79,7 @@ def rows_of(facts: Any) -> list[tuple[Any, ...]]:
 
 
 def rows_of_json(path: Path) -> Any:
-    """Rows, records or a mapping in a file of JSON: one value, or of ``.jsonl`` one on each line; else whichever it is.
+    """Read rows, records or a mapping from JSON: one value, or for ``.jsonl`` one per line; otherwise by content.
 
     Args:
         path: The file, in UTF-8, with or without a byte order mark.
@@ -105,7 +105,7 @@ def rows_of_json(path: Path) -> Any:
 
 
 def is_in_json(path: Path) -> bool:
-    """Whether a file holds rows in JSON: by its name, or where that says nothing by what is in it.
+    """Tell whether a file holds rows in JSON, by its name or else by its content.
 
     Raises:
         InputError: It is missing, a folder, unreadable, or not UTF-8.
@@ -115,7 +115,7 @@ def is_in_json(path: Path) -> bool:
 
 
 def holds_json(text: str) -> bool:
-    """Whether a text is rows, records or a mapping in JSON, all of it or on each line, two of them at least.
+    """Tell whether a text is rows, records or a mapping in JSON, as a whole or on each of at least two lines.
 
     Example:
         >>> holds_json('["Peru", "Lima"]\\n["Mali", "Bamako"]\\n'), holds_json("[1] a footnote"), holds_json("{}")
@@ -131,7 +131,7 @@ def holds_json(text: str) -> bool:
 
 
 def _is_by_line(text: str) -> bool:
-    """Whether the first line that is not empty is a value of JSON by itself, and not the last such line."""
+    """Tell whether the first nonempty line is a JSON value by itself and there are further such lines."""
     first, *more = [line for line in _LINE_END.split(text) if line.strip()] or [""]
     try:
         json.loads(first)
@@ -157,7 +157,7 @@ def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def say_weights(facts: Any, weights: bool | None) -> bool:
-    """Return whether the last cells are weights, which is asked where a column or a field of this name comes last.
+    """Tell whether the last cells are weights; ask if the last column or field has this name.
 
     Raises:
         InputError: The last column of a data frame, or the last field of records, is called ``weight``, and nobody has
@@ -186,6 +186,6 @@ def cell_text(cell: Any, *, place: str) -> str:
 
 
 def _is_of_names(index: Any) -> bool:
-    """Whether an index of a data frame was set by somebody: it has a name, or other entries than whole numbers."""
+    """Tell whether a data frame's index was set by a user: it has a name, or entries other than integers."""
     named = any(name is not None for name in index.names)
     return named or any(not hasattr(label, "__index__") for label in index)

@@ -32,7 +32,7 @@ check: all
 
 
 def library_folder() -> Path:
-    """`formal/float32` of a clone, or of the installed package.
+    """Return the folder `formal/float32` of a clone, or of the installed package.
 
     Raises:
         FileFormatError: It is not there.

@@ -138,7 +138,8 @@ def least_scale(claim: Claim) -> int:
 
 
 def attempts(claim: Claim) -> Iterator[tuple[int, int]]:
-    """Scales and bounds of the exponential to try: finer units for averages of more rows, 120 where gaps are small.
+    """Yield scales and bounds of the exponential to try: finer units for averages of more rows, 120 where gaps are
+    small.
 
     Neurons that cut digits off a number need units that are finer by all of its digits but one.
     """
@@ -152,7 +153,7 @@ def attempts(claim: Claim) -> Iterator[tuple[int, int]]:
 
 
 def claim_source(claim: Claim, scale: int, far: int) -> str:
-    """`claim.v`: the model in units of 2^-scale, the texts or facts, and the claim."""
+    """Return `claim.v`: the model in units of 2^-scale, the texts or facts, and the claim."""
     tensors = claim.model.tensors
     writer = _Writer(scale)
     shift = tensors.get("b_U")

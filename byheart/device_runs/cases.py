@@ -90,7 +90,7 @@ def _task_of(name: str) -> Task:
 
 
 def _of_low_rank() -> Float64Array:
-    """Distributions of all bigrams whose logits have rank 2."""
+    """Return distributions of all bigrams whose logits have rank 2."""
     rng = np.random.default_rng(SEED)
     powers = np.exp(rng.normal(size=(TOKENS**2, 2)) @ rng.normal(size=(2, TOKENS)))
     return powers / powers.sum(axis=1, keepdims=True)

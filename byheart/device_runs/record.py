@@ -101,7 +101,7 @@ class Record:
         )
 
     def json(self) -> dict[str, Any]:
-        """All fields, in the form of the file."""
+        """Return all fields, in the form of the file."""
         return {"headline": self.headline, "verdict": self.verdict.value, **vars(self), "versions": provenance()}
 
     def save(self, path: Path) -> None:

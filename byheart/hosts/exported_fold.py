@@ -51,7 +51,7 @@ class WrongSaid:
     said: tuple[int, ...]
 
     def words(self, fold: Fold) -> str:
-        """In the words of the first line.
+        """Describe it in the words of the first line.
 
         Raises:
             InputError: The prompt is no input of the rule.
@@ -87,7 +87,7 @@ class MeasuredDecoding:
         return "what was measured of generate"
 
     def data(self) -> dict[str, Any]:
-        """As plain data for JSON."""
+        """Return plain data for JSON."""
         off = self.largest_difference
         wrong = None if self.wrong is None else {"prompt": list(self.wrong.prompt), "said": list(self.wrong.said)}
         return {

@@ -87,7 +87,7 @@ class Measured:
         return f"what was measured in {', '.join(self.runs)}" if self.runs else "what was measured"
 
     def data(self) -> dict[str, Any]:
-        """As plain data for JSON."""
+        """Return plain data for JSON."""
         runs = {name: run.summary() for name, run in self.runs.items()}
         return {**vars(self), "versions": dict(self.versions), "runs": runs}
 

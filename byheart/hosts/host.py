@@ -149,7 +149,7 @@ def write_folder(
 
 @contextmanager
 def quiet_loading() -> Iterator[None]:
-    """No progress bars of `transformers` while a model is loaded."""
+    """Hide the progress bars of `transformers` while a model is loaded."""
     from transformers import logging  # pyright: ignore[reportMissingImports]
 
     bars = logging.is_progress_bar_enabled()

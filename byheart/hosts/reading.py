@@ -118,9 +118,7 @@ def read_weights(
 
 
 def configuration_of(path: Path | str, config: Mapping[str, Any] | Path | str | None = None) -> Mapping[str, Any]:
-    """Return the configuration of a model that was read, from a file or beside its weights; empty where there
-    is none.
-    """
+    """Return the configuration of a model from a file or next to its weights; empty if there is none."""
     if isinstance(config, Mapping):
         return config
     if config is None and is_gguf(path):
@@ -310,7 +308,7 @@ def model_of(tensors: Mapping[str, Any], config: Mapping[str, Any], *, ignored: 
 
 
 def stored_as_linear(config: Mapping[str, Any], name: str) -> bool:
-    """Whether a configuration's library stores a map as [out, in], as torch's own linear maps have it.
+    """Tell whether a configuration's library stores a map as [out, in], as torch's own linear maps have it.
 
     Args:
         config: The configuration.

@@ -38,7 +38,7 @@ def special_tokens(task: Task) -> dict[str, str]:
 
 
 def _free(name: str, names: set[str]) -> str:
-    """Return the name, in as many brackets as none of the names has."""
+    """Return the name in more brackets than any of the names."""
     while name in names:
         name = f"[{name}]"
     return name

@@ -25,7 +25,7 @@ _SEARCHED = 512  # windows of a whole text up to which all memories are tried
 
 
 def hold(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> CertifiedMemory:
-    r"""Build weights that hold the task exactly, certify them, and run them.
+    r"""Build weights that memorize the task exactly, certify them, and run them.
 
     By default it is the memory of fewest parameters of all in `constructions.menu.MEMORIES` that every run
     in `dtype` is proved to hold; where there is none, the one of fewest that one run holds. The first of them is
@@ -65,7 +65,7 @@ def hold(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> Certifi
 
 
 def ever_smaller(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> Iterator[CertifiedMemory]:
-    """Yield what `hold` finds, as it finds it: the first memory that is certified, and where a search follows its best.
+    """Yield the results of `hold` as they are found: the first certified memory and, after a search, the best one.
 
     Args, errors: those of `hold`.
 
@@ -185,7 +185,7 @@ def _tried(offer: Offer, task: Task, dtype: Precision, ran: Mapping[str, Any] | 
 
 
 def _information_limit(task: Task, dtype: Precision) -> int:
-    """Entries that no model does without: for all labellings by counting, for all distributions by dimension."""
+    """Return entries that every model needs: for all labellings by counting, for all distributions by dimension."""
     if task.distributions is not None:
         return task.n_contexts * (task.n_answers - 1)
     return information_limit(task, STORED[dtype])

@@ -192,7 +192,8 @@ def contexts(draw: st.DrawFn, *, d_vocab: int, n_ctx: int, min_size: int = 1, ma
 
 @st.composite
 def distributions(draw: st.DrawFn, *, d_vocab: int, rows: int, smallest: float = 1e-30) -> Float64Array:
-    """Distributions of full support: uniform, tied, dyadic and generic ones, and nearly certain ones with tiny masses.
+    """Draw distributions of full support: uniform, tied, dyadic and generic ones, and point masses with tiny other
+    masses.
 
     Each row is drawn by itself, or all rows are labels: one outcome has nearly all the mass, the same mass in each row.
     Labels are arbitrary, or one of them belongs to the first half of the rows and one to the other half, which is what
@@ -237,7 +238,7 @@ def distributions(draw: st.DrawFn, *, d_vocab: int, rows: int, smallest: float =
 def embeddings(
     draw: st.DrawFn, *, d_vocab: int, n_ctx: int, d_model: int, largest: int = 3
 ) -> tuple[Int64Array, Int64Array]:
-    """Embeddings of tokens and positions with small integer entries; equal rows, zeros and low rank are common.
+    """Draw embeddings of tokens and positions with small integer entries; equal rows, zeros and low rank are common.
 
     Args:
         d_vocab: Size of the vocabulary, N.
@@ -265,7 +266,7 @@ def embeddings(
 
 @st.composite
 def front_ends(draw: st.DrawFn, *, size: Sizes, largest: int = 3, d_qk: int = 1) -> ExactFrontEnd:
-    r"""Front ends with small integer entries and scores in units of ln 2: their attention is rational.
+    """Draw attention parameters with small integer entries and scores in units of ln 2, so that attention is rational.
 
     Args:
         size: The sizes; `n_heads` may be 0.
@@ -448,7 +449,7 @@ def dana_instances(
     max_contexts: int = 12,
     perfect: bool = False,
 ) -> DanaInstance:
-    r"""Contexts, distributions and sizes under the hypotheses of Theorem 1 of Dana et al.: $T \le H d_h + d$.
+    r"""Draw contexts, distributions and sizes under the hypotheses of Theorem 1 of Dana et al.: $T \le H d_h + d$.
 
     A third of the instances are squares (XOR), where the limits allow them: four contexts with one last token that
     differ in two positions only. Among the others, as many contexts as allowed, $T = H d_h + d$, are common.
@@ -501,7 +502,9 @@ def dana_instances(
 def _sizes_for_squares(
     draw: st.DrawFn, *, max_d_vocab: int, max_n_ctx: int, max_d_model: int, max_n_heads: int, min_n_heads: int
 ) -> Sizes:
-    r"""Sizes with two tokens and three positions at least, and $H d_h + d \ge 4$, room for the contexts of a square."""
+    r"""Draw sizes with at least two tokens and three positions, and $H d_h + d \ge 4$, room for the contexts of a
+    square.
+    """
     d_model, n_heads = draw(st.integers(2, max_d_model)), draw(st.integers(min_n_heads, max_n_heads))
     least = max(1, -((d_model - 4) // n_heads))
     return Sizes(
@@ -523,7 +526,7 @@ def mahdavi_instances(
     max_outputs: int = 2,
     largest: int = 3,
 ) -> MahdaviInstance:
-    r"""Examples and sizes under the hypotheses of Theorem 1 of Mahdavi et al.: $T \le H (\min(n, d_h) - 1) + 1$.
+    r"""Draw examples and sizes under the hypotheses of Theorem 1 of Mahdavi et al.: $T \le H (\min(n, d_h) - 1) + 1$.
 
     Assumptions 1 and 2 hold exactly: every n queries are linearly independent (all of them, where there are fewer),
     and the n tokens of each context, $n < d$. Entries are small integers; labels are arbitrary, equal ones included.
@@ -592,7 +595,7 @@ class KnownRank:
 
 @st.composite
 def near_singular(draw: st.DrawFn, *, rows: int, columns: int | None = None) -> KnownRank:
-    r"""Matrices whose smallest singular value is 0 or nearly so, with their exact rank.
+    """Draw matrices whose smallest singular value is 0 or nearly so, with their exact rank.
 
     Each is a matrix of small integers without full rank, in which one entry may be off by $2^{-40}$ or less, times a
     power of two; or times 0.1, each entry rounded. The smallest singular value is at most $2^{-39}$ times that factor.
@@ -928,7 +931,7 @@ def _with_equal_rows(draw: st.DrawFn, matrix: Float64Array) -> Float64Array:
 
 @st.composite
 def _independent_rows(draw: st.DrawFn, count: int, width: int, together: int, largest: int) -> Int64Array:
-    r"""Integer rows of which every `together` at most are linearly independent, `together` at most `width`.
+    """Draw integer rows of which any `together`, at most `width`, are linearly independent.
 
     A row that lies in the span of fewer than `together` earlier ones is replaced by a point of the moment curve, which
     meets each of the finitely many spans, none of them the whole space, in fewer than `width` points.

@@ -108,7 +108,7 @@ def latex_table(listed: Iterable[dict[str, Any]], version: str) -> str:
 
 
 def quoted(words: str) -> str:
-    r"""LaTeX of a quotation, whose formulas are TeX between dollars.
+    r"""Return the LaTeX of a quotation, whose formulas are TeX between dollars.
 
     Example:
         >>> quoted("for d_h of $d_h \\leq d$ & all δ")
@@ -121,7 +121,7 @@ def quoted(words: str) -> str:
 
 
 def _formulas(text: str) -> str:
-    """LaTeX of a text of the register, by the indices and signs that a page shows."""
+    """Return the LaTeX of a text of the register, with the indices and signs that a page shows."""
     parts = _TAG.split(with_formulas(f" {text}"))
     parts[::2] = [_text(html.unescape(part)) for part in parts[::2]]
     parts[1::2] = [_TAGS[tag] for tag in parts[1::2]]

@@ -109,7 +109,7 @@ def _capacity(task: Task, model: Model, *, progress: Progress) -> Capacity:
 
 
 def counted_by_theorem_1(task: Task) -> str:
-    """Say how many parameters the printed Theorem 1 counts for labels of these contexts."""
+    """Return how many parameters the printed Theorem 1 counts for labels of these contexts."""
     count = printed_count(d_vocab=task.d_vocab, n_ctx=task.n_ctx, d_model=2, facts=task.n_contexts)
     return f"Theorem 1 of Dana et al. counts {count:,} parameters for labels of these contexts (d = 2)"
 

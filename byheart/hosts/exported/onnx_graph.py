@@ -138,7 +138,7 @@ def _block(add: _Graph, name: str, norm_name: str, block: Any, stream: str, quer
 
 
 def _attention(add: _Graph, name: str, block: Attention, asking: str, read: str) -> str:
-    """Rows `[B, 1 or S, d_out]`; heads are the second axis on the way."""
+    """Return rows `[B, 1 or S, d_out]`; heads are the second axis on the way."""
 
     def mapped(rows: str, letter: str) -> str:
         product = add("MatMul", add("Unsqueeze", rows, add.integers(1)), f"{name}.W_{letter}")

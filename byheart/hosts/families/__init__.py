@@ -18,5 +18,5 @@ FAMILIES = {
 
 
 def is_of_transformer_lens(config: Mapping[str, Any]) -> bool:
-    """Whether a configuration is one of TransformerLens, whose `generate` reads no file."""
+    """Tell whether a configuration is one of TransformerLens, whose `generate` reads no file."""
     return "d_head" in config and config.get("model_type") not in ("gpt2", *FAMILIES)

@@ -32,7 +32,7 @@ class Heads:
 
     @classmethod
     def of(cls, c: Checkpoint) -> "Heads":
-        """Those of a configuration with the names of Llama."""
+        """Read the heads from a configuration with Llama's names."""
         model, count = c.count("hidden_size"), c.count("num_attention_heads")
         keys = c.count("num_key_value_heads", count)
         width = c.count("head_dim", max(1, model // count))

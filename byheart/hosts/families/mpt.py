@@ -93,7 +93,7 @@ def model_of(tensors: Mapping[str, Floats], config: Mapping[str, Any]) -> Model:
 
 
 def _slopes(count: int, most: float) -> Floats:
-    """2^(-most k / n) for the heads, n the next power of two, of which every second comes first; in float32."""
+    """Return 2^(-most k / n) for the heads, n the next power of two, every second one first; in float32."""
     n = 2 ** math.ceil(math.log2(count))
     exponents = np.arange(1, n + 1, dtype=np.float32) * np.float32(most / n)
     slopes = np.float32(1.0) / np.exp2(exponents.astype(np.float64)).astype(np.float32)
