@@ -41,9 +41,8 @@ from verify.runs.in_reals import InReals
 from verify.runs.integer_rows import known_logits
 from verify.runs.memorized_runs import memorized_in_every_run
 
-_PART = (
-    256  # tokens of a window of a text that is cut in parts, at most: longer ones make fewer parts and a larger model
-)
+# Tokens of a window of a text that is cut into parts, at most: longer windows make fewer parts and a larger model.
+_PART = 256
 _DECIDED = 2**20  # tokens of the windows that are decided together
 _TOGETHER = 2**23  # tokens of all windows of one text, up to which longer ones take no more than some seconds
 
@@ -72,39 +71,28 @@ def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "cha
     """
     if unit not in UNIT_NAMES:
         raise InputError("unit", f"= {unit!r}", "'char', 'byte' or 'word'")
-    titled = isinstance(texts, Mapping)
-    named = dict(texts) if isinstance(texts, Mapping) else {"": texts}
-    pieces: list[list[str]] = []
-    for title, text in named.items():
-        what = f"the text {title!r}" if titled else "the text"
-        if isinstance(text, bytes) != (unit == "byte") or not isinstance(text, str | bytes):
-            raise InputError(what, f"is {type(text).__name__}", "bytes" if unit == "byte" else "str")
-        if not text:
-            raise InputError(what, "is empty")
-        if isinstance(text, str) and "\0" in text:
-            place = f"has a NUL at character {text.index(chr(0))}"
-            raise InputError(what, place, "none; bytes may be any (--tokens bytes)")
-        pieces.append(PIECES.findall(text) if unit == "word" and isinstance(text, str) else units(text, unit))
+    if isinstance(texts, Mapping):
+        names = [f"the text {title!r}" for title in texts]
+        titles_of_texts = list(texts)
+        pieces = [_split(name, text, unit) for name, text in zip(names, texts.values(), strict=True)]
+    else:
+        names, titles_of_texts = ["the text"], []
+        pieces = [_split("the text", texts, unit)]
     if not pieces:
         raise InputError("texts", "are none", "at least one")
-    tokens = [name for name, _ in Counter(piece for part_pieces in pieces for piece in part_pieces).most_common()]
-    number, end = {name: i for i, name in enumerate(tokens)}, len(tokens)
-    numbers = [np.array([*map(number.__getitem__, part_pieces), end]) for part_pieces in pieces]
-    lengths = [least_context(part_pieces) for part_pieces in numbers]
-    size, cut = sum(map(len, numbers)), False
-    is_slow = max(lengths) > _PART and max(lengths) * size > _TOGETHER
-    longest_context = min(_PART, LARGEST_WINDOWS // (2 * size)) - 1
-    if not titled and longest_context > 0 and (_is_long(max(lengths), size) or is_slow):
-        titled = cut = True
-        stops = parts_within(numbers[0][:-1], longest_context)
-        numbers = [np.append(part, end) for part in np.split(numbers[0][:-1], stops[:-1])]
-        lengths = [least_context(part) for part in numbers]
-        named = {f"{i + 1}/{len(stops)}": "" for i in range(len(stops))}
-    of_titles = [f"<{title}>" for title in named] if titled else []
-    if END in of_titles:
+    tokens, numbers = _numbered(pieces)
+    end = len(tokens)
+    parts = None if isinstance(texts, Mapping) else _parts_of_long(numbers[0])
+    if parts is not None:
+        numbers = parts
+        titles_of_texts = [f"{i}/{len(parts)}" for i in range(1, len(parts) + 1)]
+    titled = isinstance(texts, Mapping) or parts is not None
+    title_tokens = [f"<{title}>" for title in titles_of_texts]
+    if END in title_tokens:
         raise InputError("the title", f"{END[1:-1]!r} is how the end of a text is called", "another title")
-    names = (*tokens, END, *of_titles)
-    n_ctx, text = max(lengths) + titled, np.concatenate(numbers)
+    lengths = [least_context(text) for text in numbers]
+    n_ctx = max(lengths) + titled  # a title takes a token of the window
+    text = np.concatenate(numbers)
     if _is_long(n_ctx, len(text)):
         longest = lengths.index(max(lengths))
         what = f"the text {[*named][longest]!r}" if titled and not cut else "the text"

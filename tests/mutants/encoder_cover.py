@@ -18,7 +18,7 @@ MUTANTS = [
     cover_floor("i != j and a > 0 and b > 0", "i != j", "a cut outside of the edge"),
     cover_floor("a * int(np.abs(cone[i]).max()) +", "int(np.abs(cone[i]).max()) +", "vertices that overflow"),
     cover_floor("+ exact\n            if not", "+ exact * 1.01\n            if not", "distributions that are none"),
-    cover_floor("curved = np.einsum", "curved = 0.0 * np.einsum", "vertices are weighed by no curvature"),
+    cover_floor("by_weights = np.einsum", "by_weights = 0.0 * np.einsum", "vertices are weighed by no curvature"),
     cover_floor(
         "2 ** np.maximum(np.stack([power, -power], axis=1), 0)",
         "2 ** np.maximum(np.stack([power, -power], axis=1), 0) ** 0",

@@ -333,14 +333,16 @@ class _Search:
         return _Cones(vertices, scales, weights, self.no_moves(cones, size), np.full(cones, -np.inf))
 
     def directions(self, scaled: Float64Array | Int64Array) -> Float64Array:
-        """Return the product of all moves of a context at each vertex; with individual moves, at each pair of
-        vertices.
+        """Return the matrices from all moves of a context to its change at each vertex; with individual moves, at
+        each pair of vertices.
         """
         if not self.own:
             return scaled.astype(np.float64)
+        # At the pair (v, w) the moves of v go along half of w, and those of w along half of v.
         cones, corners, size, tokens = scaled.shape
         first, second = np.triu_indices(corners)
-        products, pairs = np.zeros((cones, len(first), corners, size, tokens)), np.arange(len(first))
+        pairs = np.arange(len(first))
+        products = np.zeros((cones, len(first), corners, size, tokens))
         products[:, pairs, first] += 0.5 * scaled[:, second]
         products[:, pairs, second] += 0.5 * scaled[:, first]
         return products.reshape(cones, len(first), corners * size, tokens)
@@ -357,29 +359,35 @@ class _Search:
     def bounded(self, cones: _Cones, target: float) -> _Cones:
         """Approach the saddle point of moves and weights while the target may still be reached."""
         scaled = self.directions(cones.vertices * cones.scales[:, :, None, None])
-        weights, best, moves = cones.weights.copy(), np.full(len(scaled), -np.inf), np.zeros(cones.moves.shape)
-        live, near = np.arange(len(scaled)), self.pulled(scaled, cones.moves)
+        weights = cones.weights.copy()
+        bounds, moves = np.full(len(scaled), -np.inf), np.zeros(cones.moves.shape)
+        active = np.arange(len(scaled))  # cones that may still reach the target
+        current = self.pulled(scaled, cones.moves)
         for time in range(_WEIGHINGS):
             steps = _FEWER if time or cones.moves.any() else _NEWTON
-            near = self.best_moves(scaled[live], weights[live], near, steps)
-            gains, curvature = self.gains(scaled[live], weights[live], near)
-            better = gains.min(axis=1) > best[live]
-            best[live[better]], moves[live[better]] = gains.min(axis=1)[better], near[better]
-            left = (best[live] < target) & ((time == 0) | ((weights[live] * gains).sum(axis=1) >= target))
-            live, near = live[left], near[left]
-            if not len(live):
+            current = self.best_moves(scaled[active], weights[active], current, steps)
+            gains, curvature = self.gains(scaled[active], weights[active], current)
+            least_gain = gains.min(axis=1)
+            better = least_gain > bounds[active]
+            bounds[active[better]] = least_gain[better]
+            moves[active[better]] = current[better]
+            # No moves have a least gain above the largest weighted mean: if that is below the target, give up.
+            reachable = (time == 0) | ((weights[active] * gains).sum(axis=1) >= target)
+            open_cones = (bounds[active] < target) & reachable
+            active, current = active[open_cones], current[open_cones]
+            if not len(active):
                 break
-            weights[live] = _weighed(weights[live], gains[left], curvature[left])
-        return cones._replace(weights=weights, moves=moves, bounds=best)
+            weights[active] = _weighed(weights[active], gains[open_cones], curvature[open_cones])
+        return cones._replace(weights=weights, moves=moves, bounds=bounds)
 
     def pulled(self, scaled: Float64Array, moves: Float64Array) -> Float64Array:
         """Return the moves, shortened where they lead out of the distributions."""
         cones, corners, size, tokens = scaled.shape
         directions = np.swapaxes(scaled, 1, 2).reshape(cones, size, -1)
-        reach = (-(moves @ directions).reshape(*moves.shape[:2], corners, tokens) / self.distributions[:, None]).max(
-            axis=(2, 3)
-        )
-        return moves * np.minimum(1.0, _BACK / np.maximum(reach, 1e-300))[..., None]
+        changes = (moves @ directions).reshape(*moves.shape[:2], corners, tokens)
+        # The largest share of a probability that a move takes away: at 1 the probability is 0.
+        largest_loss = (-changes / self.distributions[:, None]).max(axis=(2, 3))
+        return moves * np.minimum(1.0, _BACK / np.maximum(largest_loss, 1e-300))[..., None]
 
     def no_moves(self, cones: int, size: int) -> Float64Array:
         return np.zeros((cones, len(self.distributions), size))
@@ -387,23 +395,30 @@ class _Search:
     def gains(
         self, scaled: Float64Array, weights: Float64Array, moves: Float64Array
     ) -> tuple[Float64Array, Float64Array]:
-        r"""Return the mean gain of entropy at each vertex, and the second derivatives of the largest weighted mean of
-        them.
+        r"""Return the mean gain of entropy at each vertex, and the second derivatives by the vertex weights of the
+        largest weighted mean gain, `[b, i]` and `[b, i, i]`.
 
-        With $s_{ti}$ the slope by the moves of a context at a vertex, and $C_t$ the curvature of the weighted mean,
-        these are $\sum_t \rho_t s_{ti} C_t^{-1} s_{tj}$. Minus infinity where a moved distribution is none.
+        With $s_{ti}$ the slope of the entropy of context t at vertex i by its moves, and $C_t$ the curvature of the
+        weighted mean, the derivatives are $\sum_t \rho_t s_{ti} C_t^{-1} s_{tj}$. A gain is minus infinity where a
+        moved distribution has a negative entry.
+
+        In the sums below b counts cones, t contexts, i and j vertices, n tokens, and a and c the directions of a cone.
         """
         cones, corners, size, tokens = scaled.shape
-        flat = np.swapaxes(scaled, 1, 2).reshape(cones, size, -1)
-        moved = (moves @ flat).reshape(*moves.shape[:2], corners, tokens) + self.distributions[:, None]
+        contexts = moves.shape[:2]
+        all_vertices = np.swapaxes(scaled, 1, 2).reshape(cones, size, -1)
+        moved = (moves @ all_vertices).reshape(*contexts, corners, tokens) + self.distributions[:, None]
         logs = np.log(moved)
-        gains = np.einsum("t,bti->bi", self.prior, -(moved * logs).sum(axis=3) - self.still[:, None])
+        entropies = -(moved * logs).sum(axis=3)
+        gains = np.einsum("t,bti->bi", self.prior, entropies - self.still[:, None])
+        # dH/dm_a = -sum_n log(q_n) u_an, because the entries of each direction u_a have the sum 0.
         slopes = -np.einsum("btin,bian->btai", logs, scaled)
+        # -d2H/dm_a dm_c = sum_n u_an u_cn / q_n, averaged over the vertices.
         products = np.einsum("bi,bian,bicn->bacin", weights, scaled, scaled).reshape(cones, size**2, -1)
-        curvatures = (1.0 / moved).reshape(*moves.shape[:2], -1) @ np.swapaxes(products, 1, 2)
+        curvatures = (1.0 / moved).reshape(*contexts, -1) @ np.swapaxes(products, 1, 2)
         inverse = np.linalg.inv(_regular(curvatures.reshape(*moves.shape, size)))
-        curved = np.einsum("t,btai,btac,btcj->bij", self.prior, slopes, inverse, slopes, optimize=True)
-        return np.where(np.isfinite(gains), gains, -np.inf), np.nan_to_num(curved)
+        by_weights = np.einsum("t,btai,btac,btcj->bij", self.prior, slopes, inverse, slopes, optimize=True)
+        return np.where(np.isfinite(gains), gains, -np.inf), np.nan_to_num(by_weights)
 
     def best_moves(self, scaled: Float64Array, weights: Float64Array, start: Float64Array, steps: int) -> Float64Array:
         """Return the moves that maximize the weighted mean of the entropies at the vertices."""
