@@ -288,12 +288,15 @@ def ask(model: Model, task: AnyTask, certificate: Certificate, context: str | Se
 
 def _next(model: Model, tokens: Sequence[int]) -> tuple[int, int | None, float, float]:
     """Return the leading token, the second one, a lower bound of the margin, and the probability."""
-    is_open, best, runner_up, margin, probability = np.ones(1, dtype=bool), 0, None, -np.inf, 0.0
+    best, runner_up, margin, probability = 0, None, -np.inf, 0.0
+    is_open = np.ones(1, dtype=bool)  # rising_precision goes on while the margin is not proved to be positive
     for _, _, _, logits in rising_precision(model, np.array([tokens]), is_open):
         lower, upper, middle = logits.lower()[0], logits.upper()[0], logits.midpoint[0]
         order = np.argsort(-middle, kind="stable")
-        best, runner_up = int(order[0]), int(order[1]) if len(order) > 1 else None
-        margin = float(down(lower[best] - np.delete(upper, best)).min(initial=np.inf))
+        best = int(order[0])
+        runner_up = int(order[1]) if len(order) > 1 else None
+        other_upper = np.delete(upper, best)
+        margin = float(down(lower[best] - other_upper).min(initial=np.inf))
         probability = float(1.0 / np.exp(middle - middle[best]).sum())
         is_open[0] = not margin > 0.0
     return best, runner_up, margin, probability

@@ -288,9 +288,12 @@ class _Writer:
     def neurons(self, rows: list[Sequence[float]], shifts: Sequence[float] | None) -> str:
         """Write columns, each with its shift if there are shifts."""
         columns = list(zip(*rows, strict=True))
-        own = [[]] * len(columns) if shifts is None else [[shift] for shift in shifts]
-        pairs = zip(columns, own, strict=True)
-        return f"[{'; '.join(f'Neuron {self.integers(reads)} {self.integers(shift)}' for reads, shift in pairs)}]"
+        shift_lists = [[]] * len(columns) if shifts is None else [[shift] for shift in shifts]
+        neurons = [
+            f"Neuron {self.integers(column)} {self.integers(shift)}"
+            for column, shift in zip(columns, shift_lists, strict=True)
+        ]
+        return f"[{'; '.join(neurons)}]"
 
     def linear(self, block: Block, part: str) -> str:
         shift = block.tensors.get(f"b_{part}")

@@ -185,7 +185,7 @@ def _tried(offer: Offer, task: Task, dtype: Precision, ran: Mapping[str, Any] | 
 
 
 def _information_limit(task: Task, dtype: Precision) -> int:
-    """Return entries that every model needs: for all labellings by counting, for all distributions by dimension."""
+    """Return how many entries every model needs: for all labellings by counting, for all distributions by dimension."""
     if task.distributions is not None:
         return task.n_contexts * (task.n_answers - 1)
     return information_limit(task, STORED[dtype])

@@ -70,8 +70,10 @@ def input_in_words(fold: Fold, choices: Int64Array) -> str:
     """
     if not _adds(fold):
         return " ".join(map(str, fold.prompts(choices)[0].tolist()))
-    pairs = [stage.choices[choice].tolist() for stage, choice in zip(fold.stages[:-1], choices[0, :-1], strict=True)]
-    return " + ".join(str(_number(list(digits), _base(fold))) for digits in zip(*pairs, strict=True))
+    digit_stages = zip(fold.stages[:-1], choices[0, :-1], strict=True)
+    pairs = [stage.choices[choice].tolist() for stage, choice in digit_stages]  # a digit of each number
+    numbers = [_number(list(digits), _base(fold)) for digits in zip(*pairs, strict=True)]
+    return " + ".join(map(str, numbers))
 
 
 def last_input(fold: Fold) -> str:

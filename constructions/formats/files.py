@@ -196,10 +196,11 @@ def difference(stored: bytes, expected: bytes) -> str:
         >>> difference(b"3 of 3 in float16", b"3 of 3 in float32")
         "at byte 15 it has '3 of 3 in float16', not '3 of 3 in float32'"
     """
-    place = next((i for i, (a, b) in enumerate(zip(stored, expected, strict=False)) if a != b), None)
-    place = min(len(stored), len(expected)) if place is None else place
-    start = max(0, place - _SHOWN)
-    actual, wanted = (data[start : place + _SHOWN].decode("utf-8", errors="replace") for data in (stored, expected))
+    differing = (i for i, (a, b) in enumerate(zip(stored, expected, strict=False)) if a != b)
+    place = next(differing, min(len(stored), len(expected)))
+    shown = slice(max(0, place - _SHOWN), place + _SHOWN)
+    actual = stored[shown].decode("utf-8", errors="replace")
+    wanted = expected[shown].decode("utf-8", errors="replace")
     return f"at byte {place} it has {actual!r}, not {wanted!r}"
 
 

@@ -145,14 +145,19 @@ def _read(embeddings: fmpq_mat, positions: fmpq_mat) -> tuple[list[list[int]], l
     """Return the vectors that must not vanish on the query direction (x_S), and on the key direction (differences of
     keys).
     """
-    tokens, places = ([[int(entry.p) for entry in row] for row in part.tolist()] for part in (embeddings, positions))
+
+    def integers(matrix: fmpq_mat) -> list[list[int]]:
+        return [[int(entry.p) for entry in row] for row in matrix.tolist()]
 
     def differences(rows: list[list[int]]) -> list[list[int]]:
         pairs = [(a, b) for i, a in enumerate(rows) for b in rows[:i] if a != b]
         return [[x - y for x, y in zip(a, b, strict=True)] for a, b in pairs]
 
-    queries = [[x + y for x, y in zip(token, places[-1], strict=True)] for token in tokens]
-    return [query for query in queries if any(query)], [*differences(tokens), *differences(places)]
+    tokens, places = integers(embeddings), integers(positions)
+    last_place = places[-1]
+    queries = [[x + y for x, y in zip(token, last_place, strict=True)] for token in tokens]
+    nonzero_queries = [query for query in queries if any(query)]
+    return nonzero_queries, [*differences(tokens), *differences(places)]
 
 
 def _telling_apart(generator: np.random.Generator, rows: ObjectArray) -> fmpq_mat:

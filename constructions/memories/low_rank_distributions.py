@@ -187,5 +187,7 @@ def _rounded_factors(
     """
     centred = logits - logits.mean(axis=1, keepdims=True)
     E, W = (rounded(factor, dtype) for factor in _split(centred, rank, np.ones(distributions.shape[1])))
-    off = (rank + 2) * 2.0 ** -SIGNIFICAND[dtype] * (np.abs(E) @ np.abs(W)).max(axis=1)
-    return (E, W) if (_judged(E @ W, distributions, modes, tolerance, off)[2] <= 1.0).all() else None
+    # A run adds `rank` products: each logit is off by at most about (rank + 2) units of |E| |W|.
+    largest_error = (rank + 2) * 2.0 ** -SIGNIFICAND[dtype] * (np.abs(E) @ np.abs(W)).max(axis=1)
+    _, _, excess = _judged(E @ W, distributions, modes, tolerance, largest_error)
+    return (E, W) if (excess <= 1.0).all() else None

@@ -163,9 +163,12 @@ def _promised(unembedding: Unembedding, encoder: LookupEncoder, distributions: F
     count = distributions.shape[1]
     rows = distributions / distributions.sum(axis=1, keepdims=True)
     products = encoder.encoders.astype(np.float64) @ unembedding.vectors.astype(np.float64).T
-    leads = products[np.arange(len(distributions)), encoder.tokens][:, np.newaxis] - products
+    own_products = products[np.arange(len(distributions)), encoder.tokens]
+    leads = own_products[:, np.newaxis] - products
     is_other = np.arange(count) != encoder.tokens[:, np.newaxis]
-    kappa = np.where(is_other, leads, -np.inf).max(axis=1) / np.where(is_other, leads, np.inf).min(axis=1)
+    largest_lead = np.where(is_other, leads, -np.inf).max(axis=1)
+    least_lead = np.where(is_other, leads, np.inf).min(axis=1)
+    kappa = largest_lead / least_lead
     share = np.minimum(kappa * missing_mass(distributions, encoder.tokens), (count - 1) / count)
     entropy = -(rows * np.log(rows)).sum(axis=1)
     binary = -share * np.log(share) - (1 - share) * np.log1p(-share)

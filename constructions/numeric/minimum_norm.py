@@ -86,10 +86,11 @@ class RightInverse:
         r"""Return the largest $|Y W - B|_{tj} / (\lVert Y_t \rVert \lVert W_j \rVert)$: a few $2^{-53}$ at rounding
         level.
         """
-        rows = np.sqrt(np.einsum("tp,tp->t", self.matrix, self.matrix))
-        columns = np.sqrt(np.einsum("pr,pr->r", solution, solution))
-        scale = np.maximum(rows[:, None] * columns[None, :], np.finfo(np.float64).tiny)
-        return float((np.abs(multiply(self.matrix, solution) - right) / scale).max(initial=0.0))
+        row_norms = np.sqrt(np.einsum("tp,tp->t", self.matrix, self.matrix))
+        column_norms = np.sqrt(np.einsum("pr,pr->r", solution, solution))
+        scale = np.maximum(row_norms[:, None] * column_norms[None, :], np.finfo(np.float64).tiny)
+        residual = np.abs(multiply(self.matrix, solution) - right)
+        return float((residual / scale).max(initial=0.0))
 
 
 def right_inverse(matrix: Float64Array) -> RightInverse:

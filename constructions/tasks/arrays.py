@@ -282,8 +282,10 @@ def _added_up(contexts: Int64Array, following: Int64Array, weight: Int64Array) -
     np.add.at(data, where.reshape(-1), weight.astype(object))
     if data.max() >= 2**63:
         raise InputError("weights of equal rows", f"add up to {data.max()}", "at most 2**53")
-    starts = np.flatnonzero(np.append(True, (np.diff(rows[:, :-1], axis=0) != 0).any(axis=1)))
-    return rows[starts, :-1], Counts(np.append(starts, len(rows)), rows[:, -1], data.astype(np.int64))
+    distinct_contexts, tokens = rows[:, :-1], rows[:, -1]
+    is_new = (np.diff(distinct_contexts, axis=0) != 0).any(axis=1)  # `np.unique` sorts the rows
+    starts = np.flatnonzero(np.append(True, is_new))
+    return distinct_contexts[starts], Counts(np.append(starts, len(rows)), tokens, data.astype(np.int64))
 
 
 def _refuse_ties(contexts: Int64Array, counts: Counts, names: tuple[str, ...], answers: tuple[str, ...]) -> None:

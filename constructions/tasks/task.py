@@ -122,7 +122,8 @@ class Counts:
         """Return the rows named by `order`, in that order."""
         lengths = np.diff(self.indptr)[order]
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        positions = np.arange(indptr[-1]) + np.repeat(self.indptr[:-1][order] - indptr[:-1], lengths)
+        shifts = self.indptr[:-1][order] - indptr[:-1]  # how far each row moves
+        positions = np.arange(indptr[-1]) + np.repeat(shifts, lengths)
         return Counts(indptr, self.indices[positions], self.data[positions])
 
     def renumbered(self, new: Int64Array) -> "Counts":
@@ -434,9 +435,11 @@ class Task(TokenTask):
         as typed.
         """
         words = tuple(self.vocabulary[token] for token in self.contexts[fact].tolist())
-        modes = [self.answers[token] for token in np.flatnonzero(self.modes(np.array([fact])))]
+        is_mode = self.modes(np.array([fact]))
+        modes = [self.answers[token] for token in np.flatnonzero(is_mode)]
         answer = modes[0] if len(modes) == 1 else " or ".join(map(visible, modes))
-        return words, answer, typed(self, fact) if self.windows is not None else None
+        as_typed = typed(self, fact) if self.windows is not None else None
+        return words, answer, as_typed
 
     def decoding(self) -> tuple[list[tuple[int, tuple[int, ...]]], set[int]]:
         """Return how many tokens precede an answer, which is any single token; and the tokens that are read."""

@@ -7,7 +7,7 @@ facts = of("constructions/tasks/task.py", "tests/byheart/test_memory.py")
 said_instead = of("byheart/explanation.py", "tests/byheart/test_explanation.py")
 
 MUTANTS = [
-    memory("lower[best] - np.delete(upper, best)", "middle[best] - np.delete(middle, best)", "a margin without radii"),
+    memory("down(lower[best] - other_upper)", "down(middle[best] - np.delete(middle, best))", "a margin without radii"),
     memory("is_open[0] = not margin > 0.0", "is_open[0] = False", "one precision of the ladder is all"),
     memory(" if least > 0.0 else None,", ",", "a tie is an answer"),
     memory(

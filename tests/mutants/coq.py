@@ -17,7 +17,7 @@ MUTANTS: list[Mutant] = [
     claim("bytes.fromhex(byte[1]) if byte else token.encode()", "token.encode()", "a byte is said by its name"),
     source("2**self.scale for number", "2**(self.scale + 1) for number", "every weight is doubled"),
     source("columns = list(zip(*rows, strict=True))", "columns = list(rows)", "matrices are transposed"),
-    source("own = [[]] * len(columns) if shifts is None", "own = [[]] * len(columns) if True", "no shift is written"),
+    source("[[]] * len(columns) if shifts is None", "[[]] * len(columns) if True", "no shift is written"),
     source("replace('\"', '\"\"')", "replace('\"', '\"')", "a quotation mark ends the string"),
     source(
         'files = {f"answers_{i}.v": _ANSWERS.format(number=i',

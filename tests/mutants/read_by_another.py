@@ -66,7 +66,7 @@ MUTANTS = [
     memory("outer_product_capacity", "sum(margin > 0 for", "sum(margin >= 0 for", "a tie is stored"),
     memory(
         "outer_product_capacity",
-        "if max(sum(map(int.__mul__, columns, rows)), *columns, *rows) < _EXACT:",
+        "if max(largest_sum, *columns, *rows) < _EXACT:",
         "if max(*columns, *rows) < _EXACT:",
         "sums of large integers round",
     ),

@@ -26,7 +26,7 @@ def probes(file: str, original: str, mutated: str, why: str) -> Mutant:
 
 
 MUTANTS = [
-    packed("(m - 1).bit_length(), steps)", "(m - 1).bit_length())", "steep steps need no bits"),
+    packed("of_digit, steps)", "of_digit)", "steep steps need no bits"),
     probes("probe_memory", "4.0 * _SHARP * stride, -_SHARP]]", "4.0 * _SHARP * stride + 2.0 * _SHARP, -_SHARP]]",
            "heads read between two positions"),
     probes("probe_memory", "W_O[0, 0, 0] = 2.0 if three else", "W_O[0, 0, 0] = 3.0 if three else",

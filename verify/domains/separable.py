@@ -46,7 +46,7 @@ def summands(tables: AttentionTables, last: int) -> Enclosure:
 
 @quiet
 def leads(summands: Enclosure, label: int, length: int, *, of_rivals: bool = False) -> Floats:
-    r"""Lower bounds of $F(t)_m - F(t)_b$, or of $F(t)_b - F(t)_m$, for the label $m$ and every rival $b$.
+    """Return lower bounds of $F(t)_m - F(t)_b$, or of $F(t)_b - F(t)_m$, for the label $m$ and every rival $b$.
 
     They are so much too small that a sum of `length` of them, added in any order in float64, is below the sum of the
     true differences; where that cannot be said, they are minus infinity (Lemma W3).

@@ -238,12 +238,18 @@ def _filling(
     """Return integers whose products fill the significand together with one more unit, and powers of two for rows and
     columns.
     """
-    digits, span = -int(np.log2(number_format.unit_roundoff)), min(9, int(np.log2(number_format.largest)) // 6)
+    digits = -int(np.log2(number_format.unit_roundoff))
     terms = min(_INNER, 2 ** (digits // 2))
+    # Left entries are -1, 0, 1 and right ones up to 2^(digits - 1) / terms, so that sums fill the significand.
     left = generator.integers(-1, 2, (rows, terms)).astype(np.float64)
-    right = generator.integers(-(2 ** (digits - 1)) // terms, 2 ** (digits - 1) // terms + 1, (terms, _OUTER))
-    up, across = (np.exp2(generator.integers(-span, span + 1, shape)) for shape in ((rows, 1), (1, _OUTER)))
-    return left, right.astype(np.float64), up, across
+    largest = 2 ** (digits - 1) // terms
+    least = -(2 ** (digits - 1)) // terms
+    right = generator.integers(least, largest + 1, (terms, _OUTER)).astype(np.float64)
+    # Exponents so small that no product leaves the range of the format.
+    span = min(9, int(np.log2(number_format.largest)) // 6)
+    of_rows = np.exp2(generator.integers(-span, span + 1, (rows, 1)))
+    of_columns = np.exp2(generator.integers(-span, span + 1, (1, _OUTER)))
+    return left, right, of_rows, of_columns
 
 
 def probe_matrices(number_format: FloatFormat) -> tuple[Float64Array, Float64Array]:

@@ -154,8 +154,12 @@ def _best_unit(factors: Int64Array, modulus: int) -> int:
     """Return the unit that makes the factors few and small."""
     units = np.array([u for u in range(1, modulus) if math.gcd(u, modulus) == 1])
     scaled = _centred(units[:, None] * factors % modulus, modulus)
-    kinds = (np.diff(np.sort(scaled, axis=1), axis=1) > 0).sum(axis=1)
-    return int(units[np.lexsort((scaled.min(axis=1) < 0, np.abs(scaled).sum(axis=1), kinds))[0]])
+    distinct = (np.diff(np.sort(scaled, axis=1), axis=1) > 0).sum(axis=1)
+    size = np.abs(scaled).sum(axis=1)
+    has_negative = scaled.min(axis=1) < 0
+    # Sorted by the last key first: few distinct factors, then small ones, then none below 0.
+    order = np.lexsort((has_negative, size, distinct))
+    return int(units[order[0]])
 
 
 class _Built(NamedTuple):

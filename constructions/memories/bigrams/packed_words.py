@@ -171,10 +171,13 @@ def _fits(d_vocab: int, m: int, kinds: int, bits: int, precision: int) -> bool:
     """Tell whether every sum of a word, its offset and the steps of its bits stays within the significand of a
     format.
     """
+    if m == 1:
+        return True
     groups, steep = -(-d_vocab // m), _gain(kinds, bits)
     steps = steep if precision < 53 else 2 * steep  # the judge adds what is positive and what is negative in float64
-    terms = max(6, 1 + (groups - 1).bit_length(), 1 + 2 * (m - 1).bit_length(), steps)
-    return terms << (m * bits) <= 1 << precision or m == 1
+    of_word, of_digit = 1 + (groups - 1).bit_length(), 1 + 2 * (m - 1).bit_length()
+    terms = max(6, of_word, of_digit, steps)  # of a sum, in units of a word: below 2^(m bits)
+    return terms << (m * bits) <= 1 << precision
 
 
 def _gain(kinds: int, bits: int) -> int:

@@ -140,9 +140,14 @@ def _candidates(
 def _drawn(rng: np.random.Generator, bits: int, d_vocab: int, n_ctx: int) -> tuple[Int64Array, Int64Array] | None:
     """Draw weights and values whose sums have a limited number of bits."""
     if bits > n_ctx:
-        return 2 ** np.arange(n_ctx - 1, -1, -1), rng.integers(0, 2 ** (bits - n_ctx), d_vocab)
+        # Values below 2^(bits - S), weighed by 1, 2, .., 2^(S - 1), have sums below 2^bits.
+        weights = 2 ** np.arange(n_ctx - 1, -1, -1)
+        return weights, rng.integers(0, 2 ** (bits - n_ctx), d_vocab)
+    # The values 0 .. N - 1 with weights up to `largest` have sums of at most S (N - 1) largest < 2^bits.
     largest = (2**bits - 1) // (n_ctx * max(1, d_vocab - 1))
-    return None if largest < 2 else (rng.integers(1, largest + 1, n_ctx), np.arange(d_vocab))
+    if largest < 2:
+        return None
+    return rng.integers(1, largest + 1, n_ctx), np.arange(d_vocab)
 
 
 def _values(rng: np.random.Generator, bits: int, steps: _Steps, weights: Int64Array, count: int) -> Int64Array | None:

@@ -108,7 +108,11 @@ def _numbering(total: float) -> Attention:
 def _stepping(task: Task, middles: Int64Array, jumps: Int64Array, count: int) -> Attention:
     """Return the heads that step; the slope is steep enough for all steps together to miss by less than 1/8."""
     slope = float(math.ceil(2.0 * math.log(16.0 * count)))
-    W_Q, flag, W_O = np.zeros((len(jumps), 3, 1)), np.zeros((len(jumps), 3, 1)), np.zeros((len(jumps), 1, 3))
-    W_Q[:, 0, 0], W_Q[:, 1, 0] = slope, math.log(task.n_ctx - 1) - slope * middles
-    flag[:, 1], W_O[:, 0, 2] = 1.0, jumps
+    n_heads = len(jumps)
+    # Columns of the stream: the number z of the context, a flag that is 1 at one position, and the output.
+    W_Q, flag, W_O = np.zeros((n_heads, 3, 1)), np.zeros((n_heads, 3, 1)), np.zeros((n_heads, 1, 3))
+    W_Q[:, 0, 0] = slope
+    W_Q[:, 1, 0] = math.log(task.n_ctx - 1) - slope * middles
+    flag[:, 1] = 1.0
+    W_O[:, 0, 2] = jumps
     return Attention(W_Q=W_Q, W_K=flag, W_V=flag, W_O=W_O, attends="causal")

@@ -181,30 +181,36 @@ class Run:
         `along`.
         """
         weight = along @ self.part["W_O"].T
-        shares, keyed = weight[:, None] * self.pattern[facts], weight[:, None] * self.deviation[facts]
+        by_values = (weight[:, None] * self.pattern[facts]) @ self.part["W_V"]
+        keyed = (weight[:, None] * self.deviation[facts])[..., None] * self.query[facts][:, None]
+        by_keys = np.tensordot(keyed, self.part["W_K"], axes=([2, 3], [0, 2]))
         queried = weight[:, :, None] * self.kappa[facts]
-        result = shares @ self.part["W_V"]
-        result += np.tensordot(keyed[..., None] * self.query[facts][:, None], self.part["W_K"], axes=([2, 3], [0, 2]))
-        result[:, -1] += along + np.tensordot(queried, self.part["W_Q"], axes=([1, 2], [0, 2]))
+        by_queries = np.tensordot(queried, self.part["W_Q"], axes=([1, 2], [0, 2]))
+        result = by_values + by_keys
+        result[:, -1] += along + by_queries  # only the last position has a query, and the skip connection
         return result
 
     def stream_rows(self, facts: Int64Array, along: Float64Array) -> Float64Array:
         r"""Return the dense derivative of $g \cdot E$ by every weight, `[R, P]`, with zeros for `W_U`."""
-        shape, places, rows = self.shape, self.shape.places, len(facts)
-        weight = along @ self.part["W_O"].T
-        last = self.inputs[facts, -1]
-        result = np.zeros((rows, shape.size))
-        by_token = np.zeros((rows, shape.d_vocab, shape.d_model))
+        shape, rows = self.shape, len(facts)
+        weight = along @ self.part["W_O"].T  # what a unit of each head's value adds to g . E, `[R, H]`
         of_inputs = self.of_inputs(facts, along)
+        of_tokens = np.zeros((rows, shape.d_vocab, shape.d_model))
         for s in range(shape.contexts.shape[1]):
-            by_token[np.arange(rows), shape.contexts[facts, s]] += of_inputs[:, s]
-        result[:, places["W_E"]] = by_token.reshape(rows, -1)
-        result[:, places["W_pos"]] = of_inputs.reshape(rows, -1)
+            of_tokens[np.arange(rows), shape.contexts[facts, s]] += of_inputs[:, s]
+        last = self.inputs[facts, -1]
         kappa, beta = weight[:, :, None] * self.kappa[facts], weight[:, :, None] * self.beta[facts]
-        result[:, places["W_Q"]] = (last[:, None, :, None] * kappa[:, :, None, :]).reshape(rows, -1)
-        result[:, places["W_K"]] = (beta[:, :, :, None] * self.query[facts][:, :, None, :]).reshape(rows, -1)
-        result[:, places["W_V"]] = (weight[:, :, None] * self.mixed[facts]).reshape(rows, -1)
-        result[:, places["W_O"]] = (self.written[facts][:, :, None] * along[:, None, :]).reshape(rows, -1)
+        derivatives = {
+            "W_E": of_tokens,
+            "W_pos": of_inputs,
+            "W_Q": last[:, None, :, None] * kappa[:, :, None, :],
+            "W_K": beta[:, :, :, None] * self.query[facts][:, :, None, :],
+            "W_V": weight[:, :, None] * self.mixed[facts],
+            "W_O": self.written[facts][:, :, None] * along[:, None, :],
+        }
+        result = np.zeros((rows, shape.size))
+        for name, derivative in derivatives.items():
+            result[:, shape.places[name]] = derivative.reshape(rows, -1)
         return result
 
     def pulled_back(self, facts: Int64Array, along: Float64Array) -> Float64Array:
@@ -215,8 +221,8 @@ class Run:
         of_inputs = self.of_inputs(facts, along)
         np.add.at(part["W_E"], shape.contexts[facts], of_inputs)
         part["W_pos"][:] = of_inputs.sum(axis=0)
-        inputs, weighted = self.inputs[facts], weight[:, None] * self.deviation[facts]
-        keyed = weighted[..., None] * self.query[facts][:, None]
+        inputs = self.inputs[facts]
+        keyed = (weight[:, None] * self.deviation[facts])[..., None] * self.query[facts][:, None]
         part["W_Q"][:] = np.tensordot(weight[..., None] * self.kappa[facts], inputs[:, -1], ([0], [0])).swapaxes(1, 2)
         part["W_K"][:] = np.tensordot(keyed, inputs, ([0, 1], [0, 1])).swapaxes(1, 2)
         part["W_V"][:] = np.tensordot(weight[:, None] * self.pattern[facts], inputs, ([0, 1], [0, 1]))

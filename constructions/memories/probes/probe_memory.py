@@ -479,7 +479,9 @@ def _round(stride: int, map_: Int64Array) -> Attention:
 
 def _shared(plan: Plan) -> Attention:
     """Copy the sums of the last position to every position, which keeps its place."""
-    columns, d = plan.columns, plan.columns + 2
+    columns, d = plan.columns, plan.columns + 2  # the sums, then the place p and p^2
+    # Scores are q_0 p + q_1 p^2, which is -_SHARP (p - p')^2 up to a constant: head 0 attends to the place
+    # p' = 1 - probes, and head 1 to the place of the query.
     W_Q, W_K = np.zeros((2, d, 2)), np.zeros((2, d, 2))
     W_Q[1, columns, 0] = 2.0 * _SHARP
     W_K[:, columns:] = np.eye(2)
@@ -648,12 +650,13 @@ def _one_of(
     stream.
     """
     size, count = len(shift), len(passed)
-    parts = [(W_in, b_in, np.hstack([W_out, np.zeros((len(W_out), count))])) for W_in, b_in, W_out in parts]
-    parts.append((np.eye(len(read))[:, passed], np.zeros(count), np.eye(size + count)[size:]))
+    # Both blocks have the numbers first and the columns that are copied after them.
+    widened = [(W_in, b_in, np.hstack([W_out, np.zeros((len(W_out), count))])) for W_in, b_in, W_out in parts]
+    copies = np.eye(len(read))[:, passed], np.zeros(count), np.eye(size + count)[size:]
     W_out = np.zeros((size + count, behind))
     W_out[:size, 0] = 1.0
     W_out[np.arange(size, size + count), places] = 1.0
-    first = _layer(read, parts, np.append(shift, np.zeros(count)))
+    first = _layer(read, [*widened, copies], np.append(shift, np.zeros(count)))
     return [first, FeedForward(W_in=np.eye(size + count), W_out=W_out, skip=False)]
 
 
@@ -665,12 +668,16 @@ def _through(width: int, column: int, rows: Float64Array) -> tuple[_Neurons, Flo
 
 def _knots(rows: Float64Array) -> tuple[Float64Array, Float64Array, Float64Array, Float64Array]:
     """Return shifts, signs and jumps of n - 1 neurons through n rows, from the middle outwards, and the middle row."""
-    middle, parts = len(rows) // 2, []
-    for sign, chosen in ((1.0, rows[middle:]), (-1.0, rows[middle::-1])):
-        jumps = np.diff(np.diff(chosen, axis=0), axis=0, prepend=np.zeros((1, rows.shape[1])))
-        parts.append((-sign * middle - np.arange(len(jumps)), np.full(len(jumps), sign), jumps))
-    shifts, signs, jumps = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return shifts, signs, jumps, rows[middle]
+    middle = len(rows) // 2
+    zero = np.zeros((1, rows.shape[1]))
+    shifts, signs, jumps = [], [], []
+    for sign, side in ((1.0, rows[middle:]), (-1.0, rows[middle::-1])):
+        slopes = np.diff(side, axis=0)
+        side_jumps = np.diff(slopes, axis=0, prepend=zero)  # each neuron changes the slope at its knot
+        shifts.append(-sign * middle - np.arange(len(side_jumps)))
+        signs.append(np.full(len(side_jumps), sign))
+        jumps.append(side_jumps)
+    return np.concatenate(shifts), np.concatenate(signs), np.concatenate(jumps), rows[middle]
 
 
 def _most(shifts: Float64Array, signs: Float64Array, jumps: Float64Array, middle: Float64Array) -> float:

@@ -83,7 +83,7 @@ def _ceiling(*, d_vocab: int, d_model: int, d_head: int, n_heads: int) -> Eviden
 
 
 def _of_the_paper(contexts: Int64Array, rank: Applied, **given: int) -> tuple[Comparison, ...]:
-    """Return the sizes of figure 4 and the accuracy that Corollary 2 gives for them."""
+    """State the sizes of figure 4 and the accuracy that Corollary 2 gives for them."""
     memorized = min(Fraction(1), Fraction(given["H"] * given["d_h"] + given["d"], len(contexts)))
     d_vocab = int(contexts.max()) + 1
     sizes = {"N": d_vocab, "S": contexts.shape[1], **given}

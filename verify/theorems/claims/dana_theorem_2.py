@@ -408,10 +408,12 @@ def at_scale(d_model: int, missing: Iterable[Fraction], *, contexts: int) -> Ite
 def spreads_evenly(judged: Judged, share: Fraction) -> bool:
     """Tell whether each distribution gives the other tokens equal shares, up to a relative $2^{-30}$."""
     missing, distributions = judged.distributions.missing, judged.instance.distributions
-    near = (missing.lower() > float(share) * (1 - 2.0**-30)) & (missing.upper() < float(share) * (1 + 2.0**-30))
+    lowest, highest = float(share) * (1 - 2.0**-30), float(share) * (1 + 2.0**-30)
+    is_near = (missing.lower() > lowest) & (missing.upper() < highest)
     others = judged.distributions.others
-    least, most = np.where(others, distributions, np.inf).min(axis=1), np.where(others, distributions, 0.0).max(axis=1)
-    return bool(near.all() and (least == most).all())
+    least = np.where(others, distributions, np.inf).min(axis=1)
+    most = np.where(others, distributions, 0.0).max(axis=1)
+    return bool(is_near.all() and (least == most).all())
 
 
 def side_by_side(judged: Judged, constant: Enclosure) -> tuple[Verdict, dict[str, Enclosure]]:

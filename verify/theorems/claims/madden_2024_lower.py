@@ -78,7 +78,7 @@ def drawn_log_odds(*, d_vocab: int, facts: int) -> list[list[fmpq]]:
 
 
 def _chosen_numbers(model: Model) -> int | None:
-    """Return the numbers that depend on the task: token values, scores, knots, jumps and offsets; None for another
+    """Count the numbers that depend on the task: token values, scores, knots, jumps and offsets; None for another
     shape.
     """
     head, neurons = (*model.blocks, None, None)[:2]

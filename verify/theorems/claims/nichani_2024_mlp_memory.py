@@ -52,12 +52,16 @@ def evidence(*, full: bool) -> Iterator[Evidence]:
 def is_layer(made: Associations, g: np.ndarray, *, neurons: int, degree: int, activation: Activation) -> bool:
     """Tell whether the values are those of the neurons, and the matrix the sum of the outer products of the degree."""
     count, width = made.outputs.shape
-    wanted = (g, g**2 - width, g**3 - (3 * width - 2) * g)[degree - 1]
+    polynomials = (g, g**2 - width, g**3 - (3 * width - 2) * g)
+    wanted = polynomials[degree - 1]
     values = np.maximum(g, 0) if activation == "relu" else wanted
-    sums = bool((np.abs(g) <= width).all() and ((g - width) % 2 == 0).all()) and g.shape == (count, neurons)
-    permutation = np.array_equal(np.sort(made.labels), np.arange(count)) and bool((np.abs(made.outputs) == 1).all())
-    added = is_sum_of_outer_products(made.outputs, wanted, made.labels, made.memory)
-    return sums and permutation and added and np.array_equal(values, made.inputs)
+    are_sums_of_signs = g.shape == (count, neurons) and bool(
+        (np.abs(g) <= width).all() and ((g - width) % 2 == 0).all()
+    )
+    is_permutation = np.array_equal(np.sort(made.labels), np.arange(count))
+    are_signs = bool((np.abs(made.outputs) == 1).all())
+    is_sum = is_sum_of_outer_products(made.outputs, wanted, made.labels, made.memory)
+    return are_sums_of_signs and is_permutation and are_signs and is_sum and np.array_equal(values, made.inputs)
 
 
 def _neurons(name: str, *, neurons: int, degree: int, activation: Activation, draws: int, all_stored: bool) -> Evidence:

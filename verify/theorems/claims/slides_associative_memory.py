@@ -107,11 +107,13 @@ def judged(made: Associations) -> StoredAssociations:
 def is_as_stated(made: Associations, d_model: int, count: int, *, outputs: int | None = None) -> bool:
     """Tell whether the instance matches a statement: signs, and the sum of their outer products."""
     fits = made.inputs.shape == (count, d_model) and made.outputs.shape == (outputs or count, d_model)
-    signs = bool((np.abs(made.inputs) == 1).all() and (np.abs(made.outputs) == 1).all())
-    labels = np.sort(made.labels) if outputs is None else made.labels
-    expected = np.arange(count) if outputs is None else np.arange(count) % outputs
-    outer = is_sum_of_outer_products(made.outputs, made.inputs, made.labels, made.memory)
-    return fits and signs and np.array_equal(labels, expected) and outer
+    are_signs = bool((np.abs(made.inputs) == 1).all() and (np.abs(made.outputs) == 1).all())
+    if outputs is None:  # a permutation
+        are_labels = np.array_equal(np.sort(made.labels), np.arange(count))
+    else:  # all outputs in turn
+        are_labels = np.array_equal(made.labels, np.arange(count) % outputs)
+    is_sum = is_sum_of_outer_products(made.outputs, made.inputs, made.labels, made.memory)
+    return fits and are_signs and are_labels and is_sum
 
 
 def certified_capacity(d_model: int, *, outputs: int | None, seed: int = 0) -> tuple[int, int]:

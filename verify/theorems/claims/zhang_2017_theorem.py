@@ -68,7 +68,9 @@ def drawn(*, count: int, width: int, outputs: int) -> tuple[np.ndarray, list[lis
 
 
 def chosen_numbers(block: FeedForward) -> int | None:
-    """Return direction, knots, jumps and offset of neurons that read one number; None if their input maps differ."""
+    """Count the numbers of neurons that read one number: direction, knots, jumps and offset; None if their input maps
+    differ.
+    """
     columns = {tuple(str(x) for x in column) for column in block.W_in.T}
     biases = 0 if block.b_in is None else block.b_in.size
     offsets = 0 if block.b_out is None or not any(block.b_out) else block.b_out.size

@@ -150,8 +150,12 @@ def _staircases(tokens: int) -> Iterator[Cone]:
         inside = [j for j in range(tokens) if number & 2**j]
         outside = [j for j in range(tokens) if not number & 2**j]
         for steps in combinations(range(tokens - 2), len(inside) - 1):
-            path = [(sum(s < n for s in steps), n - sum(s < n for s in steps)) for n in range(tokens - 1)]
-            yield [[[(j == inside[a]) - (j == outside[b]) for j in range(tokens)]] for a, b in path]
+            cone = []
+            for n in range(tokens - 1):
+                up = sum(step < n for step in steps)  # steps along the inside before place n
+                i, o = inside[up], outside[n - up]
+                cone.append([[(j == i) - (j == o) for j in range(tokens)]])
+            yield cone
 
 
 def _boxes(tokens: int, rank: int) -> Iterator[Cone]:

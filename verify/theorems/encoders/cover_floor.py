@@ -327,10 +327,11 @@ class _Search:
         self.own = weights.shape[1] - 1 - rank > 1
 
     def initial_cones(self, vertices: Int64Array) -> _Cones:
-        cones, scales = len(vertices), 1.0 / np.sqrt((vertices.astype(np.float64) ** 2 * self.metric).sum(axis=(2, 3)))
+        cones = len(vertices)
+        lengths = np.sqrt((vertices.astype(np.float64) ** 2 * self.metric).sum(axis=(2, 3)))
         places, size = self.directions(vertices[:1]).shape[1:3]
         weights = np.full((cones, places), 1.0 / places)
-        return _Cones(vertices, scales, weights, self.no_moves(cones, size), np.full(cones, -np.inf))
+        return _Cones(vertices, 1.0 / lengths, weights, self.no_moves(cones, size), np.full(cones, -np.inf))
 
     def directions(self, scaled: Float64Array | Int64Array) -> Float64Array:
         """Return the matrices from all moves of a context to its change at each vertex; with individual moves, at

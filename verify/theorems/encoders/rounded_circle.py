@@ -186,9 +186,12 @@ def always_enough(bits: int) -> int:
         [58, 167, 15301, 354570218]
     """
     with ctx.workprec(_BITS):
-        least = _separation(arb(2) ** (-_significand(bits)) / arb(2).sqrt())
-        guess = int(math.pi * 2.0 ** (bits / 2 + 0.25)) + 1
-        return next(n for n in range(guess, 0, -1) if n == 1 or 2 * arb.sin_pi_fmpq(fmpq(1, n)) > least)
+        farthest_move = arb(2) ** (-_significand(bits)) / arb(2).sqrt()
+        needed = _separation(farthest_move)
+        count = int(math.pi * 2.0 ** (bits / 2 + 0.25)) + 1
+        while count > 1 and not 2 * arb.sin_pi_fmpq(fmpq(1, count)) > needed:
+            count -= 1
+        return count
 
 
 def never_enough(bits: int) -> int:

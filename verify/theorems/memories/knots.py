@@ -4,6 +4,7 @@ Page: docs/claims/knots.md
 """
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -145,14 +146,15 @@ def _numbers(model: Model, head: Attention, contexts: Int64Array) -> tuple[list[
     """Bound the number of each context, times 2 to the scale."""
     tokens, ranks = np.unique(contexts, return_inverse=True)
     ranks = ranks.reshape(contexts.shape)
-    map_of_values = [sum((Fraction(v) * Fraction(o) for v, o in zip(row, head.W_O[0, :, 0].tolist(), strict=True)),
-                         Fraction(0)) for row in head.W_V[0].tolist()]  # fmt: skip
 
-    def values(rows: Float64Array) -> list[Fraction]:
-        return [sum((Fraction(x) * w for x, w in zip(row, map_of_values, strict=True) if x and w), Fraction(0))
-                for row in rows.tolist()]  # fmt: skip
+    def product(row: list[float], column: Sequence[float | Fraction]) -> Fraction:
+        pairs = zip(row, column, strict=True)
+        return sum((Fraction(x) * Fraction(w) for x, w in pairs if x and w), Fraction(0))
 
-    of_tokens, of_positions = values(model.W_E[tokens]), values(model.W_pos[: contexts.shape[1]])
+    output_map = head.W_O[0, :, 0].tolist()
+    value_map = [product(row, output_map) for row in head.W_V[0].tolist()]  # W_V W_O: a row writes one number
+    of_tokens = [product(row, value_map) for row in model.W_E[tokens].tolist()]
+    of_positions = [product(row, value_map) for row in model.W_pos[: contexts.shape[1]].tolist()]
     finest = max(v.denominator.bit_length() - 1 for v in [*of_tokens, *of_positions])
     least, most = np.zeros(len(contexts), dtype=object), np.zeros(len(contexts), dtype=object)
     for s, (a, b) in enumerate(_shares(model, head, contexts.shape[1])):

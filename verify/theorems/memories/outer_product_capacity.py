@@ -136,14 +136,24 @@ def exact_product(a: Array, b: Array) -> Array:
         raise InputError("a and b", f"have shapes {a.shape} and {b.shape}", "[m, n] and [n, p]")
     if 0 in (*a.shape, *b.shape):
         return np.zeros((a.shape[0], b.shape[1]), dtype=np.int64)
-    columns = [max(abs(int(low)), abs(int(high))) for low, high in zip(a.min(axis=0), a.max(axis=0), strict=True)]
-    rows = [max(abs(int(low)), abs(int(high))) for low, high in zip(b.min(axis=1), b.max(axis=1), strict=True)]
+    columns, rows = _sizes_along(a, axis=0), _sizes_along(b, axis=1)
+    largest_sum = sum(column * row for column, row in zip(columns, rows, strict=True))
     # The entries themselves must be floats too: one may meet only zeros.
-    if max(sum(map(int.__mul__, columns, rows)), *columns, *rows) < _EXACT:
+    if max(largest_sum, *columns, *rows) < _EXACT:
         blas.probe()
         return multiply(a.astype(np.float64), b.astype(np.float64)).astype(np.int64)
-    product = fmpz_mat([[int(x) for x in row] for row in a]) * fmpz_mat([[int(x) for x in row] for row in b])
+    product = _flint_matrix(a) * _flint_matrix(b)
     return np.array([int(x) for x in product.entries()], dtype=object).reshape(a.shape[0], b.shape[1])
+
+
+def _sizes_along(matrix: Array, *, axis: int) -> list[int]:
+    """Return the largest absolute values along an axis, as Python integers: int64 cannot negate its least number."""
+    ends = zip(matrix.min(axis=axis), matrix.max(axis=axis), strict=True)
+    return [max(abs(int(low)), abs(int(high))) for low, high in ends]
+
+
+def _flint_matrix(matrix: Array) -> fmpz_mat:
+    return fmpz_mat([[int(x) for x in row] for row in matrix])
 
 
 def failure_bound(outputs: Array, labels: Array, *, d_model: int) -> float:
