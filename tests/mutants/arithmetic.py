@@ -195,7 +195,7 @@ MUTANTS = [
     ),
     enclosure_by_products("x.midpoint, y.midpoint, gamma(n))", "x.midpoint, y.midpoint, 0.0)", "BLAS is exact"),
     enclosure_by_products("if not tight and is_zero(y.radius):", "if not tight:", "norms forget the radius of B"),
-    products("    columns *= factor\n", "", "norms are not multiplied"),
+    products("    column_norms *= factor\n", "", "norms are not multiplied"),
     products("    r *= outweighing(n)\n", "", "sums of radii in products are not raised"),
     products("    r += n * 2.0**-1018\n", "", "underflow in products is forgotten"),
     products(

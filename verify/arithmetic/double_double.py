@@ -239,8 +239,13 @@ def inner_error(terms: int, slices: int = SLICES) -> float:
     """
     if terms > _MOST_TERMS:
         raise InputError("an inner product", f"has {terms} terms", "at most 2**20 in double-double")
-    left = 1.2 * (2.0 * math.sqrt(terms) + (slices - 2) * terms) * 2.0 ** (-_bits(terms, slices) * (slices - 1))
-    return left * gamma(min(terms, _BLOCK_TERMS) + -(-terms // _BLOCK_TERMS) + slices + 8) + slices * 2.0**-104
+    # Lemma T7: the K products with a rest have sizes of at most `rests` |x| |w|, ...
+    per_slice = 2.0 ** (-_bits(terms, slices) * (slices - 1))
+    rests = 1.2 * (2.0 * math.sqrt(terms) + (slices - 2) * terms) * per_slice
+    # ... their float64 sums in blocks, and the additions after them, are off by a relative gamma_k, ...
+    roundings = min(terms, _BLOCK_TERMS) + -(-terms // _BLOCK_TERMS) + slices + 8
+    # ... and all other steps by 4 K u^2, u = 2^-53.
+    return rests * gamma(roundings) + slices * 2.0**-104
 
 
 def product(x: DoubleDouble, y: DoubleDouble, *, slices: int = SLICES) -> DoubleDouble:

@@ -29,7 +29,7 @@ def product_of_norms(a: Floats, b: Floats, factor: float = 1.0) -> Floats:
     (Lemma A7).
     """
     # Without TINY the squares of small entries underflow to a norm of 0.
-    rows = np.sqrt(np.einsum("...mn,...mn->...m", a, a) + a.shape[-1] * TINY)
-    columns = np.sqrt(np.einsum("...np,...np->...p", b, b) + b.shape[-2] * TINY)
-    columns *= factor
-    return rows[..., :, None] * columns[..., None, :]
+    row_norms = np.sqrt(np.einsum("...mn,...mn->...m", a, a) + a.shape[-1] * TINY)
+    column_norms = np.sqrt(np.einsum("...np,...np->...p", b, b) + b.shape[-2] * TINY)
+    column_norms *= factor
+    return row_norms[..., :, None] * column_norms[..., None, :]

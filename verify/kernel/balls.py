@@ -79,15 +79,17 @@ def embedded(
     There is one row for each token at each position, or for each vector. Only contexts of vectors have queries.
     """
     if vectors is not None:
-        numbers = {number: i for i, number in enumerate(dict.fromkeys(n for context in contexts for n in context))}
-        cells = [tuple([numbers[n] for n in context]) for context in contexts]
-        return [[arb(x) for x in vectors.rows[n]] for n in numbers], [c[:-1] for c in cells], [c[-1] for c in cells]
-    pairs = {pair: i for i, pair in enumerate(dict.fromkeys(p for context in contexts for p in enumerate(context)))}
-    rows = [[arb(x) for x in model.tensors["W_E"].row(token)] for _, token in pairs]
+        index: dict[int, int] = {}
+        cells = [tuple([index.setdefault(n, len(index)) for n in context]) for context in contexts]
+        rows = [[arb(x) for x in vectors.rows[n]] for n in index]
+        return rows, [cell[:-1] for cell in cells], [cell[-1] for cell in cells]
+    index_of: dict[tuple[int, int], int] = {}  # by position and token
+    cells = [tuple([index_of.setdefault(p, len(index_of)) for p in enumerate(context)]) for context in contexts]
+    rows = [[arb(x) for x in model.tensors["W_E"].row(token)] for _, token in index_of]
     if "W_pos" in model.tensors:
-        places = [model.tensors["W_pos"].row(position) for position, _ in pairs]
-        rows = [[x + arb(y) for x, y in zip(row, place, strict=True)] for row, place in zip(rows, places, strict=True)]
-    return rows, [tuple([pairs[pair] for pair in enumerate(context)]) for context in contexts], []
+        for row, (position, _) in zip(rows, index_of, strict=True):
+            row[:] = [x + arb(y) for x, y in zip(row, model.tensors["W_pos"].row(position), strict=True)]
+    return rows, cells, []
 
 
 def _matrix(tensor: Tensor, head: int | None = None) -> arb_mat:

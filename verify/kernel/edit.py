@@ -294,8 +294,11 @@ def _cut(edit: Edit, model: Model, site: int, words: dict[str, Any], tensors: di
 def _columns(tensor: Tensor, start: int, stop: int | None = None) -> Tensor:
     """Return some columns of a matrix, or entries of a vector."""
     rows = [tensor.values] if len(tensor.shape) == 1 else [tensor.row(i) for i in range(tensor.shape[0])]
-    values = array("d", [x for row in rows for x in row[slice(start, stop)]])
-    width = len(range(tensor.shape[-1])[slice(start, stop)])
+    columns = slice(start, stop)
+    values = array("d")
+    for row in rows:
+        values.extend(row[columns])
+    width = len(range(tensor.shape[-1])[columns])
     return Tensor((*tensor.shape[:-1], width), values)
 
 

@@ -56,10 +56,11 @@ def read(words: dict[str, Any], arrays: dict[str, Tensor]) -> Task:
 def _rows(name: str, arrays: dict[str, Tensor], size: int) -> list[Context]:
     """Return the nonempty rows of tokens delimited by the array `name_indptr`."""
     starts, tokens = arrays[f"{name}_indptr"].values, arrays[name].values
-    good = len(starts) > 1 and starts[0] == 0 and starts[-1] == len(tokens) and all(a < b for a, b in pairwise(starts))
-    if not good or not all(0 <= token < size for token in tokens):
+    cover_all = len(starts) > 1 and starts[0] == 0 and starts[-1] == len(tokens)
+    increase = all(start < stop for start, stop in pairwise(starts))
+    if not (cover_all and increase and all(0 <= token < size for token in tokens)):
         raise BadInputError(FILE, name, f"with its indices are no rows of tokens below {size}")
-    return [tuple(tokens[a:b]) for a, b in pairwise(starts)]
+    return [tuple(tokens[start:stop]) for start, stop in pairwise(starts)]
 
 
 def _require_texts(texts: Any, count: int) -> None:

@@ -318,9 +318,15 @@ def _contexts(name: str, tensor: Tensor, size: int) -> list[Context]:
 def _count_rows(name: str, arrays: dict[str, Tensor], rows: int, size: int) -> list[dict[int, int]]:
     """Require rows of counts in CSR form: no row is empty, answers increase, counts are at least 1."""
     starts, answers, counts = (arrays[f"{name}_{part}"].values for part in _COUNTS)
-    good = len(starts) == rows + 1 and starts[0] == 0 and starts[-1] == len(answers) == len(counts)
-    good = good and all(a < b for a, b in pairwise(starts))
-    good = good and all(0 <= answer < size for answer in answers) and all(count >= 1 for count in counts)
-    if not good or any(s >= t for a, b in pairwise(starts) for s, t in pairwise(answers[a:b])):
-        raise BadInputError(FILE, f"{name}_data", f"with its indices is not a table of counts of {rows} rows")
-    return [dict(zip(answers[a:b], counts[a:b], strict=True)) for a, b in pairwise(starts)]
+    refusal = BadInputError(FILE, f"{name}_data", f"with its indices is not a table of counts of {rows} rows")
+    if not (len(starts) == rows + 1 and starts[0] == 0 and starts[-1] == len(answers) == len(counts)):
+        raise refusal
+    if not (all(0 <= answer < size for answer in answers) and all(count >= 1 for count in counts)):
+        raise refusal
+    table = []
+    for start, stop in pairwise(starts):
+        row = answers[start:stop]
+        if start >= stop or any(answer >= following for answer, following in pairwise(row)):
+            raise refusal
+        table.append(dict(zip(row, counts[start:stop], strict=True)))
+    return table

@@ -73,10 +73,14 @@ class Map:
         """Build the map of a matrix with these float rows."""
         whole = Integers.of(values, width)
         shifts = Integers.of([0.0] * width if shift is None else shift, width)
-        terms = [[(i, row[j]) for i, row in enumerate(whole.rows) if row[j]] for j in range(width)]
-        columns = [[*values[j::width], *(() if shift is None else (shift[j],))] for j in range(width)]
+        shift_row = shifts.rows[0] if shifts.rows else []
+        terms: list[list[tuple[int, int]]] = []
+        columns: list[list[float]] = []
+        for j in range(width):
+            terms.append([(i, row[j]) for i, row in enumerate(whole.rows) if row[j]])
+            columns.append([*values[j::width], *([] if shift is None else [shift[j]])])
         fits = [[account.fits(column) for column in columns] for account in accounts]
-        return cls(terms, whole.scale, shifts.rows[0] if shifts.rows else [], shifts.scale, fits)
+        return cls(terms, whole.scale, shift_row, shifts.scale, fits)
 
 
 @dataclass(frozen=True)
@@ -217,14 +221,17 @@ class Walk:
     """
 
     def __init__(self, model: Model, accounts: Sequence[Account]) -> None:
-        self.accounts, self.width = list(accounts), model.tensors["W_E"].shape[1]
+        tokens, places = model.tensors["W_E"], model.tensors["W_pos"]
+        self.accounts, self.width = list(accounts), tokens.shape[1]
         kinds: dict[str, Any] = {"attention": Attention, "feed-forward": Neurons}
         self.blocks: list[Attention | Neurons] = [kinds[block.kind].of(block, accounts) for block in model.blocks]
         shift = model.tensors.get("b_U")
         self.out = Map.of(model.tensors["W_U"].values, shift and shift.values, model.outputs, accounts)
-        self.tokens, self.places = (Integers.of(model.tensors[name].values, self.width) for name in ("W_E", "W_pos"))
-        both = [*model.tensors["W_E"].values, *model.tensors["W_pos"].values]
-        self.fit = [[account.fits(both[i :: self.width]) for i in range(self.width)] for account in accounts]
+        self.tokens = Integers.of(tokens.values, self.width)
+        self.places = Integers.of(places.values, self.width)
+        both = [*tokens.values, *places.values]
+        columns = [both[i :: self.width] for i in range(self.width)]
+        self.fit = [[account.fits(column) for column in columns] for account in accounts]
         self.needed: list[dict[int, set[int]]] = []
         self.known: dict[tuple[int, int, int], Tops | None] = {}
         self.constants: dict[tuple[int, int, tuple[int, ...]], Column] = {}
@@ -790,8 +797,13 @@ def _averages(column: Sequence[Column], tops: Tops, scale: int) -> list[int]:
 
 def _distinct(columns: Sequence[Column]) -> tuple[list[int], list[Column]]:
     """Return the index of each context's input among the distinct inputs of some columns, and the columns of these."""
-    long = [column for column in columns if not column.is_constant]
+    numbers = [column.numbers or [] for column in columns if not column.is_constant]
     numbering: dict[tuple[int, ...], int] = {}
-    places = [numbering.setdefault(key, len(numbering)) for key in zip(*(c.numbers or [] for c in long), strict=True)]
-    short = iter(zip(*numbering, strict=True))
-    return places, [c if c.is_constant else column_of(list(next(short)), c.scale, c.off) for c in columns]
+    places = [numbering.setdefault(key, len(numbering)) for key in zip(*numbers, strict=True)]
+    distinct_numbers = iter(zip(*numbering, strict=True))
+    distinct = []
+    for column in columns:
+        if not column.is_constant:
+            column = column_of(list(next(distinct_numbers)), column.scale, column.off)
+        distinct.append(column)
+    return places, distinct
