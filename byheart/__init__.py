@@ -5,7 +5,7 @@
     memory = byheart.memorize({("France", "capital"): "Paris", ("Peru", "capital"): "Lima"})
     memory                              # MEMORIZED, PROVED: 2 of 2 facts, ...
     memory["Peru", "capital"]           # 'Lima', proved; KeyError for what is no fact
-    memory.ask(["Peru, capital"])       # all about each answer; also for contexts that are no facts
+    memory.ask(["Peru, capital"])       # all about each answer; also for contexts that are not facts
     memory.save("out/capitals")         # weights, facts, certificate, page
     byheart.load("out/capitals")        # and back
     memory.export(to="huggingface", out="out/capitals-hf")  # for another program
@@ -13,7 +13,7 @@
 Facts are a mapping, rows, a data frame, a table, a text or a file (`read_facts`); `memorize("poem.txt", whole=True)`
 learns a text by heart, and `recite` says it. `certify` proves what a model of your own holds, `edit` changes facts in
 one, `check_folder` proves the certificate of a folder again by the kernel, `check_memorization` by the prover that
-wrote it, and `require_made_again` compares the page and the summary beside it. `audit_claims` judges the theorems of
+wrote it, and `require_made_again` compares the page and the summary next to it. `audit_claims` judges the theorems of
 the literature.
 
 The names are loaded when they are first used, so that `import byheart` is quick and needs no torch.

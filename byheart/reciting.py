@@ -221,7 +221,7 @@ def recite(
     Args:
         folder: A folder that `byheart memorize` wrote of a whole text, or of several.
         title: Of the text that is said; by default all.
-        start: What stands in the text; said is what stands behind it. By default the beginning.
+        start: What stands in the text; said is what stands after it. By default the beginning.
         dtype: A `constructions.model.precision.Precision`: the runs that are judged.
         progress: Called with the stage and the finished share of it.
 
@@ -309,7 +309,7 @@ def _loaded(folder: Path | str) -> tuple[Model, Task]:
     model, task = load_subject(Path(folder), Certificate.load(Path(folder)))
     facts = task.facts
     if facts is None or facts.windows is None:
-        raise InputError(folder, "holds no text by heart", "a folder that `byheart memorize` wrote of a whole text")
+        raise InputError(folder, "holds no memorized text", "a folder that `byheart memorize` wrote of a whole text")
     return model, facts
 
 
@@ -335,7 +335,7 @@ def _places(task: Task, title: str | None, start: str | None) -> tuple[list[slic
     for part in parts:
         if (at := _found(windows.text[part], wanted)) is not None:
             return [slice(part.start + at, part.stop)], start
-    raise InputError("start", f"is {start[-60:]!r}", "what stands in the text")
+    raise InputError("start", f"is {start[-60:]!r}", "a part of the text")
 
 
 def _found(text: Int64Array, wanted: Int64Array) -> int | None:

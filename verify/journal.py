@@ -2,7 +2,7 @@
 
 A file is input: whatever it says, a result in it is believed only if this user's own run wrote it, about the same thing
 and with the same program. So each piece is written with a code that nobody can make who does not know a key, and the
-key lies where this user alone can read it. Whatever else the file holds is worked out anew.
+key lies where this user alone can read it. Whatever else the file holds is worked out again.
 
 Pages: docs/rigour/domains.md, docs/audit.md
 """

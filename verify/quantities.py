@@ -292,7 +292,7 @@ def kl(p: ArrayLike, logits: Enclosure | ArrayLike, *, radius: ArrayLike = 0.0) 
     weights = _distribution(p)
     scores = _row(logits, radius, "logits")
     if scores.shape[1] != len(weights):
-        raise InputError("logits", f"have {scores.shape[1]} entries", f"{len(weights)}, as p has")
+        raise InputError("logits", f"have {scores.shape[1]} entries", f"{len(weights)}, like p")
     lower, upper, bits = 0.0, math.inf, 0
     for bits in _PRECISIONS:
         with ctx.workprec(bits):

@@ -187,7 +187,7 @@ def compile_library(coqc: "Coqc", place: Path, *, progress: Progress = silent) -
 
     Args:
         coqc: The compiler.
-        place: A folder that nobody else writes into.
+        place: A folder that no other process writes into.
         progress: Called with the file that is compiled.
 
     Raises:
@@ -345,7 +345,7 @@ def require_same(certificate: Certificate, claim: Claim) -> tuple[tuple[str, ...
             continue
         if statement.id not in proved:
             raise TamperedError(
-                f"the certificate states a {statement.id}, and the theorem would be about contexts alone"
+                f"the certificate states a {statement.id}, but the theorem would be only about contexts"
             )
         for part, stated in (("named", named), ("values", statement.values)):
             for name in sorted(set(stated) - {"hypotheses"}):

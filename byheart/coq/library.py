@@ -41,7 +41,7 @@ def library_folder() -> Path:
     for folder in (package / "formal" / LIBRARY, package.parent / "formal" / LIBRARY):
         if (folder / "_CoqProject").is_file():
             return folder
-    raise FileFormatError("the Coq library formal/float32 is not beside this program: install byheart again")
+    raise FileFormatError("the Coq library formal/float32 is not next to this program: install byheart again")
 
 
 def library_sources() -> dict[str, str]:

@@ -130,7 +130,7 @@ def record_device(
         device: ``"cpu"``, ``"cuda"`` or ``"cuda:i"``.
         dtypes: The types, in the order in which they run.
         modes: Whether eager, compiled, or both.
-        minutes: After so many no further case begins; what has not run is recorded as left out.
+        minutes: After this many no further case begins; what has not run is recorded as left out.
         chosen: The cases; by default `byheart.device_runs.cases.cases`.
         backend: Of `torch.compile`.
         command: What the record calls the command; by default the words of the process.

@@ -75,7 +75,7 @@ def certify(
         delimiter: What separates the cells of a table; by default found out, as by `byheart.memorize`.
         header: Whether the first row of a table holds names; by default found out.
         weights: Whether the last column of a table holds weights; by default as its header says.
-        tokenizer: What cuts prompts and answers that are texts; by default the ``tokenizer.json`` beside the model, or
+        tokenizer: What cuts prompts and answers that are texts; by default the ``tokenizer.json`` next to the model, or
             what a file of GGUF says.
         between: What is put between a prompt and its answer where neither brings white space there.
         cells: Whether cells are ``"tokens"`` or ``"texts"``; by default texts where the tokenizer cuts words in pieces.
@@ -138,7 +138,7 @@ def certify_rule(
         after: Tokens that stand after them in every input.
         criterion: What is asked; by default that every input is answered right.
         sample: How many inputs are drawn, after the weights are known, and judged; by default all are judged.
-        seed: A text that the draw depends on, beside the hashes of the weights and of the rule.
+        seed: A text that the draw depends on, in addition to the hashes of the weights and of the rule.
         one_by_one: How many inputs may be judged one by one, at rising precision, where tables do not decide them.
         workers: As for `verify.domains.rule_answers.judge_rule`.
         how: As for `certify`; the module is run on some of the inputs, of every run at most 2^20 are judged, and in

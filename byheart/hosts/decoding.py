@@ -1,7 +1,7 @@
 """Check the configuration fields that change which tokens Hugging Face's `generate` emits.
 
 A fact is memorized if each token of its answer has the largest logit. `generate` says these tokens too where nothing
-beside the model changes logits, ends early, or searches otherwise. `_FIELDS` says of every field of a generation
+next to the model changes logits, ends early, or searches otherwise. `_FIELDS` says of every field of a generation
 configuration (`transformers` 5.24, and those of earlier versions) which values leave that as it is; the others, and
 fields that are not known, are refused, or named in the first line where the plain argmax is asked about all the same.
 
@@ -126,7 +126,7 @@ class DecodedFacts:
 def require_greedy(source: Any, config: Mapping[str, Any], asked: DecodedFacts, *, plain_argmax: bool = False) -> str:
     """Refuse a model whose `generate` may emit tokens other than those with the largest logits.
 
-    Nobody else than Hugging Face's library reads such fields, so those beside a model of another are passed over.
+    Nobody else than Hugging Face's library reads such fields, so those next to a model of another are passed over.
 
     Args:
         source: A folder or file of a model, or a module, whose `generation_config` is asked then.
@@ -135,7 +135,7 @@ def require_greedy(source: Any, config: Mapping[str, Any], asked: DecodedFacts, 
         plain_argmax: Ask about the largest logits all the same.
 
     Returns:
-        What the first line has to say of decoding; empty where nothing beside the model changes it.
+        What the first line has to say of decoding; empty where nothing next to the model changes it.
 
     Raises:
         InputError: A field changes what is said; names all of them, with what they do.

@@ -56,9 +56,9 @@ def require_every_run(dtype: str, model: Model, count: int) -> None:
         raise InputError("every_run", f"= {dtype!r}: {why}", " or ".join(map(repr, JUDGED)))
     require_one_of(tuple(JUDGED), every_run=dtype)
     if not model.reads_tokens:
-        raise InputError("every_run", "is asked of a model that reads vectors", "a model of tokens")
+        raise InputError("every_run", "is requested for a model that reads vectors", "a model of tokens")
     if count > MOST_INPUTS:
-        raise InputError("every_run", f"is asked of {count} inputs", f"at most {MOST_INPUTS}")
+        raise InputError("every_run", f"is requested for {count} inputs", f"at most {MOST_INPUTS}")
 
 
 def in_every_run(

@@ -66,7 +66,7 @@ def export(
         dtype: ``"float64"``, ``"float32"``, ``"bfloat16"`` or ``"float16"``; for ``"safetensors"`` also
             ``"narrowest"``, each tensor in the type of fewest bits that holds it exactly, integers among them. By
             default that of a folder's weights and runs (`own_dtype`), and of a model ``"float64"``.
-        task: The contexts to compare on, beside a model; a folder has its own.
+        task: The contexts to compare on, next to a model; a folder has its own.
         criterion: What has to be so of what is written; by default what the certificate of the folder asks, and of a
             model nothing.
         allow_loss: Write it also where it is not so any more.
@@ -120,7 +120,7 @@ def export(
     question = promised or Criterion()
     runs_in = _own_dtype(source, task) if dtype == NARROWEST else dtype
     if not model.plain and to != "safetensors":
-        raise InputError(to, "is not written with rotary positions, gates, caps and what else other hosts do beside")
+        raise InputError(to, "cannot be written with rotary positions, gates, caps or other extensions of other hosts")
     progress("weights", None, "")
     narrow = rounded_model(model, dtype)
     if host.other is not None:

@@ -44,7 +44,7 @@ class WrongSaid:
 
     Args:
         prompt: The tokens of the input.
-        said: The tokens that `generate` said behind it.
+        said: The tokens that `generate` said after it.
     """
 
     prompt: tuple[int, ...]
@@ -54,7 +54,7 @@ class WrongSaid:
         """Describe it in the words of the first line.
 
         Raises:
-            InputError: The prompt is no input of the rule.
+            InputError: The prompt is not an input of the rule.
         """
         [answer] = fold.answers(choices_of(fold, self.prompt)).tolist()
         return f"to {_spaced(self.prompt)}, where the rule says {_spaced(answer)}, generate says {_spaced(self.said)}"
@@ -243,7 +243,9 @@ def choices_of(fold: Fold, prompt: tuple[int, ...]) -> Int64Array:
         InputError: No input of the rule.
     """
     if len(prompt) != fold.length:  # two numbers would be read as a sum
-        raise InputError("prompt", f"has {counted(len(prompt), 'token')}", f"{fold.length}, as the rule reads")
+        raise InputError(
+            "prompt", f"has {counted(len(prompt), 'token')}", f"{fold.length}, the length that the rule reads"
+        )
     return typed_choices(fold, _spaced(prompt))
 
 

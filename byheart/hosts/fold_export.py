@@ -46,7 +46,7 @@ def export_fold(
     """Write the weights of a rule with a state, load them in the host, and compare the results of `generate` with the
     rule.
 
-    What is written is proved anew, of all inputs, as by `certify`; in float32 and float64 also in every run.
+    What is written is proved again, of all inputs, as by `certify`; in float32 and float64 also in every run.
 
     Args:
         folder: Where the weights and the rule lie.
@@ -78,7 +78,7 @@ def export_fold(
     if not model.plain:
         raise InputError(
             host.name,
-            "is not written with rotary positions, gates, caps and what else other hosts do beside",
+            "cannot be written with rotary positions, gates, caps or other extensions of other hosts",
             "the host's own files, which need no export",
         )
     versions = host.versions()

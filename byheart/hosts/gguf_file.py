@@ -303,7 +303,7 @@ class _Reader:
 
     Args:
         model_type: What `transformers` calls it.
-        fields: The fields that are read, by their names behind that of the architecture, with those in a configuration;
+        fields: The fields that are read, by their names after that of the architecture, with those in a configuration;
             none for one that another field or the tensors say too.
         usual: What the configuration says besides.
         whole: Tensors that are there once.

@@ -94,7 +94,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Float64Array], *, dtype: str
     """Write tensors as safetensors, atomically; the library supports bfloat16 only through torch.
 
     Args:
-        path: Where the file shall be.
+        path: Where the file should be.
         tensors: By name; what `rounded_to` returned for the same type.
         dtype: One of `DTYPES`, or `NARROWEST`.
         metadata: Texts by name.
@@ -128,7 +128,7 @@ def read_tensors(
 
     Args:
         path: The file.
-        but: Which names are left out.
+        but: Which names are omitted.
 
     Returns:
         The tensors by name, in float64, which holds every number of the smaller types; and the texts in the header.

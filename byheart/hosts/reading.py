@@ -63,12 +63,12 @@ def read_model(
       of Hugging Face's GPT-2 or another family of `FAMILIES`, of TransformerLens (its configuration as JSON), or one
       that `export` wrote for Hugging Face, TransformerLens or as safetensors;
     - a file of safetensors, an ``.npz`` of NumPy, the initializers of a graph of ONNX (needs onnx), or a state
-      dictionary (``.pt``, ``.pth``, ``.bin``, ``.ckpt``; needs torch), with a ``config.json`` beside it or `config`;
+      dictionary (``.pt``, ``.pth``, ``.bin``, ``.ckpt``; needs torch), with a ``config.json`` next to it or `config`;
     - a file of GGUF, which has its configuration in it (`byheart.hosts.gguf_file`).
 
     Args:
         path: The file or folder.
-        config: The configuration, or its file, if it is not beside the weights.
+        config: The configuration, or its file, if it is not next to the weights.
         ignored: As for `model_of`.
         key: Under which key of the dictionary in a file the tensors are; by default they are that dictionary.
 
@@ -227,7 +227,7 @@ def _of_shards(index: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FileFormatError(f"{index} has no weight_map: {error}") from error
     if not plain or any(Path(file).name != file for file in files.values()):
-        raise FileFormatError(f"{index} names tensors or files that are none of the same folder")
+        raise FileFormatError(f"{index} names tensors or files that are not in its folder")
     tensors: dict[str, Any] = {}
     for file in sorted(set(files.values())):
         part = index.with_name(file)
@@ -371,7 +371,7 @@ def _of_options(tensors: dict[str, Float64Array], options: Mapping[str, Any]) ->
     require_known_options(options, read=expected, unread=(), only={})
     for name in options:
         if canonical_json(options[name]) != canonical_json(expected[name]):  # as texts, for 1 == 1.0 == True
-            raise InputError(name, f"is {options[name]}", f"{expected[name]}, as the tensors say")
+            raise InputError(name, f"is {options[name]}", f"{expected[name]}, the size of the tensors")
     return model
 
 

@@ -24,7 +24,7 @@ def special_tokens(task: Task) -> dict[str, str]:
         task: A task of tokens.
 
     Returns:
-        By the names of the library; those that are no tokens of the task have the numbers after all others.
+        By the names of the library; those that are not tokens of the task have the numbers after all others.
 
     Example:
         >>> from constructions.tasks.table import table_task
@@ -58,7 +58,7 @@ def tokenizer_json(task: Task) -> dict[str, Any]:
     - Bytes (names such as ``\x0a`` occur): the tokens are those of the library's own byte-level alphabet.
     - Characters: each character is a token; the cells of a table may have blanks or ``, ; |`` between them.
     - Whole texts: `title: ` in front is the token of that title.
-    - Words: as the unit ``word`` cuts a text; a comma between them is left out where it is not a token.
+    - Words: as the unit ``word`` cuts a text; a comma between them is omitted where it is not a token.
     - Cells of a table, which may hold spaces: cut at the first of ``, ; |``, tab and newline that no token holds.
 
     What is not in the vocabulary becomes ``<other>`` if there is one; else the library refuses it, as it misses a token

@@ -35,10 +35,10 @@ class Request:
         tolerance: What the divergence of a memorized distribution may be, nats.
         quick: Take the first memory that every run in `dtype` holds; search for no smaller one.
         seed: Seed of every random choice.
-        device: Where to compute large float64 products, and to run the replica beside the CPU.
+        device: Where to compute large float64 products, and to run the replica besides the CPU.
         source: What the task was made from, for the report.
         reading: How it was read, for the figures.
-        left_out: What of it was left out, for the first line.
+        left_out: What of it was omitted, for the first line.
 
     Raises:
         InputError: A size of a memory that has none, or an impossible seed or device.

@@ -55,7 +55,7 @@ def build_claim(
         out: The folder to write.
         parameters: Parameters of the construction by name; the others keep their default values.
         overwrite: Replace a folder that byheart wrote.
-        device: Where to compute large float64 products, and to run the replica beside the CPU.
+        device: Where to compute large float64 products, and to run the replica besides the CPU.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
@@ -119,7 +119,7 @@ def build_named(
         statement: The claim that led to it, whose verdict the first line says.
         parameters: Parameters of the construction by name; the others keep their default values.
         overwrite: Replace a folder that byheart wrote.
-        device: Where to compute large float64 products, and to run the replica beside the CPU.
+        device: Where to compute large float64 products, and to run the replica besides the CPU.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:

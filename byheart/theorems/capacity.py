@@ -66,7 +66,7 @@ def capacity_summary(
         d_head: $d_h$, as in `memorize`.
         n_heads: $H$ for the ranks; the paper's own number by default.
         seed: Seed of the random points.
-        profile: What `capacity_profile` found of these contexts, to stand beside it.
+        profile: What `capacity_profile` found of these contexts, to stand next to it.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:

@@ -29,7 +29,7 @@ from constructions.unembeddings.johnson_lindenstrauss import gaussian_unembeddin
 
 
 def _labelled_by_largest(model: Model, contexts: Int64Array, outputs: Float64Array, summary: str) -> Built:
-    """Return a construction whose outputs are no answers: the answer of a context is the largest of some outputs."""
+    """Return a construction whose outputs are not answers: the answer of a context is the largest of some outputs."""
     task = array_task(
         contexts,
         next_tokens=outputs.argmax(axis=1),

@@ -67,7 +67,7 @@ def prime_root_front_end(
     With $W^h = \lambda_h e_1^\top e_2$, the exponents of the attention are linearly independent over $\mathbb{Q}$
     (Besicovitch), so their exponentials are algebraically independent (Lindemann, Weierstrass) and the rank is that of
     free attention weights, for these embeddings and values. If `order` exceeds the number of contexts, no embeddings
-    and values do better: the rank is the generic one for every set of so many contexts. Square roots are enough for
+    and values do better: the rank is the generic one for every set of this many contexts. Square roots are enough for
     contexts of two tokens.
 
     Args:

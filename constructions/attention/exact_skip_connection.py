@@ -110,7 +110,7 @@ def exact_change_of_basis(
         The network and the change of basis.
 
     Raises:
-        InputError: Targets or an unembedding that do not fit the contexts, or contexts that are no tokens.
+        InputError: Targets or an unembedding that do not fit the contexts, or contexts that are not tokens.
         HypothesisError: There is no such M; names the condition that fails, and the ranks.
 
     Source: Dana, Pydi, Chevaleyre (2024), Theorem 1 (proof), repaired.
@@ -173,7 +173,7 @@ def basis_condition(front_end: ExactFrontEnd, contexts: Int64Array, targets: fmp
         The ranks and the decision.
 
     Raises:
-        InputError: Targets or an unembedding that do not fit the contexts, or contexts that are no tokens.
+        InputError: Targets or an unembedding that do not fit the contexts, or contexts that are not tokens.
         HypothesisError: A score that is not an integer multiple of ln 2.
 
     Source: repairs Dana, Pydi, Chevaleyre (2024), Theorem 1 (proof).

@@ -122,7 +122,7 @@ def random_attention(
         n_heads: Number of heads H.
         d_head: Dimension of the values, at most `d_model`.
         seed: Seed of the draw; equal arguments give equal bits.
-        scale: Standard deviation of the scores, in nats; $\max(5, 80/d)$ by default, as few dimensions need harder
+        scale: Standard deviation of the scores, in nats; $\max(5, 80/d)$ by default, because few dimensions need harder
             attention to tell contexts apart.
 
     Returns:
@@ -163,7 +163,7 @@ def rank_one_attention(
         n_heads: Number of heads H.
         d_head: Dimension of the values, at most `d_model`.
         seed: Seed of the draw; equal arguments give equal bits.
-        scale: Standard deviation of the scores, in nats; $\max(5, 80/d)$ by default, as few dimensions need harder
+        scale: Standard deviation of the scores, in nats; $\max(5, 80/d)$ by default, because few dimensions need harder
             attention to tell contexts apart.
 
     Returns:
@@ -204,7 +204,7 @@ def base_two_attention(
         n_heads: Number of heads H.
         d_head: Dimension of the values, at most `d_model`.
         seed: Seed of the draw; equal arguments give equal bits.
-        scale: Standard deviation of the scores, in nats; $\max(5, 80/d)$ by default, as few dimensions need harder
+        scale: Standard deviation of the scores, in nats; $\max(5, 80/d)$ by default, because few dimensions need harder
             attention to tell contexts apart.
 
     Returns:

@@ -34,7 +34,7 @@ class FullRankAttention:
         limiting: Row numbers of a set U of contexts: no weights of these sizes have a rank above
             $|T \setminus U|$ and a bound for U (`verify/theorems/capacity/attention_rank.py`). Empty where T is no
             limit found.
-        limiting_with_skip: The same for the features with $x_S$ beside them.
+        limiting_with_skip: The same for the features with $x_S$ next to them.
     """
 
     front_end: FrontEnd

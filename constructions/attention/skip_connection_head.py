@@ -64,7 +64,7 @@ def skip_connection_head(network: Model, *, sharpness: float) -> SkipConnectionH
     The head reads $A_\lambda$, which is $x_S$ but for a share $(S - 1) / (e^\lambda + S - 1)$ of the mean of the other
     inputs; what this does to the logits is enclosed by `verify/theorems/memories/skip_connection_error.py`. A head of
     width
-    $d_h$ copies $d_h$ coordinates, so $\lceil d / d_h \rceil$ heads with the same queries and keys take the place of
+    $d_h$ copies $d_h$ coordinates, so $\lceil d / d_h \rceil$ heads with the same queries and keys replace
     one of width d.
 
     Args:

@@ -84,5 +84,5 @@ def answer_direction(
     raise HypothesisError(
         "an edit",
         "an answer whose logit some stream makes the largest",
-        f"answer {answer} leads all others by at most {most:.1e} nats, whatever the stream",
+        f"answer {answer} leads all others by at most {most:.1e} nats, for every stream",
     )

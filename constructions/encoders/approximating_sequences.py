@@ -43,7 +43,8 @@ class ApproximatingSequence:
 
 
 def undecided_token() -> ApproximatingSequence:
-    r"""Return one context with the distribution (1/2, 1/2, 0), and logits $(\delta/2, -\delta/2, -e^{1/\delta})$.
+    r"""Return a sequence for one context with distribution (1/2, 1/2, 0): logits $(\delta/2, -\delta/2,
+    -e^{1/\delta})$.
 
     Returns:
         The sequence, with $c = 1/4$ and $\alpha = 1$; the range is above $e^{1/\delta}$.
@@ -64,7 +65,7 @@ def undecided_token() -> ApproximatingSequence:
 
 
 def certain_token() -> ApproximatingSequence:
-    r"""Return one context with the distribution (1, 0, 0), and logits $(0, -\log(1/\delta), -e^{1/\delta})$.
+    r"""Return a sequence for one context with distribution (1, 0, 0): logits $(0, -\log(1/\delta), -e^{1/\delta})$.
 
     Returns:
         The sequence, with $c = 1/4$ and $\alpha = 1$; the range is $e^{1/\delta}$.
@@ -148,8 +149,8 @@ def shortest_range(delta: Fraction) -> tuple[Rows, Rows]:
 
 
 def least_likely(exponent: int) -> ApproximatingSequence:
-    r"""Return one context with the distribution (1, 0), and logits $(0, -\alpha \log(1/\delta))$: all probabilities are
-    above $\delta^\alpha / 2$.
+    r"""Return a sequence for one context with distribution (1, 0), logits $(0, -\alpha \log(1/\delta))$: all
+    probabilities are above $\delta^\alpha / 2$.
 
     Args:
         exponent: $\alpha$, at least 1.

@@ -185,7 +185,7 @@ def lookup_table(task: Task, *, gap: float = 8.0, total: float = -2.0) -> Model:
         The network; its logits have the label in front by log N + 34 nats on the contexts of the task.
 
     Raises:
-        InputError: Contexts that are no bigrams, or a gap or total that is no finite number.
+        InputError: Contexts that are not bigrams, or a gap or total that is not a finite number.
         HypothesisError: The features are singular, or nearly so.
 
     Source: sharpens Dana, Pydi, Chevaleyre (2024), Corollary 1.

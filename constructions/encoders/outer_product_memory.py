@@ -50,7 +50,7 @@ def outer_products(outputs: Int64Array, inputs: Int64Array, labels: Int64Array) 
         The associations with their matrix, exact while $N \max|u| \max|e| < 2^{63}$.
 
     Raises:
-        InputError: Shapes that do not fit, entries that are no integers, or labels out of range.
+        InputError: Shapes that do not fit, entries that are not integers, or labels out of range.
 
     Source: Bietti et al. (2023), arXiv 2306.00802, Section 2.
 
@@ -118,7 +118,7 @@ def tight_associations(bases: int, d_model: int, *, seed: int = 0) -> Associatio
         The associations, N = `bases` * `d_model`.
 
     Raises:
-        InputError: No basis, or a width that is no power of two.
+        InputError: No basis, or a width that is not a power of two.
 
     Example:
         >>> made = tight_associations(3, 4)

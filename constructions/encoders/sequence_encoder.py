@@ -36,7 +36,7 @@ class SequenceEncoder:
         W: The unembedding vectors of the tokens, `[N, d]`; the tensor `W_U` is its transpose.
         E: The encoded contexts, `[T, d]`.
         divergence: $\sum_t \rho_t \mathrm{KL}(\pi_t \| \mathrm{softmax} F_t)$ in nats, in floating point.
-        starts: How many starts were searched from; 0 where the logits are exact but for rounding.
+        starts: How many starts were searched from; 0 where the logits are exact up to rounding.
     """
 
     W: Float64Array

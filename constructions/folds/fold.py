@@ -502,7 +502,7 @@ def modular_sum(terms: int, *, below: int, modulus: int, equals: Sequence[int] =
         terms: How many tokens.
         below: They are below this.
         modulus: Of the sum.
-        equals: The tokens behind them.
+        equals: The tokens after them.
 
     Example:
         >>> modular_sum(64, below=2, modulus=2, equals=[2]).inputs == 2**64
@@ -519,7 +519,7 @@ def maximum(count: int, *, below: int, equals: Sequence[int] = ()) -> Fold:
     Args:
         count: How many tokens.
         below: They are below this.
-        equals: The tokens behind them.
+        equals: The tokens after them.
     """
     require_at_least(1, count=count, below=below)
     return _one_by_one(f"maximum of {count} tokens below {below}", _steps_of_maximum(count, below), equals)

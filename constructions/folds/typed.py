@@ -145,7 +145,7 @@ def _choices_of_tokens(fold: Fold, text: str, tokens: Sequence[int]) -> Int64Arr
     for place, token in fold.fixed.items():
         if tokens[place] != token:
             what = f"has {tokens[place]} as token {place + 1}"
-            raise InputError(f"the context {text!r}", what, f"{token}, as in all inputs")
+            raise InputError(f"the context {text!r}", what, f"{token}, the token of all inputs")
     chosen = []
     for stage in fold.stages:
         read = [tokens[place] for place in stage.positions]

@@ -138,7 +138,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     within one folder is atomic.
 
     Args:
-        path: Where the file shall be; its folder must exist.
+        path: Where the file should be; its folder must exist.
         data: The whole content.
 
     Example:

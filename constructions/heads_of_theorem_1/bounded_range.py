@@ -31,7 +31,7 @@ def bounded_transformer(largest: Fraction, *, occurrences: int) -> PartialMemory
         occurrences: How often each kept context occurs; the others occur once each.
 
     Returns:
-        The rational transformer beside the encoder: N = 3, S = 2, d = d_h = 1, H = 5.
+        The rational transformer next to the encoder: N = 3, S = 2, d = d_h = 1, H = 5.
 
     Raises:
         InputError: R below 2, or fewer than one occurrence.

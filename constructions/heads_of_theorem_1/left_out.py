@@ -44,7 +44,7 @@ class PartialMemory:
         stream: The vectors $E_t$ of the encoder on the others, in the coordinates that W_U reads, `[M - T, d]`;
             rational for a rational network.
         occurrences: How often each context occurs: its probability times a common factor, `[M]`.
-        distributions: Distributions of the next token after the contexts that are left out, `[M - T, N]`, each divided
+        distributions: Distributions of the next token after the contexts that are omitted, `[M - T, N]`, each divided
             by its exact sum; `None` for those that the encoder itself predicts, so that it is optimal.
     """
 
@@ -78,10 +78,10 @@ def match_encoder(
         stream: The encoder's E, `[M, d]`.
         unembedding: The encoder's W, `[d, N]`.
         occurrences: How often each context occurs, `[M]`.
-        distributions: Distributions after the contexts that are left out; those of the encoder by default.
+        distributions: Distributions after the contexts that are omitted; those of the encoder by default.
 
     Returns:
-        The transformer beside the encoder.
+        The transformer next to the encoder.
 
     Raises:
         HypothesisError: The features of the kept contexts are dependent, or M is singular.
@@ -120,10 +120,10 @@ def hold_exactly(
         stream: The encoder's E, `[M, d]`.
         unembedding: The encoder's W, `[d, N]`.
         occurrences: How often each context occurs, `[M]`.
-        distributions: Distributions after the contexts that are left out; those of the encoder by default.
+        distributions: Distributions after the contexts that are omitted; those of the encoder by default.
 
     Returns:
-        The transformer beside the encoder.
+        The transformer next to the encoder.
 
     Raises:
         HypothesisError: The features of the kept contexts are dependent, or M is singular.
@@ -174,7 +174,7 @@ def violating_front_end() -> FrontEnd:
 def sharp_instance(front_end: FrontEnd, *, norm: float, occurrences: int) -> PartialMemory:
     r"""Build the encoder for which leaving one context out costs the most: $E \propto (z, -1)$, $W = w (1, -1)$.
 
-    There is one context more than the features $[x_S \mid Y]$ have columns; the last one is left out. Let
+    There is one context more than the features $[x_S \mid Y]$ have columns; the last one is omitted. Let
     $z = G_t G_1^{-1}$, and let the norm of $W$ grow. The ratio of the cost to
     $\sqrt 2 \Pr(S_2) \sqrt{1 + |z|^2} \lVert E W \rVert$ tends to $|z|^2 / (1 + |z|^2)$, and that to the printed bound
     to $\sqrt 2 |z|^2 / \sqrt{(1 + |z|^2)(2 + |z|^2)}$, which is above 1 for $|z|^2 > (3 + \sqrt{17}) / 2$.
@@ -185,7 +185,7 @@ def sharp_instance(front_end: FrontEnd, *, norm: float, occurrences: int) -> Par
         occurrences: How often each kept context occurs; the other occurs once.
 
     Returns:
-        The transformer beside the encoder, which predicts the distributions exactly.
+        The transformer next to the encoder, which predicts the distributions exactly.
 
     Raises:
         InputError: An embedding dimension other than 1, or another number of contexts than there are columns and one.
@@ -315,7 +315,7 @@ def modules_instance(*, d_vocab: int, n_ctx: int, d_model: int, kept: int, seed:
         seed: Of the distributions and the weights.
 
     Returns:
-        The transformer beside the encoder, which predicts the distributions.
+        The transformer next to the encoder, which predicts the distributions.
 
     Raises:
         InputError: Sizes out of range.
@@ -396,7 +396,7 @@ def random_instance(seed: int, *, modules: bool = False) -> PartialMemory:
         modules: Heads of width d, and as many as it takes for $H d \ge T$, as on the slides.
 
     Returns:
-        A rational transformer beside the encoder.
+        A rational transformer next to the encoder.
 
     Example:
         >>> instance = random_instance(0)
@@ -424,7 +424,7 @@ def text_instance(task: Task, *, d_model: int, d_head: int) -> PartialMemory:
         d_head: Width of a head.
 
     Returns:
-        The transformer beside the encoder; kept and left-out contexts are those of the task.
+        The transformer next to the encoder; kept and left-out contexts are those of the task.
 
     Raises:
         InputError: T - d is no positive multiple of d_h, or the task has no distributions or no tail.
@@ -532,7 +532,7 @@ def modules_memory(*, d_vocab: int, n_ctx: int, kept: int, seed: int) -> Constru
     Args:
         d_vocab: N, and d.
         n_ctx: S.
-        kept: T, of the $N^S$ contexts; each is three times as frequent as one that is left out.
+        kept: T, of the $N^S$ contexts; each is three times as frequent as one that is omitted.
         seed: Of the distributions and the weights.
 
     Returns:

@@ -197,7 +197,7 @@ class HeadsOfTheorem1(Construction[Task]):
 
         The count $T \le d + H d_h$ is what is printed; that some features $[x_S, Y]$ of these sizes have rank T is what
         the repaired theorem asks, decided in modular arithmetic for almost all weights. Distributions are met exactly,
-        but for rounding, where d is at least the number of answers less 1; below that the best encoder found is.
+        up to rounding, where d is at least the number of answers less 1; below that the best encoder found is.
         Contexts of different last tokens need no such features: their embeddings can be the memory, the route
             ``"embedding"`` of
         `BuiltMemory`. What the weights do is proved by their certificate, not here.

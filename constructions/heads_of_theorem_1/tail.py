@@ -261,7 +261,7 @@ class _Objective:
 
 
 class _Features:
-    """The dense features, for heads that are no wider than a context is long."""
+    """The dense features, for heads that are not wider than a context is long."""
 
     def __init__(self, weights: AttentionWeights, contexts: Int64Array) -> None:
         self.matrix: Float32Array = features(weights, contexts, dtype=np.float32)

@@ -58,7 +58,7 @@ def knots_memory(
 
     The jumps $c_i$ are chosen one after the other, in integers, each rounded to the precision that is asked for and the
     next corrected for it; so in real arithmetic the outputs miss what is wanted by next to nothing, however many
-    contexts there are. A neuron that would change an output by at most 1/8 of a label is left out.
+    contexts there are. A neuron that would change an output by at most 1/8 of a label is omitted.
 
     Args:
         task: Contexts and labels, or distributions.

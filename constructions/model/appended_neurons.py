@@ -23,7 +23,7 @@ class Site:
         norm: The normalization that its neurons read behind.
         final: The last block of the model.
         reads: The blocks whose stream the neurons read.
-        is_last: Whether the stream behind it is read by the last normalization alone.
+        is_last: Whether the stream after it is read by the last normalization alone.
     """
 
     place: int
@@ -74,8 +74,8 @@ def editable(model: Model, layer: int | None = None) -> Site:
     if neurons.norm is None or not neurons.skip or neurons.post_norm is not None:
         raise InputError(
             "the neurons of model",
-            "read the stream without a normalization, are not added to it, or have a norm behind them",
-            "one before them alone",
+            "read the stream without a normalization, are not added to it, or have a norm after them",
+            "only one before them",
         )
     if model.logit_divisor is not None or model.logit_cap is not None:
         raise InputError("the logits of model", "are divided or capped", "plain logits")
@@ -92,7 +92,7 @@ def editable(model: Model, layer: int | None = None) -> Site:
 def appended(model: Model, edits: int, layer: int | None = None) -> Appended:
     """Return the last neurons of a block.
 
-    With a gate they are gates beside a factor of 1, which makes them neurons without one.
+    With a gate they are gates next to a factor of 1, which makes them neurons without one.
 
     Raises:
         InputError: A block that cannot be edited, or gated neurons whose other factor is not 1.
@@ -105,7 +105,7 @@ def appended(model: Model, edits: int, layer: int | None = None) -> Appended:
     if block.W_gate is not None:
         assert shifts is not None
         if block.W_in[:, new_neurons].any() or not (shifts[new_neurons] == 1.0).all():
-            raise InputError("the last neurons of model", "are not gates beside a factor of 1", "W_in 0 and b_in 1")
+            raise InputError("the last neurons of model", "are not gates with a factor of 1", "W_in 0 and b_in 1")
         reads, shifts = block.W_gate, block.b_gate
     assert shifts is not None
     return Appended(reads[:, new_neurons], shifts[new_neurons], block.W_out[new_neurons])

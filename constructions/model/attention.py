@@ -88,7 +88,7 @@ def features(
         weights: A network or a front end.
         contexts: Tokens, `[T, S]`.
         dtype: Type in which the result is stored; it is computed in float64.
-        rows: Contexts worked on at a time; bounds the memory beside the result.
+        rows: Contexts worked on at a time; bounds the memory next to the result.
 
     Returns:
         Array `[T, n_heads * d_head]`.

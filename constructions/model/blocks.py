@@ -93,7 +93,7 @@ class Attention:
     is added, $\mu$ = `slopes`, j the position that is read. Position $i$ reads $j \le i$ (``causal``) or all $j$
     (``all``); ``last`` computes the last position alone, which reads all, and leaves a stream of one row. With `skip`
     the row $x_i$ before `norm` is added, to what `post_norm` makes of the output. With queries of the ``task`` there is
-    one query $e$ for each context, in the place of $x_i$, which the task brings; the stream becomes the one row $y$.
+    one query $e$ for each context, instead of $x_i$, which the task brings; the stream becomes the one row $y$.
 
     Args:
         W_Q: Query maps, `[n_heads, d_model, d_qk]`.
@@ -190,7 +190,7 @@ class Attention:
             raise InputError("W_O", f"has d_out = {d_out}", f"d_model = {d_model} with a skip connection")
         if self.queries == "task" and (self.skip or self.norm is not None or self.attends != "last"):
             raise InputError(
-                "queries of the task", "have no skip connection, no norm, and attend from one position alone"
+                "queries of the task", "allow no skip connection and no norm, and attend from only one position"
             )
         if self.norm is not None and self.norm.width != d_model:
             raise InputError("norm", f"has the width {self.norm.width}", f"d_model = {d_model}")

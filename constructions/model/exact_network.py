@@ -161,7 +161,7 @@ def rounded(model: Model) -> Model:
     r"""Return the float64 model nearest to a rational one; W_Q and b_Q absorb the $\ln 2$ of the scores.
 
     Every entry is rounded once; those of W_Q and b_Q are then multiplied by the float64 nearest to ln 2, and rounded
-    again. What the rounded weights do has to be certified anew.
+    again. What the rounded weights do has to be certified again.
 
     Args:
         model: A rational model of any blocks.
@@ -233,7 +233,7 @@ def as_rationals(values: Any) -> fmpq_mat:
         `[rows, columns]`.
 
     Raises:
-        InputError: Not two-dimensional, rows of different lengths, or an entry that is no finite number.
+        InputError: Not two-dimensional, rows of different lengths, or an entry that is not a finite number.
 
     Example:
         >>> as_rationals([[1, 0.5], [Fraction(1, 3), fmpq(2, 7)]])

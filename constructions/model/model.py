@@ -111,10 +111,10 @@ class Model:
                 raise InputError(f"block {i}", f"reads rows of dimension {reads}, the stream has {width}")
             if isinstance(block, Attention) and block.queries == "task" and (i or self.reads_tokens):
                 raise InputError(
-                    f"block {i}", "takes queries of the task, which only the first may where vectors are read"
+                    f"block {i}", "uses queries of the task, which only the first block of a model of vectors may"
                 )
             if isinstance(block, FeedForward) and block.parallel and not self._follows_attention(i):
-                raise InputError(f"block {i}", "is parallel to the attention in front, of which there is none")
+                raise InputError(f"block {i}", "is parallel to a preceding attention, but there is none")
             width = width if isinstance(block, Normalization) else block.d_out
         if self.W_U.shape[0] != width:
             raise InputError("W_U", f"has shape {self.W_U.shape}", f"({width}, d_vocab_out), the width of the stream")
@@ -312,7 +312,7 @@ class Model:
 def block_names(options: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
     """Return the tensor prefixes of each block and of its `norm`, in TransformerLens's naming.
 
-    Another norm of a block has the name of its field behind the prefix of the block.
+    Another norm of a block has the name of its field after the prefix of the block.
 
     An attention opens a layer; a feed-forward block belongs to the layer of the attention before it if it has none yet;
     a normalization that is the last block is ``ln_final``; any other, and blocks of other kinds, are named by their

@@ -62,7 +62,7 @@ def _json_arrays(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(decode(read_bytes(path), str(path)))
         if not isinstance(content, dict):
-            raise FileFormatError(f"{path} is no JSON object, expected one with contexts and queries")
+            raise FileFormatError(f"{path} is not a JSON object, expected one with contexts and queries")
         for name, value in content.items():
             _require_one_shape(name, value)
         return {name: np.array(value) for name, value in content.items()}

@@ -95,7 +95,7 @@ def context_rows(rows: Sequence[Sequence[Any]], *, where: str = "contexts") -> C
         [[1, 0], [1, 1]]
     """
     if not isinstance(rows, Sequence | np.ndarray) or isinstance(rows, str) or len(rows) == 0:
-        raise FileFormatError(f"{where} holds no contexts, expected a context a row")
+        raise FileFormatError(f"{where} holds no contexts, expected one context per row")
     words: list[list[str]] = []
     for place, row in enumerate(rows, 1):
         if not isinstance(row, Sequence | np.ndarray) or isinstance(row, str) or len(row) == 0:
@@ -142,7 +142,7 @@ def _array(path: Path) -> list[list[Any]]:
     if path.suffix.lower() == ".npz":
         arrays = named_arrays(path)
         if set(arrays) != {"contexts"}:
-            raise FileFormatError(f"{path} holds the arrays {sorted(arrays)}, expected contexts alone")
+            raise FileFormatError(f"{path} holds the arrays {sorted(arrays)}, expected only contexts")
         array = arrays["contexts"]
     else:
         array = read_array(path)

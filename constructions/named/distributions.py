@@ -69,7 +69,7 @@ def distributions(rows: Sequence[Sequence[Any]], *, where: str = "distributions"
         The distributions.
 
     Raises:
-        FileFormatError: No rows, rows of several lengths, or an entry that is no finite number.
+        FileFormatError: No rows, rows of several lengths, or an entry that is not a finite number.
         HypothesisError: A row with a negative entry, or whose exact sum is not 1 within $10^{-9}$.
 
     Example:
@@ -79,7 +79,7 @@ def distributions(rows: Sequence[Sequence[Any]], *, where: str = "distributions"
         constructions.errors.HypothesisError: A distribution needs a sum of 1, but row 1 of they adds up to 0.75
     """
     if not isinstance(rows, Sequence | np.ndarray) or isinstance(rows, str) or len(rows) == 0:
-        raise FileFormatError(f"{where} holds no distributions, expected one a row")
+        raise FileFormatError(f"{where} holds no distributions, expected one per row")
     rows_read: Distributions = []
     for place, row in enumerate(rows, 1):
         if not isinstance(row, Sequence | np.ndarray) or isinstance(row, str) or len(row) == 0:

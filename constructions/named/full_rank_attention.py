@@ -54,7 +54,7 @@ def full_rank_memory(
         d_model: Width of the stream, d.
         d_head: Width of a head, $d_h \le d$.
         n_heads: Number of heads, H.
-        with_skip: 0 to rest on the features of the heads alone, Y; 1 on those with $x_S$ beside them.
+        with_skip: 0 to rest on the features of the heads alone, Y; 1 on those with $x_S$ next to them.
         seed: Of all draws.
 
     Returns:

@@ -33,7 +33,7 @@ def interpolating_network(points: Int64Array, outputs: Any, *, offset: bool) -> 
         A rational model of one ReLU block, whose logits are the outputs.
 
     Raises:
-        InputError: Points that are no integers `[n, d]`, or outputs of another number of rows.
+        InputError: Points that are not integers `[n, d]`, or outputs of another number of rows.
         HypothesisError: Two points that are equal.
 
     Source: Zhang, Bengio, Hardt, Recht, Vinyals (2017), Theorem 1.

@@ -28,7 +28,7 @@ def word_network(points: Int64Array, labels: Int64Array, *, items: int | None = 
         seed: Of the direction a.
 
     Returns:
-        The model, of width 6 behind the first block.
+        The model, of width 6 after the first block.
 
     Raises:
         InputError: Arrays that do not fit.

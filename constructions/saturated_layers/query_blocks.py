@@ -74,7 +74,7 @@ def block_violation(queries: Float64Array, blocks: Sequence[range]) -> str | Non
         `None` if the condition holds, else the first violation in words.
 
     Raises:
-        InputError: Queries that are no finite `[T, d]` numbers.
+        InputError: Queries that are not finite `[T, d]` numbers.
 
     Source: beside Mahdavi, Liao, Thrampoulidis (2024), Assumption 1, as reconstructed.
 

@@ -42,7 +42,7 @@ def slab_network(points: Int64Array, labels: Int64Array, *, seed: int = 0) -> Fe
         The neurons, of rational tensors, without a skip connection.
 
     Raises:
-        InputError: Arrays that are no integers below 2^31, or do not fit.
+        InputError: Arrays that are not integers below 2^31, or do not fit.
         HypothesisError: Points that are not distinct.
 
     Source: the lower half of Mahdavi, Liao, Thrampoulidis (2024), Proposition 3; half the neurons of Bubeck, Eldan,

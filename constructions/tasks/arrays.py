@@ -125,7 +125,7 @@ def array_task(
         The task.
 
     Raises:
-        InputError: Arrays of wrong types, shapes or ranges, distributions that are no probabilities, contexts that
+        InputError: Arrays of wrong types, shapes or ranges, distributions that are not probabilities, contexts that
             occur twice.
         HypothesisError: A distribution without full support for the target ``distributions``; names the row.
 
@@ -145,7 +145,7 @@ def array_task(
             "what follows the contexts", "must be given either by next_tokens or by counts or distributions"
         )
     if counts is not None and weights is not None:
-        raise InputError("weights", "are given beside counts, which already say how often each context occurs")
+        raise InputError("weights", "are given in addition to counts, which already say how often each context occurs")
     weight = np.ones(rows, dtype=np.int64) if weights is None else _integers("weights", weights, 1)
     if weight.shape != (rows,) or weight.min() < 1:
         raise InputError("weights", f"has shape {weight.shape} and the minimum {weight.min()}", f"[{rows}], >= 1")

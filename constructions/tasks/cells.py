@@ -70,7 +70,7 @@ class Parsed:
         if self.mixed:
             raise InputError(
                 f"line {self.mixed} of the table",
-                "ends otherwise than the first one: what ends a line may end a row or be in a cell",
+                "ends differently from the first one, so that a line end may end a row or be part of a cell",
                 "lines that all end alike, and quotes around a cell with a line end",
             )
         return self.rows

@@ -1,6 +1,6 @@
 r"""Facts as people have them: prompts of several lengths, with answers of several tokens.
 
-A model *says* an answer $a_1 \dots a_k$ behind a prompt $c$ if greedy decoding does: after $c a_1 \dots a_{i-1}$ the
+A model *says* an answer $a_1 \dots a_k$ after a prompt $c$ if greedy decoding does: after $c a_1 \dots a_{i-1}$ the
 logit of $a_i$ is the strict maximum, for each $i$. Nothing is padded, for padding would move positions.
 
 Pages: docs/task.md, docs/rigour/certificate.md
@@ -41,7 +41,7 @@ class PromptTask(TokenTask):
 
     Raises:
         InputError: A prompt or answer without tokens, a token outside the vocabulary, a prompt that occurs twice, or
-            two facts of which one asks for another token behind the same beginning; names it.
+            two facts of which one asks for another token after the same beginning; names it.
 
     Example:
         >>> task = PromptTask(("a", "b"), ((0,), (1, 1)), ((1, 0), (0,)), (("a", "b a"), ("b b", "a")))
@@ -83,7 +83,7 @@ class PromptTask(TokenTask):
                 raise InputError(
                     f"the facts {' -> '.join(map(repr, self.texts[other]))} and "
                     f"{' -> '.join(map(repr, self.texts[fact]))}",
-                    "ask for different tokens after the same ones; no decoding can say both",
+                    "require different tokens after the same ones; no decoding can give both",
                 )
 
     def continued(self) -> list[tuple[int, Tokens, int]]:
@@ -176,7 +176,9 @@ class PromptTask(TokenTask):
             numbers = {f"#{i}": i for i in range(self.d_vocab)}
         if not words or any(word not in numbers for word in words):
             near = difflib.get_close_matches(str(context), written, n=1, cutoff=0.0)
-            raise InputError("the prompt", f"is {context!r}", f"one of the {len(written)} facts, as {near[0]!r}")
+            raise InputError(
+                "the prompt", f"is {context!r}", f"one of the {len(written)} facts, for example {near[0]!r}"
+            )
         tokens = tuple(numbers[word] for word in words)
         return tokens, self.prompts.index(tokens) if tokens in self.prompts else None
 
@@ -305,7 +307,7 @@ class PromptTask(TokenTask):
 def _cut(name: str, starts: Any, tokens: Any) -> tuple[Tokens, ...]:
     """Return the rows that begin at these places."""
     if starts.dtype.kind != "i" or tokens.dtype.kind != "i" or starts.ndim != 1 or tokens.ndim != 1:
-        raise InputError(name, "are not integers behind each other")
+        raise InputError(name, "are not consecutive integers")
     places, values = starts.tolist(), tokens.tolist()
     if len(places) < 2 or places[0] != 0 or places[-1] != len(values) or any(a >= b for a, b in pairwise(places)):
         raise InputError(f"{name}_indptr", f"must increase from 0 to {len(values)}")

@@ -74,7 +74,7 @@ def drawn_contexts(d_vocab: int, n_ctx: int, facts: int, seed: int) -> Int64Arra
         raise InputError("d_vocab", f"= {d_vocab} and n_ctx = {n_ctx}", "at least 1")
     number = d_vocab**n_ctx
     if not 0 <= facts <= number or (facts and number >= 2**62):
-        raise InputError("facts", f"= {facts}", f"0 .. {number}, as there are {d_vocab}^{n_ctx} contexts")
+        raise InputError("facts", f"= {facts}", f"0 .. {number}, because there are {d_vocab}^{n_ctx} contexts")
     if not facts:
         return all_contexts(d_vocab, n_ctx)
     chosen = np.array(sorted(random.Random(seed).sample(range(number), facts)))

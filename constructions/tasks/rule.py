@@ -298,7 +298,7 @@ def rule_task(
         The task.
 
     Raises:
-        InputError: An unknown rule, a size below 1, a domain that is too large, or answers that are no tokens.
+        InputError: An unknown rule, a size below 1, a domain that is too large, or answers that are not tokens.
 
     Example:
         >>> even = rule_task(lambda inputs: inputs.sum(axis=1) % 2, d_vocab=10, n_ctx=3)

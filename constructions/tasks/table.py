@@ -86,7 +86,7 @@ class TableForm:
         rows: Rows that are facts.
         merged: Those that say what an earlier one says, and are counted with it.
         stripped: Cells without the spaces that stand around them in the file.
-        skipped: Rows that are left out because a cell is empty.
+        skipped: Rows that are omitted because a cell is empty.
     """
 
     delimiter: str

@@ -543,14 +543,14 @@ class Task(TokenTask):
     def in_one_vocabulary(self) -> "Task":
         """Return the same facts over one vocabulary, `names`.
 
-        So they fit a model that reads what it writes. Labels and counts are numbered anew; distributions are smoothed
-        anew, over all tokens.
+        So they fit a model that reads what it writes. Labels and counts are numbered again; distributions are smoothed
+        again, over all tokens.
 
         Returns:
             The task; itself if it has one vocabulary.
 
         Raises:
-            InputError: Distributions that are no smoothed counts: they give the tokens that are only read no mass.
+            InputError: Distributions that are not smoothed counts: they give the tokens that are only read no mass.
 
         Example:
             >>> from constructions.tasks.table import table_task

@@ -87,7 +87,7 @@ class Vectors:
 class VectorTask(Vectors, Stored):
     r"""The examples that a layer is to memorize: contexts, queries and labels.
 
-    For ``regression`` the output of example t shall be the row $Y_t$; for ``classification`` the largest output shall
+    For ``regression`` the output of example t should be the row $Y_t$; for ``classification`` the largest output shall
     be at the place of the largest entry of $Y_t$, which must be unique.
 
     Args:
@@ -164,11 +164,11 @@ class VectorTask(Vectors, Stored):
 
     @property
     def facts(self) -> None:
-        """None: vectors are no tokens."""
+        """None: vectors are not tokens."""
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """None: vectors are no tokens."""
+        """None: vectors are not tokens."""
         return ()
 
     @property
@@ -252,11 +252,11 @@ class VectorTask(Vectors, Stored):
         return VectorTask(self.taken(rows).contexts, self.queries[rows], self.labels[rows], self.kind)
 
     def typed(self, context: str | Sequence[str]) -> tuple[tuple[int, ...], int | None]:
-        """Nothing: always an `InputError`."""
+        """Raise `InputError`, because vectors cannot be typed."""
         raise InputError("task", "brings vectors", "one of tokens: there is nothing to type")
 
     def rows(self, places: Int64Array) -> list[list[str]]:
-        """Nothing: vectors have no texts."""
+        """Return nothing, because vectors have no texts."""
         del places
         return []
 

@@ -262,11 +262,13 @@ def _before(text: str, task: Facts) -> list[int]:
         title, text = _titled(text, task)
         if title not in known:
             near = difflib.get_close_matches(title, known, n=1)
-            raise InputError("context", f"begins with {title!r}", f"'title: text', as {(near or [*known])[0]!r}: ...")
+            raise InputError(
+                "context", f"begins with {title!r}", f"'title: text', for example {(near or [*known])[0]!r}: ..."
+            )
         first, n_ctx = known[title], n_ctx - 1
     numbers = pieces_of(text, task)
     if -1 in numbers:
-        raise InputError("context", f"is {text[-60:]!r}, of which a part stands in no text", "words of the text")
+        raise InputError("context", f"is {text[-60:]!r}, of which a part occurs in no text", "words of the text")
     last = [*([first] * n_ctx), *numbers][-n_ctx:]
     return [first, *last] if windows.titled else last
 

@@ -27,7 +27,7 @@ class Windows:
     title, whatever stands there; what is missing at its beginning is filled up with its title, or with the end.
 
     Args:
-        text: All tokens, each text with the end behind it, `[L]`.
+        text: All tokens, each text with the end after it, `[L]`.
         titles: The token of the title of each text; the end if there is one text and it has none.
         n_ctx: S.
         end: The number of the end.

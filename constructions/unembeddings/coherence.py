@@ -88,7 +88,8 @@ def kappa_of_coherence(coherence: Fraction) -> Fraction | None:
 
 
 def root_above(square: Fraction) -> Fraction:
-    r"""$\sqrt{x}$ for a rational $x \ge 0$: exact if it is rational, otherwise rounded up by less than $2^{-128}$.
+    r"""Return $\sqrt{x}$ for a rational $x \ge 0$: exact if it is rational, otherwise rounded up by less than
+    $2^{-128}$.
 
     Example:
         >>> root_above(Fraction(9, 4)), float(root_above(Fraction(2)))
@@ -99,7 +100,8 @@ def root_above(square: Fraction) -> Fraction:
 
 
 def root_below(square: Fraction) -> Fraction:
-    r"""$\sqrt{x}$ for a rational $x \ge 0$: exact if it is rational, otherwise rounded down by less than $2^{-128}$.
+    r"""Return $\sqrt{x}$ for a rational $x \ge 0$: exact if it is rational, otherwise rounded down by less than
+    $2^{-128}$.
 
     Example:
         >>> root_below(Fraction(1, 4)), root_below(Fraction(2)) < root_above(Fraction(2))
@@ -110,7 +112,8 @@ def root_below(square: Fraction) -> Fraction:
 
 
 def levenshtein_bound(count: int, d_model: int) -> Fraction:
-    r"""Lower bound of the coherence of N unit vectors, $\mu^2 \ge (3 N - d (d + 2)) / ((d + 2) (N - d))$ for N > d.
+    r"""Return a lower bound of the coherence of N unit vectors, $\mu^2 \ge (3 N - d (d + 2)) / ((d + 2) (N - d))$ for N
+    > d.
 
     It is above the bound of Welch, $\mu^2 \ge (N - d) / (d (N - 1))$, as soon as $N > d (d + 1) / 2$.
 
@@ -138,7 +141,8 @@ def levenshtein_bound(count: int, d_model: int) -> Fraction:
 
 
 def kappa_bound(count: int, d_model: int) -> Fraction:
-    r"""Lower bound of $\kappa$ for any N vectors in d dimensions, with any encoders that have positive margins.
+    r"""Return a lower bound of $\kappa$ for any N vectors in d dimensions, with any encoders that have positive
+    margins.
 
     $(\kappa - 1) / (\kappa + 1) \ge \sqrt{(N - d - 1) / ((d + 1) (N - 1))}$.
 

@@ -13,7 +13,8 @@ from constructions.unembeddings.quadratic_forms import Forms
 
 
 def delsarte_goethals_forms(m: int, r: int) -> Forms:
-    r"""$2^{(m-1)(r+1)}$ quadratic forms on $\mathrm{GF}(2)^m$, m even, whose differences have rank at least m - 2r.
+    r"""Return $2^{(m-1)(r+1)}$ quadratic forms on $\mathrm{GF}(2)^m$, m even, whose differences have rank at least m -
+    2r.
 
     On $F \times \mathrm{GF}(2)$, $F = \mathrm{GF}(2^{m-1})$, the forms are
 

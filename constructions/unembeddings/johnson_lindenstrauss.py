@@ -23,7 +23,8 @@ _ROUNDED = Fraction(1, 2**40)  # relative, above what a few operations in float6
 
 
 def paper_constant(count: int, d_model: int) -> Fraction:
-    r"""$C = \sqrt{32 \log(N + 1) / d}$, with $\max_{ij} \lvert (W W^\top - I)_{ij} \rvert \le C$ for some W, for C < 1.
+    r"""Return $C = \sqrt{32 \log(N + 1) / d}$; for C < 1, some W has $\max_{ij} \lvert (W W^\top - I)_{ij} \rvert \le
+    C$.
 
     Args:
         count: N, at least 2.
@@ -45,7 +46,7 @@ def paper_constant(count: int, d_model: int) -> Fraction:
 
 
 def paper_kappa(count: int, d_model: int) -> Fraction | None:
-    r"""$\kappa = (1 + 2C) / (1 - 2C)$ of the constant of the paper, or `None` where it is vacuous: $C \ge 1/2$.
+    r"""Return $\kappa = (1 + 2C) / (1 - 2C)$ for the constant of the paper, or `None` where it is vacuous: $C \ge 1/2$.
 
     The norms are only near 1 there, so the leads lie between $1 - 2C$ and $1 + 2C$.
 
@@ -59,7 +60,7 @@ def paper_kappa(count: int, d_model: int) -> Fraction | None:
 
 
 def sign_constant(count: int, d_model: int) -> Fraction:
-    r"""$\sqrt{4 \log N / d}$: some N rows of signs, divided by $\sqrt d$, have a coherence below it.
+    r"""Return $\sqrt{4 \log N / d}$; some N rows of signs, divided by $\sqrt d$, have a coherence below it.
 
     Args:
         count: N, at least 2.

@@ -110,6 +110,6 @@ def margins(dimension: int, product: int, s: int, c: int, *, crossed: bool) -> t
 
 
 def _characters(dimension: int) -> Int8Array:
-    r"""$(-1)^{\langle a, x \rangle}$, `[D, D]`: the Hadamard matrix of Sylvester."""
+    r"""Return $(-1)^{\langle a, x \rangle}$, `[D, D]`: the Hadamard matrix of Sylvester."""
     index = np.arange(dimension, dtype=np.uint16)
     return (1 - 2 * (np.bitwise_count(index[:, None] & index) & 1).astype(np.int8)).astype(np.int8)

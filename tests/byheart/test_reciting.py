@@ -165,7 +165,7 @@ def test_bytes_make_up_the_text() -> None:
 def test_frequent_contexts_of_a_text_are_not_said_as_if_they_were_a_text(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("xyz" + "ab" * 10 + "ac" * 3)
     byheart.memorize(tmp_path / "text", context=2, facts_at_most=4, target="labels", out=tmp_path / "out")
-    with pytest.raises(InputError, match="holds no text by heart"):
+    with pytest.raises(InputError, match="holds no memorized text"):
         recite(tmp_path / "out")
 
 

@@ -1,7 +1,7 @@
 """Numbers $x = h + l$ of two float64: about 106 bits, IEEE operations only, each with a proved relative error.
 
 Every operation is off by at most one *unit* $2^{-100} = 64 u^2$, relatively (Lemma T6); products of matrices are cut
-into slices whose products are exact in any order of summation, but for what is left (Lemma T7). There is no fused
+into slices whose products are exact in any order of summation, except for what is left (Lemma T7). There is no fused
 multiply-add: the error of a product comes from Veltkamp's splitting. What overflows becomes a NaN; what underflows
 loses less than $2^{-1000}$.
 

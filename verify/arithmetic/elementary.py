@@ -35,7 +35,7 @@ EXP_ERROR = 4.0 * UNIT  # Lemma A8 proves 3 u; one more for the rounding of the 
 def exp_floats(x: Floats, *, radii: bool = False) -> Floats:
     """Return exp(x) within a relative 3 u for -708 <= x (Lemma A8); exp(-708) below; not finite above the range.
 
-    With `radii`, [2, ...]: the values, and behind them EXP_ERROR times these, from the same blocks.
+    With `radii`, [2, ...]: the values, and after them EXP_ERROR times these, from the same blocks.
     """
     flat = np.ascontiguousarray(x).reshape(-1)
     result = np.empty((1 + radii, flat.size))
@@ -135,7 +135,7 @@ _LOG1P_ERROR = 8.0 * UNIT  # Lemma A9 proves 7 u
 def log_floats(x: Floats, fraction: Floats | None = None, *, radii: bool = False) -> Floats:
     """Return log(x) within a relative 4 u for x > 0 (Lemma A9); log(1 + fraction) for x in [sqrt(1/2), sqrt(2)).
 
-    Some finite number for every other x. With `radii`, [2, ...]: the values, and behind them their sizes times
+    Some finite number for every other x. With `radii`, [2, ...]: the values, and after them their sizes times
     LOG_ERROR, or _LOG1P_ERROR with a fraction; infinity where x is 0 or negative.
     """
     flat = np.ascontiguousarray(x).reshape(-1)

@@ -152,7 +152,7 @@ class Statement:
     - ``runs``: in every run in a number format at least `memorized` of the `contexts` are memorized, if the run keeps
       the hypotheses that are named, with an exponential that is off by at most [`exp_ulps`] units in the last place.
     - ``text``: greedy decoding, in every run in a number format or in real arithmetic, says `texts` texts of `bytes`
-      bytes together, [`characters`], in `parts` parts, and behind each part that it ends.
+      bytes together, [`characters`], in `parts` parts, and after each part that it ends.
     - ``text-divergence``: `lower` and `upper` of the mean of $d_{KL}(c_t / n_t \Vert \mathrm{softmax}(z_t))$ in nats
       over all `contexts` of the text, each weighted by the number $n_t$ of its `occurrences`.
     - ``feature-rank``: the features of the contexts, a matrix of `rows` rows and `columns` columns, have full row rank;
@@ -161,7 +161,7 @@ class Statement:
       $1 - \delta$, with `delta`.
     - ``rank-heads``, ``rank-with-skip``: with these weights the features of the contexts, a matrix of `rows` rows and
       `columns` columns, have a rank from `lower` to `upper`: what the heads alone read, or the embedded last token
-      beside it; no weights of a model of these sizes have a rank above `all_weights_upper`.
+      next to it; no weights of a model of these sizes have a rank above `all_weights_upper`.
     - ``divergence``: the largest over the `contexts` of the divergence of the prediction from the distribution,
       $d_{KL}(\pi_t \Vert \mathrm{softmax}(z_t))$ in nats, lies from `max_lower` to `max_upper`, and its mean, each
       context weighted by how many of their `occurrences` are its own, from `mean_lower` to `mean_upper`.
@@ -195,7 +195,7 @@ class Statement:
         """Return the statement as stored in a file, without its sentence.
 
         Raises:
-            InputError: A value that is no exact number.
+            InputError: A value that is not an exact number.
         """
         require_text(f"statement {self.id!r}: method", self.method)
         for name, value in self.values.items():
@@ -371,7 +371,7 @@ class Certificate:
         """Return the certificate with the result of asking the program that runs the model; this is information only.
 
         Args:
-            said: The parts, in their order; empty ones are left out, and without any the certificate is as it was.
+            said: The parts, in their order; empty ones are omitted, and without any the certificate is as it was.
         """
         text = "; ".join(filter(None, said))
         return self.beside("handshake", text) if text else self

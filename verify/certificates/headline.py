@@ -42,7 +42,7 @@ class Outcome:
     Args:
         verdict: PROVED for yes, REFUTED for no, UNDECIDED; the exit code follows from it.
         word: The first words of the line.
-        parts: What stands behind them.
+        parts: What stands after them.
     """
 
     verdict: Verdict

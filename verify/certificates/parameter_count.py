@@ -59,7 +59,7 @@ def shared_attention_parameters(network: Model) -> int:
 
     The products $W_Q^h W_K^{h\top}$ are exact rational matrices. They have this form if and only if the $d^2$ entries
     of each, as the rows of a matrix, have rank at most 1, and one that is not 0 has rank 1 itself: decided in rational
-    arithmetic. Then $u, v, \lambda$, that is $2 d + H$ numbers, take the place of all of `W_Q` and `W_K`.
+    arithmetic. Then $u, v, \lambda$, that is $2 d + H$ numbers, replace all of `W_Q` and `W_K`.
 
     Args:
         network: The weights.

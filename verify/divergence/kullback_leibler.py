@@ -140,7 +140,7 @@ def label_divergence(logits: Enclosure, labels: Int64Array) -> Enclosure:
 
 
 def argmax_margin(logits: Enclosure, modes: BoolArray) -> Float64Array:
-    r"""Lower bound of how far the logits of the modes lie above all others, in nats.
+    r"""Return a lower bound of how far the logits of the modes lie above all others, in nats.
 
     $$ \min_{i \in M} z_i - \max_{j \notin M} z_j. $$
 

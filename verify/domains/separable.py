@@ -84,7 +84,7 @@ def judge_last_token(
         task: The rule and its domain.
         place: Which of the tokens of the last position it is.
         tally: Where the inputs that are decided are counted.
-        budget: What may be spent; where it is used up, inputs are left out.
+        budget: What may be spent; where it is used up, inputs are omitted.
 
     Returns:
         Iterator of arrays of inputs `[T, S]` that float64 leaves open.

@@ -45,7 +45,7 @@ class WrongInput:
     Args:
         prompt: Its tokens.
         answer: What follows by the rule.
-        place: Which token of the answer is wrong: behind those before it the model prefers another one.
+        place: Which token of the answer is wrong: after those before it the model prefers another one.
         said: A token whose logit is proved to be at least as large as that of the right one there.
         decoded: What greedy decoding says instead of the answer; shorter where two logits are too close to tell.
     """

@@ -44,7 +44,7 @@ class Readable:
 class FoldRows:
     """The rows of all pairs of a position and a token that occur, and the head outputs for them.
 
-    What the heads read is enclosed in balls, of which the bounds of the numerators are made; what comes behind them in
+    What the heads read is enclosed in balls, of which the bounds of the numerators are made; what comes after them in
     ellipsoids, which follow to first order how the logits move with what the heads write.
 
     Args:

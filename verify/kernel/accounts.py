@@ -30,7 +30,7 @@ class Looked:
         scale: Of the gap.
         ties: Whether more than one row may have the largest score.
         is_average: Whether these rows are as many as a power of two in every context, so that their average is nominal.
-        length: At most so many rows are read.
+        length: At most this many rows are read.
         root: Scores are divided by the square root of this number.
         query: The columns of the query.
         keys: For each of them a column with the ends, and the distances, of the keys of all rows.

@@ -28,7 +28,7 @@ class Statement:
 
     Args:
         memorized: Whether each context is stated to be memorized.
-        wrong: At least so many are not memorized.
+        wrong: At least this many are not memorized.
         margin_lower: In the memorized ones the logit of every mode exceeds every other by so much.
         mean_upper: A bound of the mean loss over all contexts, nats; of values that of the largest distance.
         max_upper: A bound of the largest.

@@ -28,7 +28,7 @@ def batches(contexts: Sequence[Context], few: int = TOGETHER) -> Iterator[Sequen
 
     Args:
         contexts: All of them.
-        few: At most so many are the first ones.
+        few: At most this many are the first ones.
     """
     start = 0
     while start < len(contexts):

@@ -31,8 +31,8 @@ class Statement:
 
     Args:
         contexts: All inputs.
-        memorized: At least so many are answered by the rule.
-        wrong: At least so many are not.
+        memorized: At least this many are answered by the rule.
+        wrong: At least this many are not.
         guess: So many have the most frequent answer; where answers are said token by token, no more have.
         token_by_token: Whether they are.
     """

@@ -3,7 +3,7 @@ r"""Prove an edit: the answers that new neurons change, those that stay, and bou
 Both models are evaluated in balls at every context that is named. Where the new neurons stand in the last block, a
 bound of what they put out says more than a difference of balls:
 
-*Theorem N3.* Let the stream behind the last block differ by $\delta$, $|\delta| \le D$. Then logit k moves by at most
+*Theorem N3.* Let the stream after the last block differ by $\delta$, $|\delta| \le D$. Then logit k moves by at most
 $|\Pi \mathrm{diag}(w) W_U[:, k]| D / \sqrt\varepsilon$, with the gain w and the $\varepsilon$ of the last
 normalization, and $\Pi$ the projection along the ones where it takes the mean off.
 

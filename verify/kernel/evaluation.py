@@ -274,7 +274,7 @@ def guess(task: Task) -> tuple[arb, int | None]:
     these over t is least at a median: what is above it less what is below. So the largest of these means bounds every
         guess.
 
-    A guess of answers of several tokens knows what it has said so far: behind each beginning its loss is least for the
+    A guess of answers of several tokens knows what it has said so far: after each beginning its loss is least for the
     frequencies of what follows, and it holds all answers with which the one that it says begins.
     """
     if task.target == "values" and task.vectors is not None:

@@ -33,7 +33,7 @@ class Statement:
         rows: Number of contexts.
         columns: Columns of the matrix; their number tells whether the last token's embedding is among the features.
         smallest: The smallest singular value is at least this, or nothing is stated of it.
-        condition: The largest singular value is at most so many times the smallest; given with `smallest`.
+        condition: The largest singular value is at most this many times the smallest; given with `smallest`.
     """
 
     rows: int

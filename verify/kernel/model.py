@@ -95,7 +95,7 @@ class Model:
     Args:
         blocks: In their order.
         tensors: Those of the ends: `W_E`, `W_pos`, `W_U`, `b_U`.
-        ends: What stands beside the blocks: `positions`, `logit_divisor`, `logit_cap`, where they are there.
+        ends: What stands next to the blocks: `positions`, `logit_divisor`, `logit_cap`, where they are there.
         reads_tokens: Whether it reads tokens; otherwise the task brings vectors.
         parameters: Entries of all tensors.
         sha256: The hash.

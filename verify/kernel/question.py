@@ -16,8 +16,8 @@ class Stated:
 
     Args:
         contexts: How many contexts there are.
-        memorized: At least so many are memorized.
-        wrong: At least so many are not.
+        memorized: At least this many are memorized.
+        wrong: At least this many are not.
         guess_right: So many the most frequent answer alone holds; of labels.
         mean_upper: A bound of the mean loss.
         guess_lower: No guess without the context has a smaller mean loss.

@@ -31,9 +31,9 @@ class Statement:
     Args:
         contexts: All inputs.
         drawn: How many are drawn.
-        right: At least so many of these are right.
+        right: At least this many of these are right.
         wrong_upper: If more than that of all were wrong, so few of those drawn would be with probability 2^-128.
-        seed: A text that the draw follows from, beside the hashes of model and rule.
+        seed: A text that the draw follows from, in addition to the hashes of model and rule.
     """
 
     contexts: int

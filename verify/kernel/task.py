@@ -57,7 +57,7 @@ class Vectors:
 
     Args:
         rows: All of one width.
-        values: What the outputs shall be, `[contexts, outputs]`.
+        values: What the outputs should be, `[contexts, outputs]`.
     """
 
     rows: list[Sequence[float]]

@@ -117,7 +117,9 @@ class Residual:
 
 
 def smallest_singular_value(residual: Residual, scaled: Balanced) -> float:
-    r"""Lower bound of $\sigma_{\min}(A)$ over the set that was scaled to the $B$ of `residual`; Lemma M5, Lemma M10."""
+    r"""Return a lower bound of $\sigma_{\min}(A)$ over the set that was scaled to the $B$ of `residual`; Lemma M5,
+    Lemma M10.
+    """
     balanced_bound = residual.smallest_singular_value * arb(2) ** -scaled.growth
     if not (np.ptp(scaled.row_exponents) or np.ptp(scaled.column_exponents)):
         return float_below(balanced_bound)  # the other bound would be the same

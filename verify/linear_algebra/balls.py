@@ -12,7 +12,8 @@ PRECISIONS = (128, 256, 512, 1024)
 
 
 def smallest_singular_value(given: GivenMatrix) -> tuple[float, int] | None:
-    r"""Lower bound of $\sigma_{\min}$ over a set of matrices with full row rank, and the bits that it took; Lemma M13.
+    r"""Return a lower bound of $\sigma_{\min}$ over a set of matrices with full row rank, and the bits that it needed;
+    Lemma M13.
 
     With an approximate basis $Q$ of the row space (the identity for a square matrix), every $C = A Q$ is enclosed and
     its inverse too, after preconditioning; then $A$ has full row rank and

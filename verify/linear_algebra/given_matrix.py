@@ -78,7 +78,7 @@ def given_matrix(values: Any, radius: ArrayLike = 0.0, *, name: str = "matrix") 
     """
     if isinstance(values, Enclosure):
         if np.any(radius):
-            raise InputError("radius", f"is given beside {name}, an Enclosure that has radii of its own")
+            raise InputError("radius", f"is given in addition to {name}, an Enclosure with its own radii")
         _require_two_dimensions(values.shape, name)
         return GivenMatrix(values, exact=not values.radius.any())
     array = _finite(exact_array(values, name), name)

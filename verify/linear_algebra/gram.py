@@ -160,7 +160,7 @@ def quantized(root: Floats, bits: int) -> tuple[Floats, Int64Array]:
 
 
 def smallest_singular_value(b: Floats, row_exponents: Int64Array, *, witness: bool) -> tuple[arb, GramWitness | None]:
-    r"""Lower bound of $\sigma_{\min}(B)$, positive only if proved, and the witness that proves it; Lemma M12.
+    r"""Return a lower bound of $\sigma_{\min}(B)$, positive only if proved, and the witness that proves it; Lemma M12.
 
     Args:
         b: $B$, `[T, P]`, exact.

@@ -73,7 +73,7 @@ def enclose_solution(a: Enclosure | ArrayLike, b: Enclosure | ArrayLike) -> Encl
     vector = np.ndim(b.midpoint if isinstance(b, Enclosure) else np.asarray(b, dtype=object)) == 1
     right = given_matrix(_as_column(b) if vector else b, name="b")
     if right.shape[0] != matrix.shape[0]:
-        raise InputError("b", f"has {right.shape[0]} rows", f"{matrix.shape[0]}, as a has")
+        raise InputError("b", f"has {right.shape[0]} rows", f"{matrix.shape[0]}, like a")
     blas.probe()
     with ctx.workprec(_SCALAR_BITS):
         solution = _enclose(matrix, right)

@@ -1,4 +1,4 @@
-"""Judge a statement on a rank or on divergences by bounds that are proved anew.
+"""Judge a statement on a rank or on divergences by bounds that are proved again.
 
 Page: docs/rigour/certificate.md
 """

@@ -1,4 +1,4 @@
-"""Judge a statement on a whole domain by counts of right and wrong inputs that are proved anew.
+"""Judge a statement on a whole domain by counts of right and wrong inputs that are proved again.
 
 Page: docs/rigour/domains.md
 """

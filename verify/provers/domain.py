@@ -212,14 +212,14 @@ def certify_domain(
     Args:
         model: The weights: any model that reads tokens.
         task: The rule and its domain.
-        criterion: What is asked: by default that every input is right; or that at least so many are.
+        criterion: What is asked: by default that every input is right; or that at least this many are.
         sample: How many inputs are drawn and judged; by default all are judged, as far as `visits` and `one_by_one` go.
-        seed: A text that the draw depends on, beside the hashes of model and rule.
+        seed: A text that the draw depends on, in addition to the hashes of model and rule.
         visits: How many beginnings of inputs, or inputs, may be looked at one by one.
         one_by_one: How many inputs may be judged one by one, at rising precision.
         keep: A file where every finished piece of the domain is kept until all are, so that a run that was interrupted,
             or killed, goes on where it stopped (`verify/journal.py`); by default nothing is kept. How many
-            inputs earlier runs counted stands in the certificate; who checks it counts all of them anew.
+            inputs earlier runs counted stands in the certificate; who checks it counts all of them again.
         workers: Makes an executor for the pieces, with the same answer; by default all work is done here.
         progress: Called with the stage and the finished share of it.
 
@@ -288,7 +288,7 @@ def domain_journal(path: Path, model: Model, task: RuleTask) -> Journal:
 
 
 def check(statement: Statement, evaluation: OnDomain | OnFold) -> StatementCheck:
-    """Judge the domain anew; the stored counts must follow."""
+    """Judge the domain again; the stored counts must follow."""
     return check_counts(statement, *evaluation.counts)
 
 
@@ -336,7 +336,9 @@ def load_rule(folder: Path, certificate: Certificate) -> tuple[Model, RuleTask]:
 def require_counted(criterion: Criterion) -> Criterion:
     """Return the question if it counts inputs; raise `InputError` if it is about a mean."""
     if criterion.asked == "at-most":
-        raise InputError(f"a mean of at most {criterion.bound}", "is asked for, a domain is judged by its labels alone")
+        raise InputError(
+            f"a mean of at most {criterion.bound}", "is required, but a domain is judged only by its labels"
+        )
     return criterion
 
 

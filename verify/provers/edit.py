@@ -99,7 +99,7 @@ class EditProof:
     Args:
         memorized: Which edited contexts are answered as asked, `[edits]`.
         before: Which of them the original answers so too, `[edits]`.
-        spread: Upper bound of the range of the logits over the contexts that shall be flat, nats; 0 without.
+        spread: Upper bound of the range of the logits over the contexts that should be flat, nats; 0 without.
         kept: What is proved of the kept contexts.
         radii: About how large the cap of each neuron is (`verify.edits.judge.Caps`).
         values: The numbers of the certificate.

@@ -1,7 +1,7 @@
 """Prove, and prove again, that the features of the contexts are linearly independent.
 
 The matrix has a row for each context: for tokens the features $Y$ of the heads, or $[X_S, Y]$ with the embedded last
-token beside them; for vectors the mixed inputs $Z$ of the heads.
+token next to them; for vectors the mixed inputs $Z$ of the heads.
 
 Pages: docs/rigour/certificate.md, docs/layer.md
 """
@@ -136,7 +136,9 @@ def _matrix(model: Model, task: Listing, features: Enclosure, columns: int) -> E
 
 
 def _bounds(matrix: Enclosure, found: RankCertificate) -> tuple[float, float]:
-    """Lower bound of the smallest singular value (0 if none was proved), upper bound of the condition number."""
+    """Return a lower bound of the smallest singular value (0 if none was proved), and an upper bound of the condition
+    number.
+    """
     if found.verdict is not Verdict.PROVED or not found.smallest_singular_value > 0.0:
         return 0.0, math.inf
     norm = float_above(frobenius(matrix.midpoint) + radius_norm(matrix))

@@ -127,7 +127,7 @@ def certify_memorization(
             one attention.
         rank_of_heads: State between which bounds the rank of what the heads alone read from the contexts lies, for
             these weights and for all of these sizes; for a model of one attention.
-        rank_with_skip: The same of the matrix that has the embedded last token beside it; for contexts of tokens.
+        rank_with_skip: The same of the matrix that has the embedded last token next to it; for contexts of tokens.
         divergence: State between which ends the largest and the mean divergence of the prediction from the distribution
             lie; for distributions.
         text_divergence: State between which ends the mean divergence over all contexts of a text lies, memorized or
@@ -197,14 +197,14 @@ def check_memorization(
 ) -> CheckReport:
     """Answer the question of the certificate in `folder`, or another one, using only the weights and the task.
 
-    The hashes are compared first; then every statement is proved anew by the same methods that `certify_memorization`
+    The hashes are compared first; then every statement is proved again by the same methods that `certify_memorization`
     uses, and its stored bounds must follow. Nothing that is stored is used in a proof. Somebody who changes the files
     and all hashes with them is left with a true certificate about other files, or with one that fails here.
 
     Args:
         folder: A folder with ``certificate.json``, ``model.safetensors`` and ``task.safetensors``.
         criterion: What is asked; by default what the certificate asks.
-        sample_seed: Of a sample, a text of whoever checks, with which as many inputs are drawn anew; by default the
+        sample_seed: Of a sample, a text of whoever checks, with which as many inputs are drawn again; by default the
             certificate's own draw is repeated.
         kinds: A folder with more kinds of statement: in ``kernel/`` what each says, in ``provers/`` its prover.
         beyond: As for `verify.provers.answer_bounds.judge_answers`.

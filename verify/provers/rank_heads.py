@@ -1,6 +1,6 @@
 """Bound the rank of the features for these weights from both sides, and prove the bounds again.
 
-For tokens the features $Y$ of the heads alone, or $[X_S, Y]$ with the embedded last token beside them; for vectors the
+For tokens the features $Y$ of the heads alone, or $[X_S, Y]$ with the embedded last token next to them; for vectors the
 mixed inputs $Z$ of the heads.
 
 Page: docs/rigour/certificate.md
@@ -38,7 +38,7 @@ def prove_rank(model: Model, task: Listing, features: Enclosure, *, with_skip: b
         model: The weights.
         task: The contexts.
         features: What the heads alone read, `[T, columns]`.
-        with_skip: Whether the embedded last token stands beside it; for tokens.
+        with_skip: Whether the embedded last token stands next to it; for tokens.
         progress: Called with the stage.
     """
     progress("rank", None, _stage(features, with_skip))

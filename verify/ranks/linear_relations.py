@@ -156,7 +156,7 @@ def indicator_relation(contexts: Int64Array, *, n_heads: int = 1) -> list[int] |
 def indicator_vectors(rows: Sequence[Sequence[int]], *, n_heads: int = 1) -> list[list[int]]:
     r"""Return the vectors $M_H(t)$ of contexts: their products of at most $H$ indicators of pairs, 0 or 1.
 
-    Products that occur in no context are left out.
+    Products that occur in no context are omitted.
 
     Args:
         rows: Tokens, `[T, S]`.

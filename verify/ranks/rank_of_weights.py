@@ -64,7 +64,7 @@ def rank_of_weights(
         model: One attention.
         task: The contexts.
         features: Their features without the skip connection, enclosed, `[T, columns]`.
-        with_skip: Whether $x_S$ stands beside them; for tokens alone.
+        with_skip: Whether $x_S$ stands next to them; for tokens alone.
         widened: The radii are multiplied by this power of two before a lower bound is proved in float64, so that a
             machine that rounds otherwise proves it too.
 

@@ -170,7 +170,7 @@ class _Walk:
         """Bound the rounding of sums whose terms are multiples of a unit: 0 if the format represents them all
         (Theorem R12 (i)).
 
-        Elsewhere as `InRuns._rounded`, with (1 - u)^-n - 1 in the place of gamma_n, so that no n is too large.
+        Elsewhere as `InRuns._rounded`, with (1 - u)^-n - 1 instead of gamma_n, so that no n is too large.
         """
         self._note(total)
         share = self._share(count + 4)

@@ -321,7 +321,7 @@ class InRuns:
         """Bound the distance of two evaluations of sums, one in the format and one in float64.
 
         As Lemma T1 with u + 2^-53: a term is converted, multiplied, and passes at most n + 1 sums. What underflows is
-        2 lambda at each of these 2 (n + 1) operations (H1), with a factor below 2 behind it, in either evaluation.
+        2 lambda at each of these 2 (n + 1) operations (H1), with a factor below 2 after it, in either evaluation.
         """
         error = gamma(self.unit + UNIT, count + 3) * sizes + 16.0 * (count + 1) * self.smallest
         return np.where(sizes <= self.largest, error, np.inf) * SLACK
@@ -408,7 +408,7 @@ def _is_dust(x: Rows) -> BoolArray:
 def _need(sizes: Floats, value: Floats, unit: Floats) -> Floats:
     """Return how many units the positive or the negative terms add up to, given the sums of sizes and of terms.
 
-    Where so many units are exact in float64 it is half of both together; no partial sum is larger.
+    Where this many units are exact in float64 it is half of both together; no partial sum is larger.
     """
     count = sizes / unit
     return np.where(count <= LARGEST_EXACT, (sizes + np.abs(value)) / (2.0 * unit), count)

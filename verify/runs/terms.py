@@ -118,7 +118,7 @@ class Terms:
     Args:
         unit: A power of two of which all terms are multiples, `[m]`; infinity where all are 0.
         total: Upper bound of the sum of the sizes of the terms, `[m]`.
-        count: At most so many terms are not 0, `[m]`.
+        count: At most this many terms are not 0, `[m]`.
         factors: The largest of the products in units of their own, `[m]`.
     """
 

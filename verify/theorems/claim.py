@@ -93,7 +93,7 @@ class Claim:
         parameters: The parameters of `build` with their default values.
         build: Makes the weights that `truth` promises; `None` where the claim is about no weights.
         quotation: The words of the source, verbatim, formulas in TeX between dollars; `LOST` for what the copy at hand
-            has lost, `LEFT_OUT` for what is left out.
+            has lost, `LEFT_OUT` for what is omitted.
         reading: How the quotation is read; where it can be read otherwise, what is true then, and why it is read so.
             What stands in double quotes is verbatim too.
         kind: What it is in its source.

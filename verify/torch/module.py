@@ -205,7 +205,7 @@ class Replica(nn.Module):
                 )
             return
         if queries is not None:
-            raise InputError("queries", "are given, which only a model that reads vectors takes")
+            raise InputError("queries", "are given, but only a model that reads vectors has queries")
         tokens, d_vocab, n_ctx = inputs, len(tensors["embed.W_E"]), self._n_ctx
         integral = not tokens.dtype.is_floating_point and not tokens.dtype.is_complex and tokens.dtype != torch.bool
         if tokens.ndim != 2 or not integral:

@@ -55,7 +55,7 @@ class RunResult:
             `None` for vectors.
         max_kl: Largest of them, nats.
         mean_label_error: Mean over the examples of their largest |output - label|, in the unit of the labels; infinite
-            if an output is not finite; `None` but for a regression.
+            if an output is not finite; `None` except for a regression.
         max_label_error: Largest of them.
         memorized: Contexts that are memorized (`constructions.tasks.criterion.Criterion`) by what was computed.
         memorized_proved: Contexts that every computation in this type holds: no sum is rounded (Theorem R12), or what

@@ -41,7 +41,7 @@ def _convert(model: Model) -> Model:
     if others or any(isinstance(block, Attention) and block.norm is not None for block in model.blocks):
         raise InputError(
             "attention-layer",
-            f"holds attention blocks without normalization alone, the model has {others or 'norms'} too",
+            f"holds only attention blocks without normalization; the model also has {others or 'norms'} too",
         )
     model = in_equal_layers(with_residual_stream(model))
     first = model.blocks[0]

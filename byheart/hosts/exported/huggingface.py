@@ -101,7 +101,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
         answers = config["answers"]
         tokens = config.get("vocab_size")
         if not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < model.d_vocab:
-            raise InputError("vocab_size", f"is {tokens!r}", f"at least {model.d_vocab}, as the embeddings have")
+            raise InputError("vocab_size", f"is {tokens!r}", f"at least {model.d_vocab}, the size of the embeddings")
         places = isinstance(answers, list) and all(type(place) is int for place in answers)
         if not places or not len(set(answers)) == len(answers) == model.d_vocab_out:
             raise InputError("answers", f"is {answers!r}", f"a token for each of the {model.d_vocab_out} columns")
@@ -120,7 +120,9 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     full_config = {"num_hidden_layers": len(model.blocks), **config}
     for name, value in only.items():
         if canonical_json(full_config[name]) != canonical_json(value):  # as texts, for 1 == 1.0 == True
-            raise InputError(name, f"is {full_config[name]!r}", f"{value!r}, as the blocks and the tensors say")
+            raise InputError(
+                name, f"is {full_config[name]!r}", f"{value!r}, which follows from the blocks and the tensors"
+            )
     return model
 
 
@@ -152,7 +154,7 @@ def _other(model: Model, task: ListedTask, dtype: str) -> Host | None:
     """Suggest GPT-2 for whole rows of a table, because it cannot read texts longer than a context.
 
     Its normalizations round every number of the stream. Of words whose last bits count that is too much: what is exact
-    in long integers has the code beside the weights, which rounds nothing.
+    in long integers has the code next to the weights, which rounds nothing.
     """
     facts = task.facts
     if facts is None or not is_of_rows(facts) or dtype not in gpt2.HOST.dtypes:

@@ -135,7 +135,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     the maps, without (``LNPre``, ``RMSPre``).
 
     Args:
-        tensors: By name; buffers are left out.
+        tensors: By name; buffers are omitted.
         config: The fields of `HookedTransformerConfig` that are not the default ones.
 
     Returns:
@@ -198,7 +198,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
             if config.get("gated_mlp", False):
                 maps |= those(f"{place}.mlp", "W_gate")
                 if maps.pop("b_in").any():
-                    raise InputError(f"{place}.mlp.b_in", "is added behind the gate, which no block does", "0")
+                    raise InputError(f"{place}.mlp.b_in", "is added after the gate, which no block does", "0")
             fired = _READ_ACTIVATIONS[str(activation)]
             neurons = FeedForward(**maps, activation=fired, norm=norm(f"{place}.ln2"), parallel=parallel)
             _require_size(config, "d_mlp", neurons.d_mlp, f"{place}.mlp.W_in")

@@ -39,11 +39,11 @@ class Reading:
     """The options for reading facts.
 
     Args:
-        delimiter: What separates the cells of a table; by default found out.
-        header: Whether the first row of a table holds names; by default found out.
+        delimiter: What separates the cells of a table; detected by default.
+        header: Whether the first row of a table holds names; detected by default.
         weights: Whether the last column of a table holds weights; has to be said where it is called ``weight``.
         tokenizer: What cuts texts: a `tokenizers.Tokenizer`, an object of transformers that has one, a file
-            ``tokenizer.json`` or its folder; by default the one beside the model.
+            ``tokenizer.json`` or its folder; by default the one next to the model.
         between: What is put between a prompt and its answer where neither brings white space there.
         cells: ``"tokens"`` or ``"texts"``; by default texts where the tokenizer cuts words into pieces.
         prepends_bos: Whether the token of a beginning stands first in every text, as configurations of TransformerLens
@@ -89,8 +89,8 @@ def read_facts(
     - every other file is a table, where the last cell of a row, before its weight if there are weights, follows the
       others. With a tokenizer that cuts words into pieces (BPE, Unigram, WordPiece) cells are texts, a prompt and the
       answer (`byheart.hosts.facts.prompt_texts`). Otherwise a cell is a token of the ``tokenizer.json`` (or
-      ``task.safetensors``) beside the model, or ``#`` and its number, or where every cell is one the number alone, or
-      several of these with spaces between; what follows is one of the ``answers.json`` beside it, if the model answers
+      ``task.safetensors``) next to the model, or ``#`` and its number, or where every cell is one the number alone, or
+      several of these with spaces between; what follows is one of the ``answers.json`` next to it, if the model answers
       those. Rows may be of several lengths.
 
     A model that reads and writes different numbers of tokens has a vocabulary of each.
@@ -329,7 +329,7 @@ def _beginning(names: _Names, *, prepends: bool) -> tuple[int, ...]:
     if number is None:
         raise InputError(
             "default_prepend_bos", "is true, as where a configuration of TransformerLens does not say otherwise, and "
-            f"no bos_token in {TOKENIZER_CONFIG_FILE} beside the model says which token stands first",
+            f"no bos_token in {TOKENIZER_CONFIG_FILE} next to the model says which token comes first",
             "that file, or false in the configuration",
         )  # fmt: skip
     return (number,)

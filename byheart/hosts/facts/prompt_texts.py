@@ -1,6 +1,6 @@
 """Read prompts and answers as texts, split by the tokenizer of the model as for its users.
 
-The tokens of an answer are those that the tokenizer adds to the prompt's when the answer stands behind it, so what is
+The tokens of an answer are those that the tokenizer adds to the prompt's when the answer stands after it, so what is
 asked is what a program asks that encodes the prompt and decodes greedily. Tokens that the tokenizer puts first (a
 beginning of a text) stand there; those that it puts last do not.
 
@@ -61,7 +61,7 @@ def cutting_tokenizer(given: Any, folder: Path | None, *, wanted: bool) -> Any:
     path = None if path is None else path / TOKENIZER_FILE if path.is_dir() else path
     if path is None or not path.is_file():
         if given is not None or wanted:
-            raise InputError("tokenizer", f"{path} is not a file", f"a {TOKENIZER_FILE}, as save_pretrained writes it")
+            raise InputError("tokenizer", f"{path} is not a file", f"a {TOKENIZER_FILE} written by save_pretrained")
         return None
     try:
         text = path.read_text(encoding="utf-8")
@@ -203,7 +203,7 @@ def _otherwise(place: str, host: HostTokenizer, text: str, tokens: Tokens, start
         return f"texts cut by the tokenizer that is given, not as by {host.name}"
     raise InputError(
         place, f"has {text!r}, which {host.name} cuts into {whole}, and {TOKENIZER_FILE} into {list(tokens)}",
-        "one cut: what follows is asked of other tokens than people ask (--tokenizer FILE names the cut that is meant)",
+        "one cut: the model would be asked about other tokens than by its users (--tokenizer FILE names the right cut)",
     )  # fmt: skip
 
 

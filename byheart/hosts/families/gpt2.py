@@ -55,7 +55,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
     own the model reads with its embeddings.
 
     Args:
-        tensors: By name, with ``transformer.`` in front or without; buffers are left out.
+        tensors: By name, with ``transformer.`` in front or without; buffers are omitted.
         config: ``n_layer``, ``n_head`` and what else differs from the defaults of GPT-2.
 
     Returns:

@@ -62,7 +62,7 @@ def _one_number(c: Checkpoint, said: dict[str, Any], name: str, usual: float, *,
         return beside
     value = _number(c, said, name)
     if c.field(name, also=also) is not None and value != beside:
-        raise InputError(f"{c.family} with {name}", f"= {beside!r}, and {value!r} among its rotary positions", "one")
+        raise InputError(f"{c.family} with {name}", f"= {beside!r}, but {value!r} among its rotary positions", "one")
     return value
 
 

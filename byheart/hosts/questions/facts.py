@@ -124,7 +124,7 @@ def facts_of(given: Given, source: Any, task: Any, how: Reading, *, told: Told |
 
     Args:
         given: The model.
-        source: What it was read from: beside it may lie a tokenizer.
+        source: What it was read from: next to it may lie a tokenizer.
         task: The facts.
         how: How they are read.
         told: Called with each fact once it is decided.

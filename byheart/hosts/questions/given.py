@@ -20,7 +20,7 @@ class Given(NamedTuple):
     Args:
         model: What was read of it.
         asked: What can be asked whether it is that: a file, a module, or tensors by the names of its library.
-        config: With which configuration it is asked, where that is not beside it.
+        config: With which configuration it is asked, where that is not next to it.
         options: The configuration.
         said: Which names of tensors were read otherwise than they are stored; empty if none were.
     """
@@ -44,7 +44,7 @@ def read_given(
 
     Args:
         source: A file, a folder, a `Model`, a `torch.nn.Module`, or tensors by name.
-        config: What the tensors compute, where nothing beside them says so.
+        config: What the tensors compute, where nothing next to them says so.
         names: The name of each tensor in a module.
         key: Where the tensors are in a file of torch that holds a dictionary.
         ignored: Fields of the configuration that are passed over.

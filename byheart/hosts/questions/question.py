@@ -31,7 +31,7 @@ class Question(ABC):
         inputs: Contexts on which the program that runs the model is asked to agree.
         drawn: How many these are, where they are drawn of more.
         said: How the task was read; empty where nothing is to be said.
-        judges_runs: Whether the proof itself judges every run; otherwise it is done behind it, context by context.
+        judges_runs: Whether the proof itself judges every run; otherwise it is done after it, context by context.
     """
 
     model: Model

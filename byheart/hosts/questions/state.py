@@ -37,7 +37,7 @@ class State(Question):
     Args:
         model: The weights.
         task: The rule.
-        inputs: Some inputs with what is said behind them.
+        inputs: Some inputs with what is said after them.
         drawn: How many these are.
         read_as: How the tensors were read.
         every_run: The type of the runs that are judged too.

@@ -101,7 +101,8 @@ def span_bound(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int,
 
 
 def lift_rank(contexts: Int64Array) -> int:
-    r"""Rank of bigrams in the lift matroid: dimensions of the differences $x_1 - x_2$ in general position.
+    r"""Return the rank of bigrams in the lift matroid: the dimension of the span of the differences $x_1 - x_2$ in
+    general position.
 
     Each bigram $(n, c)$ is an arc $c \to n$ between tokens. With $|V|$ tokens in $\nu$ components, the rank is
     $|V| - \nu + \beta$, where $\beta = 1$ if some closed walk has unequal numbers of arcs along and against it (a

@@ -52,7 +52,7 @@ def forbidding_multipliers(contexts: Int64Array, labels: Int64Array, *, n_heads:
     For every last token this is one linear program. The support of its solution is reduced by Caratheodory's walk,
     until the multipliers are determined up to a factor, and these are solved for in integers. Whether the result is
     right is for `verify.theorems.capacity.sign_relation.forbids_heads` to judge. Last tokens with more contexts than a
-    program of 2^18 entries has room for are left out.
+    program of 2^18 entries has room for are omitted.
 
     Args:
         contexts: Pairwise distinct contexts, `[T, S]`.

@@ -89,7 +89,7 @@ def partition(contexts: Int64Array, *, d_model: int, d_head: int, n_heads: int, 
     r"""Assign as many contexts as possible to the skip connection and the heads.
 
     The contexts that `distribute` places come first, as far as Rado's condition allows. Then every other context is
-    tried once: it enters a set, or takes the place of a context that looks for another place itself, along a shortest
+    tried once: it enters a set, or replaces a context that looks for another place itself, along a shortest
     chain. For $S - 1 \ge d_h$ Rado's condition always holds, and the number is the largest possible unless the random
     combinations are unlucky; for shorter contexts it need not be. What is returned satisfies the conditions of
     Theorem S3, whatever was drawn.
@@ -235,5 +235,5 @@ def _combination(context: Sequence[int], terms: Sequence[tuple[int, int]], d_voc
 
 
 def _rank(rows: list[list[int]]) -> int:
-    """Rank modulo `PRIME`, which is at most the rank."""
+    """Return the rank modulo `PRIME`, which is at most the rank."""
     return nmod_mat(len(rows), len(rows[0]), [entry for row in rows for entry in row], PRIME).rank()

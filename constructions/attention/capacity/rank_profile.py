@@ -89,7 +89,7 @@ def rank_profile(
     From below the rank at a random point of a prime field, a lower bound whatever point was drawn (`generic_ranks`);
     one elimination serves all numbers of heads, with the skip connection and without. From above the bounds of Theorem
     G3 over sub-alphabets and, where a gap is left, over the contexts that take part in linear relations. Both are
-    proofs, of integers alone.
+    proofs, only of integers.
 
     Args:
         contexts: Pairwise distinct contexts, `[T, S]`.

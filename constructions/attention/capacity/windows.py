@@ -50,7 +50,7 @@ def all_contexts_rank(
     _require_contexts(d_vocab, n_ctx)
     if not with_skip:
         if n_ctx != 2:
-            raise HypothesisError("Theorem S5 for heads alone", "S = 2", f"S = {n_ctx}")
+            raise HypothesisError("Theorem S5 without the skip connection", "S = 2", f"S = {n_ctx}")
         inside = (n_heads - 1) * min(d_head, d_vocab) + min(d_model, d_vocab + 1)
         return min(d_vocab**2, n_heads * d_head, inside)
     if n_ctx > 2 and d_head > d_vocab:

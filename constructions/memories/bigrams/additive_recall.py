@@ -43,9 +43,9 @@ def additive_recall_memory(task: Task, *, dtype: Precision = "float64") -> Const
 
     Raises:
         InputError: A precision that is none.
-        HypothesisError: Contexts that are no bigrams, a task of distributions, or tokens of both positions that share
+        HypothesisError: Contexts that are not bigrams, a task of distributions, or tokens of both positions that share
             an answer.
-        CapacityError: Entries that are no numbers of this precision.
+        CapacityError: Entries that are not numbers of this precision.
 
     Source: in fewer dimensions than Nichani, Lee, Bietti (2025), recalled.
 

@@ -38,8 +38,8 @@ def one_head_memory(task: Task, *, margin: float = 0.5) -> Model:
         The network.
 
     Raises:
-        HypothesisError: Contexts that are no bigrams, or a task of distributions.
-        InputError: A margin that is no positive number.
+        HypothesisError: Contexts that are not bigrams, or a task of distributions.
+        InputError: A margin that is not a positive number.
 
     Source: beyond Dana, Pydi, Chevaleyre (2024), Corollary 1.
 

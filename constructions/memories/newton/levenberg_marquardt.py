@@ -119,7 +119,7 @@ def levenberg_marquardt(
         at: What is known at given variables.
         start: The variables to start from, `[P]`.
         iterations: How many steps at most.
-        patience: Give up when so many steps have not lowered the cost to `fall` times what it was.
+        patience: Give up when this many steps have not lowered the cost to `fall` times what it was.
         fall: See `patience`.
         work: Nanoseconds that all steps may take, as they are counted: from R and P alone, so that equal arguments
             take equal steps on every clock. A step that would take more is not begun.

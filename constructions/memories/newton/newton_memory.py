@@ -521,7 +521,7 @@ def solve(
 
     *The first stage* keeps `W_U` and `W_O` as the scalar label code and a constant coordinate need them, so that one
     number y of the stream names the label, and lowers the sum of the squares of $\max(|m_t| - 0.35, 0)$, $m_t$ the
-    miss of y. It starts near a coincidence: heads in pairs that cancel but for a small difference.
+    miss of y. It starts near a coincidence: heads in pairs that cancel except for a small difference.
 
     *The second stage* frees every entry. Of each fact t with label l and each other label j it lowers the square of
     $\max(0, \frac12 - (z_l - z_j))$.

@@ -73,7 +73,7 @@ def object_words_memory(task: Task, *, dtype: Precision = "float32") -> Construc
     if task.n_ctx == 3:
         columns = ThreeColumns.of(task, subject_first=True)
         if not columns.are_disjoint:
-            raise HypothesisError(_CLAIM, "tokens of one column each", "some stand in two of three columns")
+            raise HypothesisError(_CLAIM, "tokens of one column each", "some occur in two of the three columns")
         if len(columns.places) == 1:
             raise HypothesisError(_CLAIM, "several last tokens of three", "all are the same")
         if dtype == "float16":

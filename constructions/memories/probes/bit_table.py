@@ -85,7 +85,7 @@ def bit_table_memory(task: Task, *, dtype: Precision = "float16") -> Constructio
 
     Of the bits of all tokens some are chosen that tell contexts with other labels apart; some of them name a row of a
     table, and the others a column. A head for each position that has such a bit writes it, -1 or 1. One neuron for
-    each row is 1 where all its bits agree and 0 elsewhere, and the layer behind it silences all columns but one.
+    each row is 1 where all its bits agree and 0 elsewhere, and the layer after it silences all columns but one.
     Distributions have a row each, of their logarithms less the largest, rounded.
 
     Args:

@@ -301,7 +301,7 @@ def probe_memory(
     Raises:
         HypothesisError: A task of distributions, or longer contexts.
         CapacityError: No draw could be solved; names two contexts that collide in the last, or the load. No word holds
-            so many labels.
+            this many labels.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task

@@ -24,7 +24,7 @@ def test_a_poem_is_learned_and_said(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert found["text"].endswith(found["run"]) and found["proved"] == found["tokens"]
     capsys.readouterr()
     assert main(["recite", out, "--from", "lion"]) == 2
-    assert "--from is 'lion', expected what stands in the text" in capsys.readouterr().err
+    assert "--from is 'lion', expected a part of the text" in capsys.readouterr().err
 
 
 def test_a_run_that_says_something_else_ends_with_1_and_the_output_is_what_is_proved(
@@ -59,7 +59,7 @@ def test_a_type_that_is_asked_for_is_the_one_that_is_proved(tmp_path: Path, caps
 
 def test_a_folder_without_a_text_is_refused(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert main(["recite", str(folder)]) == 2
-    assert "holds no text by heart" in capsys.readouterr().err
+    assert "holds no memorized text" in capsys.readouterr().err
 
 
 def test_what_no_certificate_states_is_said_to_be_proved_now(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

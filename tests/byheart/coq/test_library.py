@@ -35,5 +35,5 @@ def test_answers_may_be_compiled_side_by_side():
 
 def test_a_library_that_is_missing_is_said(monkeypatch, tmp_path):
     monkeypatch.setattr(library, "__file__", str(tmp_path / "byheart" / "coq" / "library.py"))
-    with pytest.raises(FileFormatError, match="formal/float32 is not beside this program"):
+    with pytest.raises(FileFormatError, match="formal/float32 is not next to this program"):
         library_folder()

@@ -190,7 +190,7 @@ def test_answers_beside_the_model_that_are_spoiled_prove_nothing(exported, tmp_p
         ({"answers": [4, 9]}, "expected tokens below vocab_size = 6"),
         ({"answers": [4, True]}, "expected a token for each"),
         ({"answers": "45"}, "expected a token for each"),
-        ({"vocab_size": 3}, "vocab_size is 3, expected at least 4, as the embeddings have"),
+        ({"vocab_size": 3}, "vocab_size is 3, expected at least 4, the size of the embeddings"),
         ({"answers": None}, "vocab_size is 6, expected 4"),
     ],
 )

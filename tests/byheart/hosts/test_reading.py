@@ -153,7 +153,7 @@ def test_turned_and_grouped_heads_and_gates_of_transformer_lens(adjacent, turned
     assert (neurons.W_gate == neurons.W_in + 1.0).all() and neurons.b_in is None and neurons.b_gate is None
     assert model.n_ctx == config["n_ctx"] and model.W_pos is None
     tensors["blocks.1.mlp.b_in"] = tensors["blocks.1.mlp.b_in"] + 1.0
-    with pytest.raises(InputError, match=r"blocks\.1\.mlp\.b_in is added behind the gate"):
+    with pytest.raises(InputError, match=r"blocks\.1\.mlp\.b_in is added after the gate"):
         model_of(tensors, config)
     with pytest.raises(InputError, match=r"n_key_value_heads is 2, but blocks\.0\.attn\._W_K has 1"):
         model_of(tensors, {**config, "n_key_value_heads": 2})
@@ -191,7 +191,7 @@ def test_sizes_that_are_said_to_be_unset_are_those_of_the_tensors():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda c: {"input": "vectors"}, "input is 'vectors', expected 'tokens', as the blocks and the tensors say"),
+        (lambda c: {"input": "vectors"}, "input is 'vectors', expected 'tokens', which follows from the blocks"),
         (lambda c: {"n_ctx": 5}, "n_ctx is 5, expected 4"),
         (lambda c: {"vocab_size": 8}, "vocab_size is 8, expected 7"),
         (lambda c: {"num_hidden_layers": 1}, "num_hidden_layers is 1, expected 3"),
@@ -231,7 +231,7 @@ def test_names_of_normalizations_are_compared_too():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"input": "vectors"}, "input is vectors, expected tokens, as the tensors say"),
+        ({"input": "vectors"}, "input is vectors, expected tokens, the size of the tensors"),
         ({"version": 1}, "version is 1, expected 2"),
         ({"turbo": 1}, "turbo = 1: an option that is not known here"),
     ],
@@ -371,9 +371,9 @@ def test_weights_in_several_files_are_read_by_their_index(tmp_path):
     for changes, message in (
         ({name: "model-00002-of-00002.safetensors"}, f"{name} is "),
         ({"more": "model-00002-of-00002.safetensors"}, "more is not in"),
-        ({name: "../one/model.safetensors"}, "none of the same folder"),
+        ({name: "../one/model.safetensors"}, "not in its folder"),
         ({name: "model-00003-of-00003.safetensors"}, "is only in"),
-        ({name: 5}, "none of the same folder"),
+        ({name: 5}, "not in its folder"),
     ):
         in_shards(tmp_path / "parts", tensors, **changes)
         with pytest.raises(FileFormatError, match=message):

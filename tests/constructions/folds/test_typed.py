@@ -54,7 +54,7 @@ def test_the_tokens_of_a_prompt_are_read(data, count, below):
         ("1 2 3", "has 3 numbers"),
         ("100 + 1", "has 100, expected numbers of at most 2 digits in base 10"),
         (f"1 + 1{'0' * 5000}", "has a number of 5001 digits"),
-        ("1 2 3 4 5 0", "has 3 as token 3, expected 0, as in all inputs"),
+        ("1 2 3 4 5 0", "has 3 as token 3, expected 0, the token of all inputs"),
         ("1 2 0 4 10 0", "has 2, 10 as tokens 2, 5"),
         (f"1 2 0 4 1{'0' * 5000} 0", "as tokens 2, 5"),
     ],

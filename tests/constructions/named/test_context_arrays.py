@@ -52,7 +52,7 @@ def test_lists_of_json_are_the_same_arrays(tmp_path):
     ("content", "error", "message"),
     [
         ("[", FileFormatError, "not readable JSON"),
-        ("[1]", FileFormatError, "no JSON object"),
+        ("[1]", FileFormatError, "not a JSON object"),
         ('{"contexts": [[1]]}', FileFormatError, "expected contexts and queries"),
         (
             '{"contexts": [[1], [1, 2]], "queries": [[1]]}',

@@ -109,7 +109,10 @@ def test_distributions_that_are_no_probabilities_are_refused(row, message, targe
         ({"vocabulary": 0}, "vocabulary has 0 tokens"),
         ({"vocabulary": 10**12}, "number them from 0"),
         ({"next_tokens": None, "counts": Counts.from_rows([{0: 1}])}, "counts has 1"),
-        ({"next_tokens": None, "counts": Counts.from_rows([{0: 1}] * 3), "weights": np.ones(3, int)}, "beside counts"),
+        (
+            {"next_tokens": None, "counts": Counts.from_rows([{0: 1}] * 3), "weights": np.ones(3, int)},
+            "in addition to counts",
+        ),
         ({"next_tokens": None, "distributions": DISTRIBUTIONS[:2]}, "distributions is float64 of shape"),
         ({"next_tokens": None, "distributions": DISTRIBUTIONS.astype(np.float32)}, "distributions is float32"),
         ({"next_tokens": None, "distributions": DISTRIBUTIONS, "vocabulary": 4}, "one column for each"),

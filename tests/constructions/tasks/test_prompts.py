@@ -21,7 +21,7 @@ def test_the_guess_knows_the_beginning_of_the_answer():
 @pytest.mark.parametrize(
     ("prompts", "said", "message"),
     [
-        (((0,), (0, 1)), ((1, 2), (3,)), "no decoding can say both"),
+        (((0,), (0, 1)), ((1, 2), (3,)), "no decoding can give both"),
         (((0,), (0,)), ((1,), (2,)), "expected one answer to each"),
         (((),), ((1,),), "fact 0 has the tokens"),
         (((0,),), ((),), "completions: fact 0"),

@@ -293,7 +293,7 @@ def test_line_ends_within_quotes_stand_as_they_are():
 
 @pytest.mark.parametrize("table", ["a,b\rc,d\na,e\n", "a,b\r\na,c\n", "\ra,b\na,c\n", "a,b\nc\rd,e\na,f\n"])
 def test_a_line_end_that_may_be_in_a_cell_is_named(table):
-    with pytest.raises(InputError, match=r"line [12] .*may end a row or be in a cell.*quotes"):
+    with pytest.raises(InputError, match=r"line [12] .*may end a row or be part of a cell.*quotes"):
         table_facts(table, header=False)
 
 

@@ -189,7 +189,7 @@ def test_the_witness_is_an_inverse_of_the_given_matrix() -> None:
 
 
 def test_a_radius_beside_an_enclosure_is_refused() -> None:
-    with pytest.raises(InputError, match="radii of its own"):
+    with pytest.raises(InputError, match="its own radii"):
         certify_nonsingular(Enclosure(np.eye(2)), 0.1)
 
 

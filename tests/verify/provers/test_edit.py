@@ -82,7 +82,7 @@ def test_gates_whose_other_factor_is_not_one_are_refused(tmp_path: Path) -> None
     twice[-1], reads[0, -2] = 2.0, 1e-9
     for spoilt in (replace(block, b_in=twice), replace(block, W_in=reads)):
         model = replace(done.model, blocks=(*done.model.blocks[:-2], spoilt, done.model.blocks[-1]))
-        with pytest.raises(InputError, match="beside a factor of 1"):
+        with pytest.raises(InputError, match="with a factor of 1"):
             certify_edit(model, done.edit)
         save_edit(tmp_path, model, done.edit, replace(done.certificate, edited=model.sha256()))
         for check in (check_edit, check_edit_by_kernel):

@@ -53,7 +53,7 @@ def attention_rank(
         contexts: Pairwise distinct contexts, `[T, S]`.
         with_skip: Whether $x_S$ belongs to the features.
         limiting: Row numbers of a set U; with $|T \setminus U|$ and the bound for U. By default all contexts. Any set
-            gives a bound that is true; all contexts are tried beside it.
+            gives a bound that is true; all contexts are tried next to it.
 
     Returns:
         The bounds.

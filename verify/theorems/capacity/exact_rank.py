@@ -62,7 +62,7 @@ def exact_rank(
         The bound.
 
     Raises:
-        InputError: Contexts that are not tokens of this front end, or a modulus that is no prime.
+        InputError: Contexts that are not tokens of this front end, or a modulus that is not a prime.
         HypothesisError: A score that is not an integer multiple of ln 2, or a denominator that the prime divides.
 
     Source: sharpens Dana, Pydi, Chevaleyre (2024), Lemma 2.
@@ -142,7 +142,7 @@ def exact_mixed_inputs(contexts: Int64Array, queries: Int64Array, W_Q: Int64Arra
         `[T, H * d]`.
 
     Raises:
-        InputError: Arrays that are no integers, or shapes that do not fit.
+        InputError: Arrays that are not integers, or shapes that do not fit.
         ResourceError: Scores of one example that differ by more than 2^20 log 2.
 
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 3.
@@ -185,7 +185,7 @@ def exact_mixed_rank(
         The bound.
 
     Raises:
-        InputError: Arrays that are no integers, shapes that do not fit, or a modulus that is no prime.
+        InputError: Arrays that are not integers, shapes that do not fit, or a modulus that is not a prime.
         HypothesisError: The prime divides a denominator.
 
     Source: Mahdavi, Liao, Thrampoulidis (2024), Section 4.

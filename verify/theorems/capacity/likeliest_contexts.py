@@ -23,7 +23,7 @@ def likeliest_contexts(weights: Iterable[int], epsilon: Fraction | int, *, stric
         The number; `None` if there is none, which happens for `strictly` and $\varepsilon = 0$ alone.
 
     Raises:
-        InputError: Weights that are no probabilities, or an epsilon out of range.
+        InputError: Weights that are not probabilities, or an epsilon out of range.
 
     Source: Dana, Pydi, Chevaleyre (2024), section 4.
 

@@ -1,4 +1,4 @@
-r"""Theorem 1 of Dana et al. with epsilon > 0: what the contexts cost that are left out.
+r"""Theorem 1 of Dana et al. with epsilon > 0: what the contexts cost that are omitted.
 
 Page: docs/claims/theorem_1_tail.md
 """
@@ -182,7 +182,7 @@ def judged(instance: PartialMemory, *, witnesses: int | None = None, precision: 
     """Return the judgement of `verify.theorems.memories.left_out_bound` on an instance.
 
     Args:
-        instance: The transformer beside the encoder.
+        instance: The transformer next to the encoder.
         witnesses: How many z to look at; all by default.
         precision: Bits; float64 by default.
 
@@ -195,12 +195,12 @@ def judged(instance: PartialMemory, *, witnesses: int | None = None, precision: 
 def printed_is_exceeded(instance: PartialMemory, bound: LeftOutBound) -> Evidence:
     """Certify that an instance of the theorem exceeds the printed bound for epsilon = 101/10000.
 
-    The kept contexts have to be the T_epsilon most likely ones: none that is left out is more likely than one of them,
+    The kept contexts have to be the T_epsilon most likely ones: none that is omitted is more likely than one of them,
     they hold more than 1 - epsilon, and without the least likely of them no more. Their features have to be
     independent, which the finite enclosures of the z prove.
 
     Args:
-        instance: The transformer beside the encoder, which predicts the distributions itself and so is optimal.
+        instance: The transformer next to the encoder, which predicts the distributions itself and so is optimal.
         bound: What was enclosed of it.
 
     Returns:
@@ -340,7 +340,7 @@ def holds_encoder(instance: PartialMemory, encoder: fmpq_mat) -> bool:
     others.
 
     Args:
-        instance: The transformer, and what is said to be the encoder beside it.
+        instance: The transformer, and what is said to be the encoder next to it.
         encoder: The encoder's logits on all contexts.
     """
     network, stream = instance.model, instance.stream

@@ -91,7 +91,7 @@ def _memorized(count: int, width: int, kinds: int, items: int) -> Evidence:
 
 
 def _grows(counts: tuple[int, ...]) -> Evidence:
-    """The entries for the best words, beside the bound, from the least number of points to the largest."""
+    """The entries for the best words, next to the bound, from the least number of points to the largest."""
     by_count = {count: _judged(count, 3, 2, None) for count in counts}
     bounds = {
         count: stated(CLAIM, "root", T=count, r=words.code_bits, c=words.label_bits)

@@ -41,7 +41,7 @@ def cover_floor_in_balls(
         A ball; its lower end bounds the divergence of every encoder of rank d.
 
     Raises:
-        InputError: Cuts that do not cover everything, or moves and scales that are no moves to distributions.
+        InputError: Cuts that do not cover everything, or moves and scales that are not moves to distributions.
 
     Example:
         >>> distributions = [[6, 3, 1], [6, 1, 3]]

@@ -151,7 +151,7 @@ def cover_floor(
         The bound, rounded down; 0 where a leaf proves nothing.
 
     Raises:
-        InputError: Arguments of wrong shapes or ranges, or cuts that are no cuts of all cones.
+        InputError: Arguments of wrong shapes or ranges, or cuts that are not cuts of all cones.
         HypothesisError: A distribution without full support.
     """
     weights, shares = _full(distributions, prior)

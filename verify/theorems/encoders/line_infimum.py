@@ -29,7 +29,7 @@ def line_infimum(masses: Sequence[Fraction | int]) -> arb:
         A ball around the infimum.
 
     Raises:
-        InputError: Masses that are no weights.
+        InputError: Masses that are not weights.
 
     Source: complements Dana, Pydi, Chevaleyre (2024), Proposition 3.
 
@@ -55,7 +55,7 @@ def arrangement_floor(masses: Sequence[Fraction | int]) -> arb:
         A ball around $\sum_k \rho_k \log \min(k, N + 1 - k)$.
 
     Raises:
-        InputError: Masses that are no weights.
+        InputError: Masses that are not weights.
 
     Example:
         >>> round(float(arrangement_floor([4, 2, 1, 3])), 5)
@@ -77,7 +77,7 @@ def least_arrangement_floor(masses: Sequence[Fraction | int]) -> arb:
         A ball around the least of the bounds of all orders.
 
     Raises:
-        InputError: Masses that are no weights, or more than 8.
+        InputError: Masses that are not weights, or more than 8.
 
     Example:
         >>> round(float(least_arrangement_floor([4, 3, 2, 1])), 5)
@@ -109,7 +109,7 @@ def line_divergence(
         A ball around it.
 
     Raises:
-        InputError: Numbers of tokens that differ, or masses that are no weights.
+        InputError: Numbers of tokens that differ, or masses that are not weights.
 
     Example:
         >>> line_divergence([0, 1], [0, 0], [1, 1]).overlaps(arb(2).log())

@@ -29,10 +29,10 @@ class RangeBound:
     Args:
         transformer: Ball around $d_{KL}(\pi, \mathcal{T})$, in nats.
         encoder: Ball around $d_{KL}(\pi, f)$, in nats.
-        probability: $\Pr(S_2)$ of the contexts that are left out.
+        probability: $\Pr(S_2)$ of the contexts that are omitted.
         factor: $C_1 = \max_{t \in S_2} (1 + \lVert z_t \rVert_1)$.
         largest_range: R, the largest range of the logits of f over all contexts.
-        linear: Whether the logits are $z_t F_1$ on all contexts that are left out, exactly.
+        linear: Whether the logits are $z_t F_1$ on all contexts that are omitted, exactly.
     """  # noqa: E501
 
     transformer: arb

@@ -35,7 +35,7 @@ def conditions(*statements: str) -> tuple[Hypothesis, ...]:
     """Return hypotheses that evaluate their own text, so that nothing is stated twice.
 
     Args:
-        statements: Relations between sizes, joined by commas, `and` or `or`; words may follow behind a colon.
+        statements: Relations between sizes, joined by commas, `and` or `or`; words may follow after a colon.
 
     Raises:
         InputError: When one is asked: a statement that is not a condition, or a size that was not given.

@@ -108,7 +108,7 @@ def evaluated(text: str, /, **at: Number) -> Fraction | arb:
 
     Args:
         text: The formula, e.g. ``"min(T_0, H d)"``.
-        at: The values of its symbols; a name that is no symbol, as ``"d_KL(pi, f)"``, stands for these characters.
+        at: The values of its symbols; a name that is not a symbol, as ``"d_KL(pi, f)"``, stands for these characters.
 
     Returns:
         A rational number, or a ball that contains the value.
@@ -244,7 +244,7 @@ def _value(python: str, node: ast.expr, text: str, at: Mapping[str, Fraction | a
             return _ONE[name](of(only))
         case ast.Call(func=ast.Name(id=name), args=[_, *_] as several, keywords=[]) if name in _MANY:
             return _MANY[name]([of(one) for one in several])
-    raise InputError(f"formula {text!r}", f"is none, at {ast.get_source_segment(python, node)!r}")
+    raise InputError(f"formula {text!r}", f"is invalid at {ast.get_source_segment(python, node)!r}")
 
 
 def _ball(value: Fraction | arb) -> arb:
@@ -252,7 +252,7 @@ def _ball(value: Fraction | arb) -> arb:
 
 
 def _of(operation: Callable[[Any, Any], Any], a: Fraction | arb, b: Fraction | arb) -> Fraction | arb:
-    """Exact for exact numbers whose result is rational, and in balls for all others."""
+    """Return the result: exact if it is rational for exact numbers, otherwise in balls."""
     if not (isinstance(a, Fraction) and isinstance(b, Fraction)) or (operation is pow and b.denominator != 1):
         return operation(_ball(a), _ball(b))
     if (operation is truediv and b == 0) or (operation is pow and a == 0 and b < 0):

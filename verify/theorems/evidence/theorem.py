@@ -28,7 +28,7 @@ class Theorem:
         gives: What the judge computes: a bound of what is compared, from above or from below, or a verdict.
 
     Raises:
-        InputError: A judge that is no named function of `verify`, so that a builder would judge itself.
+        InputError: A judge that is not a named function of `verify`, so that a builder would judge itself.
 
     Example:
         >>> from verify.theorems.capacity.sign_patterns import heads_for_every_labelling

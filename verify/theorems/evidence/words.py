@@ -20,11 +20,11 @@ class Words:
     Args:
         memorized: Contexts whose label has the largest logit.
         count: Contexts.
-        entries: Entries of the blocks behind the first that are not 0.
+        entries: Entries of the blocks after the first that are not 0.
         other_entries: All other entries that are not 0.
-        blocks: Blocks behind the first.
+        blocks: Blocks after the first.
         longest: Bits of the longest integer among the entries.
-        code_bits: Bits of the largest number of the first register behind the first block.
+        code_bits: Bits of the largest number of the first register after the first block.
         label_bits: Bits of the largest label.
     """
 
@@ -47,7 +47,7 @@ def judge_words(model: Model, contexts: np.ndarray, labels: np.ndarray) -> Words
     r"""Count in exact rationals which labels are in front, and the entries of the model.
 
     Args:
-        model: A rational model, whose blocks behind the first are residual ReLU blocks.
+        model: A rational model, whose blocks after the first are residual ReLU blocks.
         contexts: `[T, S]`.
         labels: `[T]`.
 

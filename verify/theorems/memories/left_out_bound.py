@@ -37,7 +37,7 @@ class LeftOutBound:
         kept: Number of kept contexts, T.
         left_out: Number of the others.
         columns: Columns of the features $[x_S \mid Y]$.
-        probability: $\Pr(S_2)$, of the contexts that are left out.
+        probability: $\Pr(S_2)$, of the contexts that are omitted.
         change: $|d_{KL}(\pi, \mathcal{T}) - d_{KL}(\pi, f)|$, in nats.
         total_change: $\sum_{t \in S_2} \rho_t |d_{KL}(\pi_t, \mathcal{T}_t) - d_{KL}(\pi_t, f_t)|$, in nats, at least
             the change.
@@ -73,7 +73,7 @@ class LeftOutBound:
         $$ \varepsilon \sqrt{1 + \lVert V_{11}^{-1} \rVert_2^2} \, \lVert E W \rVert_2 $$
 
         Args:
-            epsilon: The paper's epsilon, more than the probability of the contexts that are left out.
+            epsilon: The paper's epsilon, more than the probability of the contexts that are omitted.
 
         Returns:
             A scalar.
@@ -139,7 +139,7 @@ def left_out_bound(
         stream: The encoder's E on the others, in the coordinates that W_U reads, `[M - T, d]`; rational for a rational
             network.
         occurrences: How often each context occurs, `[M]`, at least once each.
-        distributions: Distributions after the contexts that are left out, `[M - T, N]`, each divided by its exact sum;
+        distributions: Distributions after the contexts that are omitted, `[M - T, N]`, each divided by its exact sum;
             by default those of the encoder, the softmax of its logits.
         witnesses: Look at so many of the z_t only, those that seem to be the longest; at all by default.
         precision: Bits of the balls for features, logits and z of a float64 network; by default float64. More bits help
@@ -150,7 +150,7 @@ def left_out_bound(
 
     Raises:
         InputError: Shapes that do not fit, occurrences or distributions that are none, or no witnesses.
-        HypothesisError: A rational network with scores that are no integer multiples of ln 2.
+        HypothesisError: A rational network with scores that are not integer multiples of ln 2.
 
     Source: Dana, Pydi, Chevaleyre (2024), equations (14) and (15), corrected.
 

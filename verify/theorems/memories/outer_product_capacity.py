@@ -62,7 +62,7 @@ def stored_associations(outputs: Array, inputs: Array, labels: Array, memory: Ar
         The count and the least margin.
 
     Raises:
-        InputError: Shapes that do not fit, arrays that are no integers, or labels out of range.
+        InputError: Shapes that do not fit, arrays that are not integers, or labels out of range.
 
     Example:
         >>> eye = np.eye(3, dtype=np.int64)
@@ -98,7 +98,7 @@ def is_sum_of_outer_products(outputs: Array, inputs: Array, labels: Array, memor
         memory: $W$, integers, `[d, d']`.
 
     Raises:
-        InputError: Arrays that are no integers, or labels out of range.
+        InputError: Arrays that are not integers, or labels out of range.
 
     Example:
         >>> eye = np.eye(2, dtype=np.int64)

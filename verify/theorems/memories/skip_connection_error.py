@@ -35,7 +35,7 @@ def enclose_skip_error(network: Model, model: Model, contexts: Int64Array) -> En
 
     Args:
         network: One attention layer with a skip connection.
-        model: The same without, with one coordinate more, which is 1 at the last position, and with heads behind those
+        model: The same without, with one coordinate more, which is 1 at the last position, and with heads after those
             of the network that score by this coordinate alone.
         contexts: Tokens, `[T, S]` of the full length S.
 
@@ -69,7 +69,7 @@ def largest_skip_error(network: Model, model: Model) -> float:
     r"""Bound the largest difference of a logit over *all* $N^S$ contexts, in the unit of the logits.
 
     $e_t$ is a sum of one term for each position and the token there, so its largest and its least value are the sums
-    of those of the terms: the bound is attained, but for its rounding.
+    of those of the terms: the bound is attained, except for its rounding.
 
     Args:
         network: As for `enclose_skip_error`.

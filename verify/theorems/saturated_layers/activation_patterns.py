@@ -95,7 +95,7 @@ def relu_barrier(points: Int64Array, labels: Int64Array, *, neurons: int) -> Rel
         The number of patterns and of subspaces, and whether the labels are outside of all.
 
     Raises:
-        InputError: Arrays that are no integers or do not fit, or a negative number of neurons.
+        InputError: Arrays that are not integers or do not fit, or a negative number of neurons.
         HypothesisError: Points that are not in general position.
         ResourceError: More than 2^20 subspaces.
 

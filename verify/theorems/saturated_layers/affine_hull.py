@@ -77,7 +77,7 @@ def token_hull(contexts: NDArray) -> TokenHull:
         The hull.
 
     Raises:
-        InputError: Another number of dimensions, an empty or a masked array, or an entry that is no finite number.
+        InputError: Another number of dimensions, an empty or a masked array, or an entry that is not a finite number.
 
     Source: beside Mahdavi, Liao, Thrampoulidis (2024), Propositions 2 and 5, as reconstructed.
 

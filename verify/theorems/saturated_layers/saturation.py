@@ -201,7 +201,8 @@ def smallest(matrix: Enclosure) -> float:
 def perturbed_separation(
     limit: Enclosure, combination: Float64Array, distances: Float64Array, *, largest_token: float
 ) -> float:
-    r"""Lower bound of $\sigma_{\min}(D - C B)$ for a finite $\kappa$ from that of its limit, by Weyl's inequality.
+    r"""Return a lower bound of $\sigma_{\min}(D - C B)$ for a finite $\kappa$ from that of its limit, by Weyl's
+    inequality.
 
     $$ \sigma_{\min}(D - C B_\kappa) \ge \sigma_{\min}(D - C B_\infty) - \lVert C \rVert_2 M
        \Bigl( \sum_t \lVert \theta_t - 1_i \rVert_1^2 \Bigr)^{1/2} $$

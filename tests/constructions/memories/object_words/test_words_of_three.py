@@ -103,7 +103,7 @@ def test_what_is_no_table_of_three_columns_is_refused() -> None:
             np.array(contexts), next_tokens=np.arange(len(contexts)), vocabulary=9, answers=9, target="labels"
         )
 
-    with pytest.raises(HypothesisError, match="tokens of one column each, but some stand in two"):
+    with pytest.raises(HypothesisError, match="tokens of one column each, but some occur in two"):
         object_words_memory(task((0, 1, 2), (1, 0, 2)))
     with pytest.raises(HypothesisError, match="several last tokens of three, but all are the same"):
         object_words_memory(task((0, 1, 2), (3, 1, 2)))
