@@ -150,10 +150,10 @@ def explain(
     chosen, ablations = list(parts(model, entries=entries)) or list(parts(model, entries=True)), []
     for number, part in enumerate(chosen):
         left = without(model, part)
-        answers = judge_answers(left, fact, asked, keep_outputs=True, progress=silent)
-        found = fate_of(answers, fact, asked)
-        token = _said_instead(left, fact, answers.outputs) if found == "lost" else None
-        ablations.append(Ablation(str(part), part.kind, found, token))
+        answers = judge_answers(left, fact, fact_criterion, keep_outputs=True, progress=silent)
+        fate_now = fate_of(answers, fact, fact_criterion)
+        token = _said_instead(left, fact, answers.outputs) if fate_now == "lost" else None
+        ablations.append(Ablation(str(part), part.kind, fate_now, token))
         progress("parts", (number + 1) / len(chosen), f"{number + 1} of {len(chosen)}")
     return Explanation(words, answer, whole, tuple(ablations), written)
 

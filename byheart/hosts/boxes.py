@@ -42,7 +42,7 @@ def unpickled(path: Path, key: str | None = None) -> dict[str, Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of torch, about how the file is pickled
-            found = torch.load(path, map_location="cpu", weights_only=True)
+            content = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         named = re.search(r"GLOBAL ([\w.]+)", str(error))
         what = f", {named[1]}" if named else ""
@@ -54,10 +54,10 @@ def unpickled(path: Path, key: str | None = None) -> dict[str, Any]:
         said = said_by(error).split(". ")[0]
         raise FileFormatError(f"{path} is not a readable state dictionary: {said}") from error
     if key is not None:
-        if (box := _opened(found, key)) is None:
-            raise InputError("key", f"= {key!r} holds no tensors by name; {path} holds {_contents(found)}")
+        if (box := _opened(content, key)) is None:
+            raise InputError("key", f"= {key!r} holds no tensors by name; {path} holds {_contents(content)}")
         return dict(box)
-    if not _is_state(found):
+    if not _is_state(content):
         raise FileFormatError(
             f"{path} holds {_contents(content)}, expected a dictionary of tensors, as state_dict() gives"
         )

@@ -120,9 +120,9 @@ class GGUFFile:
         others = [name for name in self.fields if not name.startswith((f"{kind}.", *_NO_EFFECT))]
         unknown = sorted([*others, *(f"{kind}.{name}" for name in own if name not in reader.fields)])
         if unknown:
-            said = ", ".join(f"{_shown(name)} = {_value(self.fields[name])}" for name in unknown[:_MOST_NAMED])
-            said += f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
-            raise InputError(f"{self.path}: {said}", "is not known here and may change the logits", "none")
+            listed = ", ".join(f"{_shown(name)} = {_value(self.fields[name])}" for name in unknown[:_MOST_NAMED])
+            listed += f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
+            raise InputError(f"{self.path}: {listed}", "is not known here and may change the logits", "none")
         config = {"model_type": reader.model_type, **reader.usual}
         for name, value in own.items():
             if (called := reader.fields[name]) is not None:
@@ -147,7 +147,7 @@ class GGUFFile:
             raise InputError(f"{self.path}: {name}", f"is {_value(value)}", expected)
 
     def _add_rotary(self, kind: str, config: dict[str, Any], own: Mapping[str, Any]) -> None:
-        """Add the fields of rotary positions and of heads, as far as one says something of another."""
+        """Add the fields of rotary positions and heads that follow from each other."""
         heads = self.size(f"{kind}.attention.head_count")
         width = own.get("attention.key_length", self._shape("blk.0.attn_q.weight")[0] // heads)
         widths = {name: own.get(name, width) for name in ("attention.value_length", "rope.dimension_count")}
@@ -181,8 +181,8 @@ class GGUFFile:
                 raise FileFormatError(
                     f"{self.path}: {_shown(name)} ({tensor.type}) has numbers that are not finite, as a scale may be"
                 )
-            found[called] = reader.laid_out(self, name, numbers.reshape(tensor.shape).astype(np.float64))
-        return found
+            tensors[called] = reader.laid_out(self, name, numbers.reshape(tensor.shape).astype(np.float64))
+        return tensors
 
     def _architecture(self) -> tuple[str, "_Reader"]:
         kind = self.fields.get(_ARCHITECTURE)
@@ -226,8 +226,8 @@ class _Header:
 
     def scalar(self, kind: int) -> Any:
         dtype = _SCALARS[kind]
-        [found] = unpack(dtype, self.bytes(calcsize(dtype)))
-        return bool(found) if kind == _FLAG else found
+        [value] = unpack(dtype, self.bytes(calcsize(dtype)))
+        return bool(value) if kind == _FLAG else value
 
     def text(self) -> str:
         length = self.checked_count(int.from_bytes(self.bytes(8), "little"), least=1, what="bytes in a text")
@@ -240,12 +240,14 @@ class _Header:
             return self.scalar(kind)
         if kind != _LIST:
             raise FileFormatError(f"{self.path}: the field {_shown(name)} has the type {kind}, which there is not")
-        each, count = self.scalar(4), self.scalar(10)
-        if each == _TEXT:
+        kind_of_entry, count = self.scalar(4), self.scalar(10)
+        if kind_of_entry == _TEXT:
             return [self.text() for _ in range(self.checked_count(count, least=8, what=f"texts in {_shown(name)}"))]
-        if each not in _SCALARS:
-            raise FileFormatError(f"{self.path}: the list {_shown(name)} has the type {each}, which is not read")
-        size, dtype = calcsize(_SCALARS[each]), _SCALARS[each][1]
+        if kind_of_entry not in _SCALARS:
+            raise FileFormatError(
+                f"{self.path}: the list {_shown(name)} has the type {kind_of_entry}, which is not read"
+            )
+        size, dtype = calcsize(_SCALARS[kind_of_entry]), _SCALARS[kind_of_entry][1]
         count = self.checked_count(count, least=size, what=f"numbers in {_shown(name)}")
         return list(unpack(f"<{count}{dtype}", self.bytes(count * size)))
 
@@ -303,7 +305,7 @@ class _Reader:
 
     Args:
         model_type: What `transformers` calls it.
-        fields: The fields that are read, by their names after that of the architecture, with those in a configuration;
+        fields: The fields that are read, by their names behind that of the architecture, with those in a configuration;
             none for one that another field or the tensors say too.
         usual: What the configuration says besides.
         whole: Tensors that are there once.
@@ -450,7 +452,9 @@ def tokenizer_json(file: GGUFFile) -> str:
     """
     kind, cut = file.fields.get(_TOKENIZER), file.fields.get(_CUT, "gpt-2")
     if kind != "gpt2" or cut not in _CUTS:
-        said = "has no tokenizer" if kind is None else f"has the tokenizer {_value(kind)} with {_CUT} = {_value(cut)}"
+        problem = (
+            "has no tokenizer" if kind is None else f"has the tokenizer {_value(kind)} with {_CUT} = {_value(cut)}"
+        )
         expected = f"gpt2 with one of {', '.join(_CUTS)}, or --tokenizer FILE, or --cells tokens"
         raise InputError(file.path, problem, expected)
     tokens, merges, kinds = (_list_of(file, name) for name in ("tokens", "merges", "token_type"))

@@ -57,7 +57,7 @@ def certified(
         criterion: What is asked of them.
         figures: What is known of them already.
         source: What the task was made from.
-        device: Where they are run, besides the CPU.
+        device: Where they are run, beside the CPU.
         clock: Times every stage.
         rests_on_rank: Whether they hold the task because features are independent, of any number of contexts.
         two_sided: Whether ranks and divergences are bounded from both sides.

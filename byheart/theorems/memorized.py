@@ -67,7 +67,7 @@ def statements(model: Model, task: AnyTask, *, rests_on_rank: bool, two_sided: b
 
 
 def beside(built: Construction[Any], task: Task | None, proved: Proved[Answers], clock: Clock) -> Beside:
-    """Return what the theorems say of weights, and how the heads of Theorem 1' were found.
+    """Return the conclusions of the theorems about weights, and how the heads of Theorem 1' were found.
 
     Args:
         built: What was built.
@@ -75,14 +75,14 @@ def beside(built: Construction[Any], task: Task | None, proved: Proved[Answers],
         proved: Its certificate.
         clock: Times both stages.
     """
-    model, found = built.model, dict[str, Any]()
+    model, figures = built.model, dict[str, Any]()
     if not model.reads_tokens or is_dana_network(model):  # of others their blocks are shown
-        found = {"blocks": None, "heads": model.n_heads, "query_dim": model.d_qk, "head_dim": model.d_head}
+        figures = {"blocks": None, "heads": model.n_heads, "query_dim": model.d_qk, "head_dim": model.d_head}
     if task is None:
-        return Beside(found, None)
+        return Beside(figures, None)
     if isinstance(built, HeadsOfTheorem1):
         needed = built.needed
-        found |= {"front_end": built.built.front_end, "route": built.built.route}
+        figures |= {"front_end": built.built.front_end, "route": built.built.route}
     elif is_dana_network(model) and model.n_heads:
         with clock.stage("capacity"):
             needed = _capacity(task, model, progress=clock.progress)

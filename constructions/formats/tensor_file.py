@@ -94,7 +94,7 @@ def load_tensors(path: Path, *, dtypes: Collection[str] = ("F64",)) -> tuple[Any
                 raise FileFormatError(f"{path} holds dtypes {kinds}, expected {' or '.join(dtypes)} throughout")
             tensors = {name: file.get_tensor(name) for name in kinds}
         metadata = (
-            json.loads(found[_METADATA_KEY], object_pairs_hook=without_repetition) if _METADATA_KEY in found else None
+            json.loads(header[_METADATA_KEY], object_pairs_hook=without_repetition) if _METADATA_KEY in header else None
         )
         canonical = canonical_json(metadata)
     except FileFormatError:

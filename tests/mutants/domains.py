@@ -87,7 +87,7 @@ MUTANTS = [
         "two runs drop what the other has kept",
     ),
     evaluation(
-        "        if judged.interrupted:\n            raise",
+        "        if found.interrupted:\n            raise",
         "        if False:\n            raise",
         "a check that was interrupted is an answer, which is kept",
     ),

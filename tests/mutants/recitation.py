@@ -17,7 +17,7 @@ MUTANTS = [
     windows("[np.full(n_ctx, before), text[:-1]]", "[np.full(n_ctx, 0), text[:-1]]", "the beginning is a text"),
     windows("self.text[-1] != self.end or", "", "a text need not end"),
     windows("order = np.argsort(first)", "order = np.arange(len(first))", "windows in another order"),
-    reciting("= max(lengths) + titled,", "= 2 + titled,", "too short"),
+    reciting("n_ctx = max(lengths) + titled", "n_ctx = 2 + titled", "too short"),
     bounded("(within_bounds, to_first_order) if", "(within_bounds,) if", "fewer runs than a run counts"),
     memorized(
         "memorized[left], lost[left] = proof(",

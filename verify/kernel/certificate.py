@@ -87,9 +87,9 @@ def read_certificate(folder: Path) -> Certificate:
     signed = {name: value for name, value in content.items() if name != "digest"}
     if hashlib.sha256(canonical(signed).encode("ascii")).hexdigest() != content["digest"]:
         raise NotProvedError(f"{FILE}: digest is not the hash of the rest")
-    require_texts(FILE, "provenance", found["provenance"])
-    subject, sizes = found["subject"], _sizes(found["subject"])
-    criterion, statements = _criterion(found["criterion"]), _statements(found["statements"])
+    require_texts(FILE, "provenance", content["provenance"])
+    subject, sizes = content["subject"], _sizes(content["subject"])
+    criterion, statements = _criterion(content["criterion"]), _statements(content["statements"])
     model, task, target, origin = (subject[name] for name in ("model", "task", "target", "origin"))
     return Certificate(model, task, target, origin, sizes, criterion, statements, _witness(content["witness"]))
 
@@ -132,8 +132,8 @@ def _statements(data: Any) -> list[dict[str, Any]]:
             FILE, f"statements[{place}]", record, ["id", "statement", "method", "values", "memorized"], ["named"]
         )
         for name in ("id", "method"):
-            _require_text(FILE, f"statements[{place}].{name}", each[name])
-        if not isinstance(each["statement"], str) or not isinstance(each["memorized"], str):
+            _require_text(FILE, f"statements[{place}].{name}", record[name])
+        if not isinstance(record["statement"], str) or not isinstance(record["memorized"], str):
             raise BadInputError(FILE, f"statements[{place}]", "has a sentence or a mask that is not a text")
         if not isinstance(record["values"], dict):
             raise BadInputError(FILE, f"statements[{place}].values", "are no object")

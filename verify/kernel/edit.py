@@ -3,7 +3,7 @@ r"""Prove an edit: the answers that new neurons change, those that stay, and bou
 Both models are evaluated in balls at every context that is named. Where the new neurons stand in the last block, a
 bound of what they put out says more than a difference of balls:
 
-*Theorem N3.* Let the stream after the last block differ by $\delta$, $|\delta| \le D$. Then logit k moves by at most
+*Theorem N3.* Let the stream behind the last block differ by $\delta$, $|\delta| \le D$. Then logit k moves by at most
 $|\Pi \mathrm{diag}(w) W_U[:, k]| D / \sqrt\varepsilon$, with the gain w and the $\varepsilon$ of the last
 normalization, and $\Pi$ the projection along the ones where it takes the mean off.
 
@@ -154,10 +154,10 @@ def _read_edit(folder: Path) -> tuple[Edit, Any]:
     signed = {name: value for name, value in content.items() if name != "digest"}
     if hashlib.sha256(canonical(signed).encode("ascii")).hexdigest() != content["digest"]:
         raise NotProvedError(f"{FILE}: digest is not the hash of the rest")
-    require_texts(FILE, "provenance", found["provenance"])
+    require_texts(FILE, "provenance", content["provenance"])
     for name in _HASHES:
-        require_hash(FILE, name, found[name])
-    if type(found["everywhere"]) is not bool:
+        require_hash(FILE, name, content[name])
+    if type(content["everywhere"]) is not bool:
         raise BadInputError(FILE, "everywhere", "is not a truth value")
     layer = None if content["layer"] is None else read_count(FILE, "layer", content["layer"])
     values = content["values"]
@@ -294,11 +294,8 @@ def _cut(edit: Edit, model: Model, site: int, words: dict[str, Any], tensors: di
 def _columns(tensor: Tensor, start: int, stop: int | None = None) -> Tensor:
     """Return some columns of a matrix, or entries of a vector."""
     rows = [tensor.values] if len(tensor.shape) == 1 else [tensor.row(i) for i in range(tensor.shape[0])]
-    columns = slice(start, stop)
-    values = array("d")
-    for row in rows:
-        values.extend(row[columns])
-    width = len(range(tensor.shape[-1])[columns])
+    values = array("d", [x for row in rows for x in row[slice(start, stop)]])
+    width = len(range(tensor.shape[-1])[slice(start, stop)])
     return Tensor((*tensor.shape[:-1], width), values)
 
 
@@ -528,7 +525,7 @@ class _Proof:
             return None if leader < 0 else leader == before[left[i]]
 
         stays = _rising(self.original, contexts, keeps)
-        left = [i for i, each in enumerate(stays) if not each]
+        left = [i for i, decision in enumerate(stays) if not decision]
         _rising(self.original, [contexts[i] for i in left], sure)
         before = {left[i]: leader for i, leader in leaders.items()}
         for i, decision in zip(left, _rising(self.edited, [contexts[i] for i in left], same), strict=True):
@@ -537,10 +534,10 @@ class _Proof:
 
 
 def _rising(model: Model, contexts: list[Context], decide: Callable[[int, Row], bool | None]) -> list[bool | None]:
-    """Return what the logits of each context decide, by balls of more and more bits; none where they do not."""
-    found: list[bool | None] = [None] * len(contexts)
+    """Return the decision for the logits of each context, by balls of increasing precision; None where open."""
+    decisions: list[bool | None] = [None] * len(contexts)
     for bits in balls.PRECISIONS:
-        left = [i for i, each in enumerate(found) if each is None]
+        left = [i for i, decision in enumerate(decisions) if decision is None]
         if bits != balls.PRECISIONS[-1] and len(left) > 1 and _says_nothing(model, contexts[left[0]], bits):
             continue
         rows = balls.all_logits(model, [contexts[i] for i in left], bits)

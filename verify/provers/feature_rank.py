@@ -1,7 +1,7 @@
 """Prove, and prove again, that the features of the contexts are linearly independent.
 
 The matrix has a row for each context: for tokens the features $Y$ of the heads, or $[X_S, Y]$ with the embedded last
-token next to them; for vectors the mixed inputs $Z$ of the heads.
+token beside them; for vectors the mixed inputs $Z$ of the heads.
 
 Pages: docs/rigour/certificate.md, docs/layer.md
 """
@@ -79,20 +79,20 @@ def prove_feature_rank(model: Model, task: Listing, features: Enclosure, *, prog
             continue
         progress("feature rank", None, f"{size} x {width}")
         matrix = _matrix(model, task, features, width)
-        found = certify_full_row_rank(matrix)
-        smallest, condition = _bounds(matrix, found)
+        rank = certify_full_row_rank(matrix)
+        smallest, condition = _bounds(matrix, rank)
         values: dict[str, Number] = {"rows": size, "columns": width}
         if smallest > 0.0 and condition < _LARGEST and lowered(smallest, _SLACK) > 0.0:
             values["smallest_singular_value_lower"] = lowered(smallest, _SLACK)
             values["condition_upper"] = raised(condition, 2 * _SLACK)
-            return Statement(FEATURE_RANK, found.method, values)
+            return Statement(FEATURE_RANK, rank.method, values)
         if (bits := _bits_of_balls(model, task, size, width, progress)) is not None:
             return Statement(FEATURE_RANK, f"balls of {bits} bits", values)
     return None
 
 
 def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
-    """Prove the statement again, with the bounds as they are stored."""
+    """Prove the statement again with the stored bounds."""
     model, task, read, progress = evaluation.model, evaluation.task.listing, features(evaluation), evaluation.progress
     if read is None or task is None or not is_one_attention(model):
         return StatementCheck(FEATURE_RANK, Verdict.REFUTED, "the model has no such features", {})
@@ -106,8 +106,8 @@ def check(statement: Statement, evaluation: OnContexts) -> StatementCheck:
         return StatementCheck(FEATURE_RANK, Verdict.REFUTED, reason, {})
     progress("feature rank", None, f"{size} x {columns}")
     matrix = _matrix(model, task, read, columns)
-    found = certify_full_row_rank(matrix)
-    smallest, condition = _bounds(matrix, found)
+    rank = certify_full_row_rank(matrix)
+    smallest, condition = _bounds(matrix, rank)
     values: dict[str, Number] = {}
     if smallest > 0.0 and condition < math.inf:
         values = {"smallest_singular_value_lower": smallest, "condition_upper": condition}

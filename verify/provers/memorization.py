@@ -127,7 +127,7 @@ def certify_memorization(
             one attention.
         rank_of_heads: State between which bounds the rank of what the heads alone read from the contexts lies, for
             these weights and for all of these sizes; for a model of one attention.
-        rank_with_skip: The same of the matrix that has the embedded last token next to it; for contexts of tokens.
+        rank_with_skip: The same of the matrix that has the embedded last token beside it; for contexts of tokens.
         divergence: State between which ends the largest and the mean divergence of the prediction from the distribution
             lie; for distributions.
         text_divergence: State between which ends the mean divergence over all contexts of a text lies, memorized or
@@ -158,7 +158,7 @@ def certify_memorization(
         'MEMORIZED, PROVED'
     """
     require_fit(model, task)
-    asked, show = criterion or Criterion(), progress or silent
+    question, show = criterion or Criterion(), progress or silent
     wanted = {
         TEXT_DIVERGENCE: text_divergence,
         FEATURE_RANK: rank,
@@ -171,15 +171,18 @@ def certify_memorization(
     _require_memory(model, task, provers.values(), purpose=f"a certificate for {task.n_contexts} contexts")
     blas.probe()
     judged = JudgedModel(
-        model=model, task=task, criterion=asked, progress=show, lower_losses=divergence, keep_outputs=keep_outputs,
+        model=model, task=task, criterion=question, progress=show, lower_losses=divergence, keep_outputs=keep_outputs,
         beyond=beyond, decided=decided,
     )  # fmt: skip
     given = {SATURATION: {"delta": saturation}}
     more = [prover.state(judged, **given.get(id, {})) for id, prover in provers.items()]
-    statements = [prove_answers(task, asked, judged.answers), *(each for each in more if each is not None)]
+    statements = [
+        prove_answers(task, question, judged.answers),
+        *(statement for statement in more if statement is not None),
+    ]
     certificate = Certificate(
         subject=subject_of(model, task),
-        criterion=asked,
+        criterion=question,
         statements=tuple(statements),
         provenance=provenance() | {"decided by": judged.answers.decided_by()},
     )
@@ -197,14 +200,14 @@ def check_memorization(
 ) -> CheckReport:
     """Answer the question of the certificate in `folder`, or another one, using only the weights and the task.
 
-    The hashes are compared first; then every statement is proved again by the same methods that `certify_memorization`
+    The hashes are compared first; then every statement is proved anew by the same methods that `certify_memorization`
     uses, and its stored bounds must follow. Nothing that is stored is used in a proof. Somebody who changes the files
     and all hashes with them is left with a true certificate about other files, or with one that fails here.
 
     Args:
         folder: A folder with ``certificate.json``, ``model.safetensors`` and ``task.safetensors``.
         criterion: What is asked; by default what the certificate asks.
-        sample_seed: Of a sample, a text of whoever checks, with which as many inputs are drawn again; by default the
+        sample_seed: Of a sample, a text of whoever checks, with which as many inputs are drawn anew; by default the
             certificate's own draw is repeated.
         kinds: A folder with more kinds of statement: in ``kernel/`` what each says, in ``provers/`` its prover.
         beyond: As for `verify.provers.answer_bounds.judge_answers`.
@@ -223,10 +226,10 @@ def check_memorization(
     folder = Path(folder)
     certificate = Certificate.load(folder, read_kinds(kinds))
     provers = [find_prover(statement.id, kinds) for statement in certificate.statements]
-    asked, show = criterion or certificate.criterion, progress or silent
+    question, show = criterion or certificate.criterion, progress or silent
     own = getattr(provers[0], "evaluation", None)  # of the prover of the statement that answers the question
     if own is not None:
-        evaluation: Evaluation = own(folder, certificate, asked, sample_seed=sample_seed, progress=show)
+        evaluation: Evaluation = own(folder, certificate, question, sample_seed=sample_seed, progress=show)
     else:
         if sample_seed is not None:
             raise InputError("sample_seed", f"is {sample_seed!r}, but the certificate is about no sample")
@@ -236,8 +239,8 @@ def check_memorization(
             certificate=certificate,
             model=model,
             task=task,
-            asked=asked,
-            criterion=asked if asked.asked == "at-most" else certificate.criterion,
+            asked=question,
+            criterion=question if question.asked == "at-most" else certificate.criterion,
             lower_losses=any(getattr(prover, "NEEDS_LOWER_LOSSES", False) for prover in provers),
             beyond=beyond,
             progress=show,

@@ -76,7 +76,7 @@ def prove_runs(
 
 
 def check(statement: Statement, evaluation: Evaluation) -> StatementCheck:
-    """Prove the statement again, by no other proofs than those that rest on the hypotheses it names."""
+    """Prove the statement again, using only proofs that rest on the hypotheses it names."""
     own = evaluation.check_runs(statement)
     if own is not None or not isinstance(evaluation, OnContexts):
         return own or StatementCheck(statement.label, Verdict.UNDECIDED, "not attempted", {})
@@ -84,8 +84,8 @@ def check(statement: Statement, evaluation: Evaluation) -> StatementCheck:
         return StatementCheck(
             statement.label, Verdict.REFUTED, "the model reads vectors, of which no runs are judged", {}
         )
-    found = proved_again(statement, evaluation, evaluation.task, named_contexts(statement))
-    return judged(statement, found.memorized, found.lost)
+    proved = proved_again(statement, evaluation, evaluation.task, named_contexts(statement))
+    return judged(statement, proved.memorized, proved.lost)
 
 
 def proved_again(statement: Statement, evaluation: Evaluation, task: AnyTask, wanted: BoolArray) -> HeldInRuns:
@@ -100,12 +100,12 @@ def proved_again(statement: Statement, evaluation: Evaluation, task: AnyTask, wa
         },
     )
     number_format = FORMATS[statement.named["format"]]
-    proved = memorized_in_every_run(model, task, number_format, wanted=wanted, **options)
-    left = wanted & ~proved.memorized & ~proved.lost
-    if left.any() and not proved.lost.any():  # what takes long is tried only where it is needed
-        more = memorized_in_every_run(model, task, number_format, wanted=left, quick=False, **options)
-        proved = HeldInRuns(proved.memorized | more.memorized, proved.lost | more.lost, proved.hypotheses)
-    return proved
+    found = memorized_in_every_run(model, task, number_format, wanted=wanted, **given)
+    left = wanted & ~found.memorized & ~found.lost
+    if left.any() and not found.lost.any():  # what takes long is tried only where it is needed
+        more = memorized_in_every_run(model, task, number_format, wanted=left, quick=False, **given)
+        found = HeldInRuns(found.memorized | more.memorized, found.lost | more.lost, found.hypotheses)
+    return found
 
 
 def judged(statement: Statement, memorized: BoolArray, lost: BoolArray) -> StatementCheck:

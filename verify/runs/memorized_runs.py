@@ -104,7 +104,7 @@ def memorized_in_every_run(
     if hypotheses != OF_EXACT_SUMS and number_format.name in JUDGED:
         bounds = plug_in("verify.runs.bounded_runs")
         for proof in () if bounds is None else bounds.proofs_of(task.target):
-            left = np.flatnonzero(asked & ~memorized & ~lost)
+            left = np.flatnonzero(open_contexts & ~memorized & ~lost)
             if not len(left):
                 continue
             progress("every run", None, f"bounds of roundings, {len(left)} of {task.n_contexts} contexts")

@@ -361,9 +361,9 @@ def _rounded(d_vocab: int, n_ctx: int, d_model: int, d_head: int, facts: int) ->
 
 def _certified(network: Model, task: Task, *, d_model: int, d_head: int) -> tuple[float, Verdict]:
     """Return the largest divergence, and whether it, the rank of the features and the sizes are proved."""
-    found = certify_memorization(network, task, rank=True)
-    worst = float(found.answers.loss_upper.max())
-    small = proved(found.certificate.statement(FEATURE_RANK) is not None and worst <= _TINY)
+    certified = certify_memorization(network, task, rank=True)
+    worst = float(certified.answers.loss_upper.max())
+    small = proved(certified.certificate.statement(FEATURE_RANK) is not None and worst <= _TINY)
     sized = decided(_has_sizes(network, d_model=d_model, d_head=d_head))
     return worst, Verdict.all_of([certified.certificate.verdict, small, sized])
 
