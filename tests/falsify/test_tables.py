@@ -68,7 +68,7 @@ def asks(error: InputError) -> bool:
     """Whether what is refused is named so that a person can say what is meant."""
     said = str(error)
     ways = ("--header or --no-header", "--weights or --no-weights", "or --delimiter", "tells a spreadsheet")
-    return any(words in said for words in (*ways, "may end a row or be in a cell"))
+    return any(words in said for words in (*ways, "may end a row or be part of a cell"))
 
 
 @MANY
