@@ -45,8 +45,8 @@ class Explanation:
     Args:
         context: The tokens of the context.
         token: What follows it; of a distribution with several modes all of these.
-        fate: Of the fact in the model as it is.
-        ablations: What becomes of it without each part.
+        fate: Fate of the fact in the model as it is.
+        ablations: Its fate without each part.
         typed: The context as it stands in a text that was learned whole.
     """
 
@@ -124,7 +124,7 @@ def explain(
 
     Args:
         model: The weights.
-        task: What they were made to hold.
+        task: The task that they were made to hold.
         context: Of a fact of the task: a text, cut as `tokens_of` says, or the tokens themselves.
         criterion: When a fact is memorized: of it the tolerance of distributions matters.
         entries: Set single entries to 0, all that are not, instead of heads and neurons; so it is too where there are

@@ -83,7 +83,7 @@ class Memory:
     Args:
         task: The facts.
         model: The weights.
-        certificate: What is proved.
+        certificate: The certificate of the proved statements.
 
     Example:
         >>> from byheart import memorize
@@ -191,11 +191,11 @@ class CertifiedMemory(Memory):
     Args:
         task: The facts.
         model: The weights.
-        certificate: What is proved.
+        certificate: The certificate of the proved statements.
         proved: The certificate with the bounds of each context.
         ranks: What rank the features can have with 0, 1, ... heads, where it was found out.
         figures: The figures.
-        source: What the task was made from, in a few words.
+        source: The source of the task, in a few words.
     """
 
     task: AnyTask

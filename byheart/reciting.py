@@ -220,7 +220,7 @@ def recite(
 
     Args:
         folder: A folder that `byheart memorize` wrote of a whole text, or of several.
-        title: Of the text that is said; by default all.
+        title: Title of the text that is said; by default all.
         start: What stands in the text; said is what stands after it. By default the beginning.
         dtype: A `constructions.model.precision.Precision`: the runs that are judged.
         progress: Called with the stage and the finished share of it.

@@ -31,7 +31,7 @@ def files_sha256(*places: Path, names: str = "*") -> str:
 
     Args:
         places: Files, or folders with all that is below them.
-        names: Which names of files in a folder count.
+        names: Patterns of the names of files that count.
     """
     hashed = [_files_of(place, names) or secrets.token_hex() for place in places]
     return hashlib.sha256(canonical_json(hashed).encode()).hexdigest()

@@ -37,7 +37,7 @@ class Claim:
     """A model, and the texts or facts that every run of it must answer.
 
     Args:
-        number_format: Of the runs, one of `FORMATS`.
+        number_format: Number format of the runs, one of `FORMATS`.
         model: The weights.
         positions: Tokens in a context.
         facts: Contexts and labels, each context once.
@@ -143,7 +143,7 @@ def claim_of(folder: Path, number_format: str) -> Claim:
 
     Args:
         folder: A folder with a certificate.
-        number_format: Of the runs, one of `FORMATS`.
+        number_format: Number format of the runs, one of `FORMATS`.
 
     Raises:
         FileFormatError: A file is missing or is not what it should be.

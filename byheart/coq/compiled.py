@@ -58,12 +58,12 @@ class CoqReport:
     """The result of Coq for the claim of a folder.
 
     Args:
-        claim: What was claimed.
+        claim: The claim that was checked.
         far: The bound from which on the exponential is assumed to be 0.
         said: Why Coq did not accept the proof; else empty.
-        axioms: What the theorem rests on.
+        axioms: The axioms that the theorem rests on.
         version: Of `coqc`.
-        compared: What the certificate states and the theorem proves alike, by the names of the fields.
+        compared: Names of the fields that the certificate states and the theorem proves alike.
         beside: The statements of the certificate of which the theorem says nothing.
         native: Whether the answers were evaluated in native code.
     """
@@ -124,7 +124,7 @@ def check_by_coq(
 
     Args:
         folder: A folder with a certificate.
-        number_format: Of the runs; by default that which the memory was made for.
+        number_format: Number format of the runs; by default that which the memory was made for.
         native: Let the kernel evaluate the answers in native code, which is faster and rests on OCaml's compiler too.
         library: A folder of `compile_library`, to be used again; by default the library is compiled.
         workers: How many files of answers are compiled at a time; by default as many as there are processors.
@@ -205,7 +205,7 @@ def answering_units(coqc: "Coqc", claim: Claim, place: Path, *, progress: Progre
 
     Args:
         coqc: The compiler.
-        claim: Of a folder.
+        claim: The claim that `byheart.coq.claim.claim_of` read from a folder.
         place: A folder, where the library and the claim are written and compiled.
         progress: Called with the file that is compiled.
 
@@ -236,8 +236,8 @@ class Coqc:
     """The compiler of Coq.
 
     Args:
-        program: Where it is.
-        version: What it calls itself.
+        program: The path of the program.
+        version: The version that it names.
     """
 
     program: str

@@ -193,7 +193,7 @@ def proof_sources(claim: Claim, *, native: bool = False) -> dict[str, str]:
     """Return the proof files by name, in order of compilation; the last one is `proof.v`.
 
     Args:
-        claim: Of a folder.
+        claim: The claim that `byheart.coq.claim.claim_of` read from a folder.
         native: Evaluate the answers in native code and not in the virtual machine of Coq's kernel.
     """
     count = -(-claim.steps // PIECE)

@@ -56,10 +56,10 @@ class Record:
         device: As its maker calls it.
         driver: Version of its driver; none on a CPU, or where `nvidia-smi` does not say it.
         cuda: Version of CUDA that torch was built with.
-        command: What was typed.
+        command: The command as it was typed.
         tf32: What happens with TF32 switched on.
         rows: A run each: the case, how it ran, and what came out.
-        left_out: What did not run, and why.
+        left_out: The parts that did not run, and why.
         finished: Whether all was tried; not while it goes on, nor after an interrupt.
         seconds: Wall-clock time.
     """
@@ -133,7 +133,7 @@ def record_device(
         minutes: After this many no further case begins; what has not run is recorded as left out.
         chosen: The cases; by default `byheart.device_runs.cases.cases`.
         backend: Of `torch.compile`.
-        command: What the record calls the command; by default the words of the process.
+        command: The command's name in the record; by default the words of the process.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:

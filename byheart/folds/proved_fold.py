@@ -26,7 +26,7 @@ class FoldAnswer:
         prompt: Its tokens.
         decoded: What greedy decoding says, each token proved to have the strictly largest logit in real arithmetic;
             shorter than the answer where two logits are equal, or too close to tell which is larger.
-        answer: What the rule says.
+        answer: The answer by the rule.
         number: The number that the tokens said are, of a rule that adds; else none.
         expected: That of the answer.
         right: Whether it says what the rule says; none where it is not known.
@@ -79,7 +79,7 @@ class ProvedFold:
     Args:
         model: The weights.
         fold: The rule.
-        certificate: What is proved.
+        certificate: The certificate of the proved statements.
 
     Example:
         >>> from constructions.folds.fold import addition

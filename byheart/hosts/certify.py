@@ -77,7 +77,7 @@ def certify(
         weights: Whether the last column of a table holds weights; by default as its header says.
         tokenizer: What cuts prompts and answers that are texts; by default the ``tokenizer.json`` next to the model, or
             what a file of GGUF says.
-        between: What is put between a prompt and its answer where neither brings white space there.
+        between: Text to put between a prompt and its answer where neither brings white space there.
         cells: Whether cells are ``"tokens"`` or ``"texts"``; by default texts where the tokenizer cuts words in pieces.
         decided: Called with each prompt and its answer once that is decided: the row, whether it is memorized, its
             margin at least, or at most where it is not memorized, and the arithmetic that decides.
@@ -133,10 +133,10 @@ def certify_rule(
         rule: As for `constructions.tasks.rule.rule_task`: the name of a rule, or a function.
         length: How many tokens the rule reads; by default as many as the model has room for.
         tokens: They are those below this number; by default all that the model knows.
-        modulus: Of a sum; by default `tokens`.
+        modulus: Modulus of a sum; by default `tokens`.
         before: Tokens that stand before them in every input.
         after: Tokens that stand after them in every input.
-        criterion: What is asked; by default that every input is answered right.
+        criterion: The criterion to decide; by default that every input is answered right.
         sample: How many inputs are drawn, after the weights are known, and judged; by default all are judged.
         seed: A text that the draw depends on, in addition to the hashes of the weights and of the rule.
         one_by_one: How many inputs may be judged one by one, at rising precision, where tables do not decide them.

@@ -65,7 +65,7 @@ class MeasuredDecoding:
     """The measurements and notes made when exporting weights that follow a rule with a state.
 
     Args:
-        versions: Of the packages of the host, by their names.
+        versions: Versions of the packages of the host, by their names.
         original: Hash of the weights before they were rounded and converted.
         inputs: How many drawn inputs `generate` was asked.
         right: To how many of them it said what the rule says.
@@ -143,7 +143,7 @@ class ExportedFold:
     Args:
         host: The host that it is written for.
         dtype: The type of the numbers.
-        certificate: What is proved of `model` and `fold`.
+        certificate: The certificate of `model` and `fold`.
         model: The numbers of the host's file.
         fold: The rule.
     """

@@ -62,7 +62,7 @@ class Measured:
     """The measurements and notes made when exporting weights for a host.
 
     Args:
-        versions: Of the packages of the host, by their names.
+        versions: Versions of the packages of the host, by their names.
         original: Hash of the weights before they were rounded and converted.
         exact_conversion: Whether nothing was rounded but each weight once.
         typed: How many contexts can be typed and are read back; none without the library, or without tokens.
@@ -135,7 +135,7 @@ class Exported:
         to: The host that was asked for, one of `HOSTS`.
         host: The host that it is written for: another where the library has a model that can hold the weights.
         dtype: The type of the numbers.
-        certificate: What is proved of `model` and `facts`.
+        certificate: The certificate of `model` and `facts`.
         model: The numbers of the host's file.
         facts: What they hold, as the host numbers tokens.
         typed: The facts as a person types them.
@@ -291,7 +291,7 @@ def require_export_made_again(folder: Path) -> str:
     Hidden files, as those of version control, and Python's own bytecode are passed over.
 
     Args:
-        folder: What `byheart.hosts.export.export` wrote.
+        folder: The folder that `byheart.hosts.export.export` wrote.
 
     Returns:
         What a first line says of it: for whom the weights are written, and what was not done again.

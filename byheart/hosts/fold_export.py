@@ -49,12 +49,12 @@ def export_fold(
     What is written is proved again, of all inputs, as by `certify`; in float32 and float64 also in every run.
 
     Args:
-        folder: Where the weights and the rule lie.
+        folder: The folder of the weights and the rule.
         certificate: Its certificate.
-        host: What they are written for.
+        host: The host that they are written for.
         out: The folder to write.
         dtype: The type that the weights are rounded to, in which the host runs them.
-        criterion: What has to be so of what is written; by default what the certificate asks.
+        criterion: The criterion that the written model has to meet; by default the certificate's.
         allow_loss: Write it also where it is not so.
         overwrite: Replace a folder that byheart wrote.
         progress: Called with the stage, its finished share, and a detail.

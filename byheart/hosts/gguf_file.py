@@ -304,7 +304,7 @@ class _Reader:
     """The naming scheme of an architecture's files.
 
     Args:
-        model_type: What `transformers` calls it.
+        model_type: Its name in `transformers`.
         fields: The fields that are read, by their names behind that of the architecture, with those in a configuration;
             none for one that another field or the tensors say too.
         usual: What the configuration says besides.

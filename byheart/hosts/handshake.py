@@ -90,7 +90,7 @@ def ask_host(source: Any, config: Any, model: Model, *inputs: Int64Array | Vecto
     Args:
         source: What was certified: a folder or file, a module, or tensors by name.
         config: Its configuration, where that is not next to it.
-        model: What was read of it.
+        model: The model that was read from it.
         inputs: Contexts, `[T, S]`, of each length by themselves; or the task that brings vectors.
 
     Returns:
@@ -146,7 +146,7 @@ def host_answer(source: Any, config: Any, model: Model, prompt: Sequence[int], c
     Args:
         source: What was certified, as for `ask_host`.
         config: Its configuration, where that is not next to it.
-        model: What was read of it.
+        model: The model that was read from it.
         prompt: The tokens that are read first.
         count: How many tokens are said; the module reads its own.
 

@@ -52,9 +52,9 @@ class Host:
     """A library that weights can be exported to.
 
     Args:
-        name: What it is called after ``--to``.
+        name: Its name after ``--to``.
         packages: Its distributions, the first one that of the host itself.
-        extra: What brings it: ``pip install byheart[extra]``.
+        extra: The extra that installs it: ``pip install byheart[extra]``.
         dtypes: The types that it computes in.
         convert: The same model, in exact arithmetic, in the shape that the host has.
         write: Write a converted and rounded model into a folder, in a type.
@@ -136,7 +136,7 @@ def write_folder(
     """Write the weights, the files that the host needs, and the Python file that loads them.
 
     Args:
-        folder: Where to write.
+        folder: The folder to write to.
         tensors: By the names of the host; numbers that the type holds exactly.
         dtype: The type.
         config: Plain data for JSON.

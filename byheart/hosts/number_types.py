@@ -42,7 +42,7 @@ def rounded_to(name: str, tensor: Float64Array, dtype: str) -> Float64Array:
     Each entry is rounded once: float64 to bfloat16 goes through no other type on its way.
 
     Args:
-        name: Of the tensor, for the message.
+        name: Name of the tensor, for the message.
         tensor: Finite numbers.
         dtype: One of `DTYPES`, or `NARROWEST`, which rounds nothing.
 
@@ -77,7 +77,7 @@ def stored_bytes(tensor: Float64Array, dtype: str) -> bytes:
     """Return the little-endian bytes of numbers that a type represents exactly.
 
     Args:
-        tensor: What `rounded_to` returned for the same type.
+        tensor: The tensor that `rounded_to` returned for the same type.
         dtype: One of `DTYPES`, or of `constructions.model.precision.STORED`.
 
     Example:
@@ -94,7 +94,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Float64Array], *, dtype: str
     """Write tensors as safetensors, atomically; the library supports bfloat16 only through torch.
 
     Args:
-        path: Where the file should be.
+        path: The file to write.
         tensors: By name; what `rounded_to` returned for the same type.
         dtype: One of `DTYPES`, or `NARROWEST`.
         metadata: Texts by name.
@@ -128,7 +128,7 @@ def read_tensors(
 
     Args:
         path: The file.
-        but: Which names are omitted.
+        but: Names to omit.
 
     Returns:
         The tensors by name, in float64, which holds every number of the smaller types; and the texts in the header.

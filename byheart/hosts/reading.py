@@ -42,7 +42,7 @@ class Weights(NamedTuple):
     Args:
         model: The model.
         tensors: By the names of the configuration, where the file has others or holds more; none elsewhere.
-        said: Which names were read otherwise than they are stored; empty if none were.
+        said: A sentence on names that were read otherwise than they are stored; empty if there are none.
     """
 
     model: Model
@@ -139,8 +139,8 @@ def require_exact_in(path: Path, dtype: str, who: str, *, expected: str) -> None
     Args:
         path: The folder or file of a model.
         dtype: The type that they are loaded in.
-        who: What says so, for the message.
-        expected: What would be right.
+        who: The place that names the type, for the message.
+        expected: The expected input, for the message.
 
     Raises:
         InputError: A number of the file is none of the type; names the tensor.
@@ -312,7 +312,7 @@ def stored_as_linear(config: Mapping[str, Any], name: str) -> bool:
 
     Args:
         config: The configuration.
-        name: Of the tensor.
+        name: Name of the tensor.
 
     Example:
         >>> [stored_as_linear({"model_type": kind}, "lm_head.weight") for kind in ("gpt2", "llama", "byheart")]
@@ -328,7 +328,7 @@ def as_float64(name: str, tensor: Any) -> Float64Array:
     """Return the numbers of a tensor, exactly.
 
     Args:
-        name: Of the tensor, for the message.
+        name: Name of the tensor, for the message.
         tensor: An array or a torch tensor of a floating-point type of at most 64 bits.
 
     Returns:

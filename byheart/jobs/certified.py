@@ -54,15 +54,15 @@ def certified(
     Args:
         task: What the weights hold, as the certificate shall name it.
         built: The weights.
-        criterion: What is asked of them.
-        figures: What is known of them already.
-        source: What the task was made from.
-        device: Where they are run, beside the CPU.
+        criterion: The criterion that they are to meet.
+        figures: Figures that are known of them already.
+        source: The source of the task.
+        device: The device that runs them, besides the CPU.
         clock: Times every stage.
         rests_on_rank: Whether they hold the task because features are independent, of any number of contexts.
         two_sided: Whether ranks and divergences are bounded from both sides.
         text_divergence: Whether the mean divergence over all contexts of a text is stated.
-        left_out: What of the source was left out, for the first line.
+        left_out: The part of the source that was left out, for the first line.
         runs: Runs that were made already; none where they are still to be made.
     """
     model, facts, memorized = built.model, task.facts, theorems("memorized")

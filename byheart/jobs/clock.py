@@ -17,7 +17,7 @@ class Clock:
 
     Args:
         progress: Called where a stage begins and ends.
-        seconds: What the stages took until now.
+        seconds: The time that the stages took until now.
 
     Example:
         >>> from constructions.progress import silent

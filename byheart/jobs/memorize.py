@@ -38,7 +38,7 @@ def hold(task: AnyTask, *, progress: Progress = silent, **asked: Any) -> Certifi
     are, the others are measured.
 
     Args:
-        task: What is to be memorized.
+        task: The contexts and the targets to memorize.
         progress: Called with the stage, its finished share, and a detail.
         asked: What `Request` says.
 

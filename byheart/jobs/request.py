@@ -32,13 +32,13 @@ class Request:
         d_head: $d_h$ of them; the heads of other memories are at most so wide.
         n_heads: $H$ of them, see `constructions.heads_of_theorem_1.memory.theorem_1`.
         front_end: Their family of attention patterns.
-        tolerance: What the divergence of a memorized distribution may be, nats.
+        tolerance: The largest divergence of a memorized distribution, nats.
         quick: Take the first memory that every run in `dtype` holds; search for no smaller one.
         seed: Seed of every random choice.
-        device: Where to compute large float64 products, and to run the replica besides the CPU.
-        source: What the task was made from, for the report.
+        device: The device for large float64 products, and for the replica besides the CPU.
+        source: The source of the task, for the report.
         reading: How it was read, for the figures.
-        left_out: What of it was omitted, for the first line.
+        left_out: The part of it that was omitted, for the first line.
 
     Raises:
         InputError: A size of a memory that has none, or an impossible seed or device.

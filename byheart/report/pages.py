@@ -44,7 +44,7 @@ def drawn(model: Model, task: Task, answers: Answers, ranks: tuple[Any, Any] | N
 
     Args:
         model: The weights.
-        task: What they hold.
+        task: The task that they hold.
         answers: The bounds of each context.
         ranks: Certified bounds of the rank with 0, 1, ... heads, from below and from above, where they are known.
     """
@@ -62,11 +62,11 @@ def page(folder: Path, certificate: Certificate, model: Model, task: Task, measu
     """Return the text of ``report.html``.
 
     Args:
-        folder: Where the files of the certificate lie, whose hashes the page names.
-        certificate: What is proved.
+        folder: The folder of the certificate's files, whose hashes the page names.
+        certificate: The certificate of the proved statements.
         model: The weights.
-        task: What they hold.
-        measured: What was measured.
+        task: The task that they hold.
+        measured: The measured figures.
 
     Raises:
         FileFormatError: The measured numbers make no page.
@@ -88,8 +88,8 @@ def page_of_fold(folder: Path, certificate: Certificate, model: Model, fold: Fol
     """Return the text of ``report.html`` of a rule with a state.
 
     Args:
-        folder: Where the files of the certificate lie, whose hashes the page names.
-        certificate: What is proved.
+        folder: The folder of the certificate's files, whose hashes the page names.
+        certificate: The certificate of the proved statements.
         model: The weights.
         fold: The rule.
         measured: What was found beside: ``leads``, and in the figures ``wrong_input``.
@@ -113,8 +113,8 @@ def page_of_facts(folder: Path, certificate: Certificate, task: AnyTask, measure
     """Return the text of ``report.html`` of facts of which it is proved whether a model holds them.
 
     Args:
-        folder: Where the files of the certificate lie, whose hashes the page names.
-        certificate: What is proved.
+        folder: The folder of the certificate's files, whose hashes the page names.
+        certificate: The certificate of the proved statements.
         task: The facts.
         measured: What was computed beside: ``margins``, and in the figures ``every_run`` where that was asked.
 
@@ -195,7 +195,7 @@ def page_again(folder: Path, certificate: Certificate, measured: Measured) -> st
     Args:
         folder: The folder.
         certificate: Its certificate.
-        measured: What was measured.
+        measured: The measured figures.
 
     Raises:
         FileFormatError: There is nothing to draw, or the measured numbers make no page.

@@ -24,8 +24,8 @@ def check_edited_folder(
     """Return what checking an edit found, whose proof may lie in a folder of its own.
 
     Args:
-        folder: What `byheart edit` wrote.
-        proof: Where ``edit.json`` lies.
+        folder: The folder that `byheart edit` wrote.
+        proof: The folder of ``edit.json``.
         fast: What is said where the fast prover checks it; none: the kernel does.
         tell: Told how long the kernel takes, where that is more than a minute.
         progress: Called with the stage and the finished share of it.
@@ -49,7 +49,7 @@ def check_edit_by_kernel(folder: Path, *, tell: Callable[[str], None] = lambda l
     """Let the kernel check the proof of an edit.
 
     Args:
-        folder: Where ``edit.json`` lies.
+        folder: The folder of ``edit.json``.
         tell: Told how long it takes, where that is more than a minute.
 
     Returns:

@@ -91,7 +91,7 @@ def assert_holds(
         strategies: Hypothesis strategies, one for each of its first parameters.
         max_examples: How many cases to try, at least 1.
         max_undecided: How many of them may be undecided; by default all but one.
-        seed: Of the cases: the same seed tries the same ones.
+        seed: Seed of the cases: the same seed tries the same ones.
         named: Strategies by the name of a parameter.
 
     Returns:

@@ -24,7 +24,7 @@ def write_audit(path: Path, summaries: Sequence[Mapping[str, Any]], asked: Seque
     """Write `audit_html` to `path`, atomically.
 
     Args:
-        path: Where the page should be.
+        path: The file to write the page to.
         summaries: The objects of ``byheart audit --json``.
         asked: The claims that were to be audited.
     """

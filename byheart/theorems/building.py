@@ -55,7 +55,7 @@ def build_claim(
         out: The folder to write.
         parameters: Parameters of the construction by name; the others keep their default values.
         overwrite: Replace a folder that byheart wrote.
-        device: Where to compute large float64 products, and to run the replica besides the CPU.
+        device: The device for large float64 products, and for the replica besides the CPU.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
@@ -113,13 +113,13 @@ def build_named(
     """Build a construction of `constructions.named.registry` for a user's data, certify it, and write a folder.
 
     Args:
-        construction: Which one.
+        construction: The construction to build.
         out: The folder to write.
         file: One's own data; by default they are drawn.
         statement: The claim that led to it, whose verdict the first line says.
         parameters: Parameters of the construction by name; the others keep their default values.
         overwrite: Replace a folder that byheart wrote.
-        device: Where to compute large float64 products, and to run the replica besides the CPU.
+        device: The device for large float64 products, and for the replica besides the CPU.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:

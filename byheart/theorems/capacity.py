@@ -35,7 +35,7 @@ def contexts_alone(file: Path, *, delimiter: str | None = None, header: bool = F
 
     Args:
         file: The table.
-        delimiter: What stands between cells; by default it is guessed.
+        delimiter: The separator of cells; guessed by default.
         header: Whether the first line names the columns.
 
     Raises:

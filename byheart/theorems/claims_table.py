@@ -42,7 +42,7 @@ def verdict(claim: dict[str, Any]) -> str:
     """Return the verdict, the type of the claim if it is not a statement, and whether it was read.
 
     Args:
-        claim: What `verify.theorems.claims.listing` says of it.
+        claim: Its entry from `verify.theorems.claims.listing`.
     """
     kind = f", {claim['kind']}" * (claim["kind"] not in ("statement", "own"))
     return claim["verdict"] + kind + ", not read in full" * bool(claim["reconstructed"])
@@ -57,7 +57,7 @@ def csv_table(listed: Iterable[dict[str, Any]]) -> str:
     """Return one row per claim, with the columns above.
 
     Args:
-        listed: What `verify.theorems.claims.listing` says.
+        listed: The listing from `verify.theorems.claims.listing`.
     """
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
@@ -76,7 +76,7 @@ def latex_table(listed: Iterable[dict[str, Any]], version: str) -> str:
     the source. Of signs that are not ASCII the Greek and mathematical ones become macros.
 
     Args:
-        listed: What `verify.theorems.claims.listing` says.
+        listed: The listing from `verify.theorems.claims.listing`.
         version: Of byheart, for the line that says where the verdicts are from.
     """
     columns = "".join(rf">{{\raggedright\arraybackslash}}p{{.{share}\linewidth}}" for share in (17, 11, 37, 23))

@@ -50,7 +50,7 @@ def findings(built: Construction[Any], proved: Proved[Answers], *, device: str =
     Args:
         built: What was built; its class decides what is looked at.
         proved: Their certificate.
-        device: Where weights are run, besides the CPU.
+        device: The device that runs the weights, besides the CPU.
 
     Returns:
         The findings; of a class that is not known none.

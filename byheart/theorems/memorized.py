@@ -50,7 +50,7 @@ def statements(model: Model, task: AnyTask, *, rests_on_rank: bool, two_sided: b
 
     Args:
         model: The weights.
-        task: What they hold.
+        task: The task that they hold.
         rests_on_rank: Whether they hold it because features are independent, of any number of contexts.
         two_sided: Whether ranks and divergences are bounded from both sides.
     """
@@ -71,7 +71,7 @@ def beside(built: Construction[Any], task: Task | None, proved: Proved[Answers],
 
     Args:
         built: What was built.
-        task: What it holds, where that is tokens.
+        task: The task that it holds, where that is tokens.
         proved: Its certificate.
         clock: Times both stages.
     """

@@ -29,7 +29,7 @@ class PrimeRoots:
     $W_Q^h = \lambda_h e_1^\top$ and $W_K^h = e_2^\top$, so that the score of $x_s$ is $\lambda_h x_{S,1} x_{s,2}$.
 
     Args:
-        order: Which roots; 2 for square roots.
+        order: Order of the roots; 2 for square roots.
         W_E: Primes of the embeddings, `[N, d]`.
         W_pos: Primes of the positional embeddings, `[S, d]`.
         W_V: Primes of the values, `[H, d, d_h]`.
@@ -76,7 +76,7 @@ def prime_root_front_end(
         d_model: Width of the residual stream, d, at least 2.
         n_heads: Number of heads, H; may be 0.
         d_head: Width of a head, at most `d_model`.
-        order: Which roots, at least 2.
+        order: Order of the roots, at least 2.
 
     Returns:
         The first primes, in the order W_E, W_pos, W_V, multiples.

@@ -66,7 +66,7 @@ def table_attention(
         n_heads: Number of heads H.
         d_head: Dimension of the values, at most `d_model`.
         seed: Seed of the draw; equal arguments give equal bits.
-        scale: Of the scores, in nats.
+        scale: Scale of the scores, in nats.
 
     Returns:
         The front end.
@@ -247,7 +247,7 @@ def shared_rank_one_attention(
         n_heads: Number of heads H.
         d_head: Dimension of the values, at most `d_model`.
         seed: Seed of the draw; equal arguments give equal bits.
-        scale: Of the scores, in nats, around which the $\lambda_h$ are spaced; $\max(5, 80/d)$ by default.
+        scale: Scale of the scores, in nats, around which the $\lambda_h$ are spaced; $\max(5, 80/d)$ by default.
 
     Returns:
         The front end.

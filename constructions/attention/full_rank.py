@@ -77,7 +77,7 @@ def full_rank_attention(
         d_head: Width of a head, $d_h \le d$.
         n_heads: Number of heads, H.
         d_vocab: Number of tokens, N; by default as many as occur.
-        seed: Of the draw.
+        seed: Seed of the draw.
 
     Returns:
         The heads, beside what is promised and what limits the rank.

@@ -65,7 +65,7 @@ def truncated_distributions_memory(*, d_vocab: int, d_model: int, seed: int) -> 
     Args:
         d_vocab: N, from 3 to 32.
         d_model: d, from 2 to N.
-        seed: Of the noise in the distributions, which are of rank 2 without it.
+        seed: Seed of the noise in the distributions, which are of rank 2 without it.
 
     Returns:
         The network, and the distributions after single tokens as the task.

@@ -117,7 +117,7 @@ def random_instance(seed: int) -> LowEntropyInstance:
     structure.
 
     Args:
-        seed: Of the generator.
+        seed: Seed of the generator.
 
     Returns:
         N from 2 to 24 tokens, d from 1 to 16, and 6 contexts.
@@ -148,7 +148,7 @@ def near_orthonormal_instance(seed: int) -> LowEntropyInstance:
     r"""Return an instance with $e_t = w_{g(t)}$ and $\max |W W^\top - I| < 1/2$, often with more tokens than d + 1.
 
     Args:
-        seed: Of the generator.
+        seed: Seed of the generator.
 
     Returns:
         Axis vectors with noise, or a family of signs over $\sqrt d$, exact or with noise; 6 contexts.

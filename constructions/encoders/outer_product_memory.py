@@ -78,7 +78,7 @@ def random_associations(d_model: int, count: int, *, outputs: int | None = None,
         d_model: d.
         count: N.
         outputs: M; by default N, and the labels are a random permutation. Otherwise $g(i) = i \bmod M$.
-        seed: Of the draw.
+        seed: Seed of the draw.
 
     Returns:
         The associations.
@@ -112,7 +112,7 @@ def tight_associations(bases: int, d_model: int, *, seed: int = 0) -> Associatio
     Args:
         bases: N / d.
         d_model: d, a power of two.
-        seed: Of the draw.
+        seed: Seed of the draw.
 
     Returns:
         The associations, N = `bases` * `d_model`.
@@ -208,7 +208,7 @@ def random_outer_product_memory(*, d_model: int, count: int, seed: int) -> Const
     Args:
         d_model: d.
         count: N.
-        seed: Of the sign vectors and of the permutation.
+        seed: Seed of the sign vectors and of the permutation.
 
     Returns:
         The network, and the labels g(i) of the single tokens i as the task.

@@ -188,7 +188,7 @@ def random_distributions(
         spread: Standard deviation of the logits of rank r, nats.
         rank: r, at least 1.
         noise: Standard deviation of the noise, nats.
-        seed: Of the draw.
+        seed: Seed of the draw.
 
     Returns:
         Weights `[T, N]`, the largest of each row being 1.
@@ -210,7 +210,7 @@ def nearly_planar_distributions(d_vocab: int, *, noise: float, seed: int) -> Flo
     Args:
         d_vocab: N.
         noise: The noise is uniform between minus this and this, nats.
-        seed: Of the noise.
+        seed: Seed of the noise.
 
     Returns:
         Distributions `[N, N]`.

@@ -154,7 +154,7 @@ class Fold(Stored):
         """Return the rule of the words and arrays that were read from `path`.
 
         Raises:
-            FileFormatError: They are not such a rule.
+            FileFormatError: They are not the fields of such a rule.
         """
         try:
             fold = cls(
@@ -280,7 +280,7 @@ def addition(
     the digits of the sum. Numbers have leading zeros.
 
     Args:
-        digits: Of each number, n.
+        digits: Number of digits of each number, n.
         base: At least 2; the digits are the tokens 0 to base - 1.
         first_digit: ``"least"`` or ``"most"``: the digit of a number that comes first.
         first_digit_of_sum: Likewise of the sum.
@@ -439,7 +439,7 @@ def fold_of(
         step: From a state and the tokens of a stage, to the next state and the token that is emitted, or none.
         start: The first state.
         length: How many tokens the prompt has.
-        stages: Of each stage the positions that it reads, and what may stand there.
+        stages: For each stage, the positions that it reads, and what may stand there.
         answer: The stages that emit, in the order in which the answer is said.
         fixed: The tokens that are the same in all prompts, by position.
 
@@ -499,9 +499,9 @@ def modular_sum(terms: int, *, below: int, modulus: int, equals: Sequence[int] =
     """Return the sum of `length` tokens below a number, modulo another; parity is the sum of tokens below 2, modulo 2.
 
     Args:
-        terms: How many tokens.
+        terms: Number of tokens.
         below: They are below this.
-        modulus: Of the sum.
+        modulus: Modulus of the sum.
         equals: The tokens after them.
 
     Example:
@@ -517,7 +517,7 @@ def maximum(count: int, *, below: int, equals: Sequence[int] = ()) -> Fold:
     """Return the largest of `length` tokens below a number.
 
     Args:
-        count: How many tokens.
+        count: Number of tokens.
         below: They are below this.
         equals: The tokens after them.
     """

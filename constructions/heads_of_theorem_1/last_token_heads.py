@@ -159,7 +159,7 @@ def fewest_parameters_by_last_tokens(task: Task) -> int:
     Each last token needs as many columns of features as it ends contexts.
 
     Args:
-        task: What is to be memorized.
+        task: The contexts and the targets to memorize.
 
     Returns:
         $(N + K + S) d + 2 d (1 + d_h) H$ with the least H.
@@ -326,7 +326,7 @@ def centred_features(
 
     Args:
         contexts: Tokens, `[T, S]`.
-        keys: Of each head the scores of the tokens, then twice those of the positions, `[H, N + S]`, nats.
+        keys: For each head, the scores of the tokens, then twice those of the positions, `[H, N + S]`, nats.
         values: $x W_V$ of the tokens `[N, d_h]` and of the positions `[S, d_h]`.
         of_pair: Instead what they read more than $x_{S - 1} W_V$.
 

@@ -40,7 +40,7 @@ class PartialMemory:
     Args:
         model: The transformer; rational, or rounded to float64.
         contexts: All contexts, the kept ones first, `[M, S]`.
-        kept: How many are kept, T.
+        kept: Number of contexts that are kept, T.
         stream: The vectors $E_t$ of the encoder on the others, in the coordinates that W_U reads, `[M - T, d]`;
             rational for a rational network.
         occurrences: How often each context occurs: its probability times a common factor, `[M]`.
@@ -74,10 +74,10 @@ def match_encoder(
     Args:
         front_end: Embeddings and heads.
         contexts: All contexts, the kept ones first, `[M, S]`.
-        kept: How many are kept, T.
+        kept: Number of contexts that are kept, T.
         stream: The encoder's E, `[M, d]`.
         unembedding: The encoder's W, `[d, N]`.
-        occurrences: How often each context occurs, `[M]`.
+        occurrences: Number of times that each context occurs, `[M]`.
         distributions: Distributions after the contexts that are omitted; those of the encoder by default.
 
     Returns:
@@ -116,10 +116,10 @@ def hold_exactly(
     Args:
         front_end: Embeddings and heads.
         contexts: All contexts, the kept ones first, `[M, S]`.
-        kept: How many are kept, T.
+        kept: Number of contexts that are kept, T.
         stream: The encoder's E, `[M, d]`.
         unembedding: The encoder's W, `[d, N]`.
-        occurrences: How often each context occurs, `[M]`.
+        occurrences: Number of times that each context occurs, `[M]`.
         distributions: Distributions after the contexts that are omitted; those of the encoder by default.
 
     Returns:
@@ -312,7 +312,7 @@ def modules_instance(*, d_vocab: int, n_ctx: int, d_model: int, kept: int, seed:
         n_ctx: S.
         d_model: d, N - 1 or N.
         kept: T.
-        seed: Of the distributions and the weights.
+        seed: Seed of the distributions and the weights.
 
     Returns:
         The transformer next to the encoder, which predicts the distributions.
@@ -533,7 +533,7 @@ def modules_memory(*, d_vocab: int, n_ctx: int, kept: int, seed: int) -> Constru
         d_vocab: N, and d.
         n_ctx: S.
         kept: T, of the $N^S$ contexts; each is three times as frequent as one that is omitted.
-        seed: Of the distributions and the weights.
+        seed: Seed of the distributions and the weights.
 
     Returns:
         The weights, and the distributions of the kept contexts as the task.

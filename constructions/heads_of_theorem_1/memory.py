@@ -105,7 +105,7 @@ def build_memory(
     more; the embedding route leaves the tail as it is.
 
     Args:
-        task: What is to be memorized.
+        task: The contexts and the targets to memorize.
         d_model: Embedding dimension d.
         d_head: Dimension of the values, at most `d_model`.
         n_heads: Number of heads, at least 1.
@@ -353,7 +353,7 @@ def fewest_parameters(task: Task) -> int:
     No $H$ heads with $d + H d_h < T$ give features of rank T.
 
     Args:
-        task: What is to be memorized.
+        task: The contexts and the targets to memorize.
 
     Returns:
         $(N + K + S) d + 2 d (1 + d_h) H$ with the least such H; without heads where the embeddings alone may hold it.
@@ -437,7 +437,7 @@ def estimate_bytes(
     """Estimate the peak memory of `build_memory` in bytes, not counting the task.
 
     Args:
-        task: What is to be memorized.
+        task: The contexts and the targets to memorize.
         d_model: Embedding dimension d.
         d_head: Dimension of the values.
         n_heads: Number of heads.

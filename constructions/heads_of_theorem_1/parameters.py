@@ -196,7 +196,7 @@ def matched_memories(*, d_vocab: int, n_ctx: int, d_model: int, d_head: int, see
         n_ctx: S.
         d_model: d, N - 1 or N.
         d_head: $d_h$.
-        seed: Of the distributions and the weights.
+        seed: Seed of the distributions and the weights.
 
     Returns:
         The task, the network with $d_{qk} = d_h$, and the one with shared attention of rank one.
@@ -237,7 +237,7 @@ def shared_directions_memory(*, d_vocab: int, n_ctx: int, d_model: int, d_head: 
         n_ctx: S.
         d_model: d, N - 1 or N.
         d_head: $d_h \le d$.
-        seed: Of the distributions and the weights.
+        seed: Seed of the distributions and the weights.
 
     Returns:
         The weights, with $W_Q^h = \lambda_h u^\top$ and $W_K^h = v^\top$, and the distributions as the task.

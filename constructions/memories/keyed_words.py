@@ -83,7 +83,7 @@ def fewest_entries(count: int, bits: int) -> int:
 
     Args:
         count: T.
-        bits: Of an item, r + c.
+        bits: Number of bits of an item, r + c.
 
     Returns:
         m, about $\sqrt{6 T / (8 (r + c) + 21)}$.

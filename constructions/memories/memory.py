@@ -27,7 +27,7 @@ class Limits(NamedTuple):
         layers: Blocks of attention or neurons, at most.
         d_model: Dimensions of the stream, at most, wherever it is widest.
         d_head: Dimensions of a head, at most.
-        tolerance: What the divergence of a memorized distribution may be, nats.
+        tolerance: The largest divergence of a memorized distribution, nats.
         seed: Seed of every random choice.
         named: Whether this memory was asked for by name: a search may then take minutes, otherwise seconds.
         progress: Called with the stage, its finished share, and a detail.

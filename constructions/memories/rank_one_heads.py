@@ -84,7 +84,7 @@ def fewest_parameters_of_rank_one(task: Task) -> int:
     r"""Return a lower bound of the memory's parameters in its default width: the rank requires $(H + 1) d \ge T$.
 
     Args:
-        task: What is to be memorized.
+        task: The contexts and the targets to memorize.
 
     Returns:
         $d (S + N + K) + 4 d H$ with $d = 4$ and the least H.

@@ -20,7 +20,7 @@ class Part:
     """A part of a model: a head, a neuron, or one entry of a tensor.
 
     Args:
-        kind: Which of these.
+        kind: One of these kinds.
         tensor: The tensor whose entries are set to 0: the output map of a head or a neuron.
         place: Where in it: the head, the neuron, or all indices of the entry.
 

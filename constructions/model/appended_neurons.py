@@ -118,7 +118,7 @@ def with_neurons(model: Model, neurons: Appended, *, layer: int | None = None, e
     Args:
         model: As `editable` takes it.
         neurons: What they read and write.
-        layer: Which block; the last one by default.
+        layer: Number of the block; the last one by default.
         everywhere: Give all other feed-forward blocks as many neurons of zeros, which do nothing: a host that has one
             width for all layers needs them.
 
@@ -152,8 +152,8 @@ def without_neurons(model: Model, edits: int, *, layer: int | None = None, every
 
     Args:
         model: As `editable` takes it.
-        edits: How many neurons.
-        layer: Which block; the last one by default.
+        edits: Number of neurons.
+        layer: Number of the block; the last one by default.
         everywhere: Take as many from all other feed-forward blocks, where they have to be zeros.
 
     Raises:

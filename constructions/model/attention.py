@@ -52,7 +52,7 @@ def attention(weights: AttentionWeights, contexts: Int64Array, head: int) -> Flo
     Args:
         weights: A network or a front end.
         contexts: Tokens, `[T, S]`.
-        head: Which head.
+        head: Index of the head.
 
     Returns:
         Array `[T, S]`; each row sums to 1 up to rounding.

@@ -104,7 +104,7 @@ class Attention:
         b_K: Key shifts, as many as key maps, `[n_heads, d_qk]`, or none.
         b_V: Value shifts, likewise `[n_heads, d_head]`, or none.
         b_O: Output shift, `[d_out]`, or none.
-        norm: What the stream passes before the maps, or none.
+        norm: The norm that the stream passes before the maps, or none.
         skip: Whether the stream is added to the output.
         attends: ``"last"``, ``"causal"`` or ``"all"``.
         queries: ``"stream"`` or ``"task"``.
@@ -299,7 +299,7 @@ class FeedForward:
         b_in: Input shift, `[d_mlp]`, or none.
         b_out: Output shift, `[d_out]`, or none.
         activation: ``"relu"``, ``"gelu"``, ``"gelu-tanh"``, ``"gelu-bloom"`` or ``"silu"``.
-        norm: What the stream passes before the maps, or none.
+        norm: The norm that the stream passes before the maps, or none.
         skip: Whether the stream is added to the output.
         W_gate: Map of the gates, `[d_model, d_mlp]`, or none.
         b_gate: Their shift, `[d_mlp]`, or none.
@@ -421,7 +421,7 @@ def frozen(name: str, value: object, dimensions: int) -> Tensor:
     It is the array itself where that is such and nobody can write to it: models share what they have in common.
 
     Args:
-        name: Of the tensor, for the message.
+        name: Name of the tensor, for the message.
         value: The array.
         dimensions: How many it must have.
 

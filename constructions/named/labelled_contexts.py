@@ -22,7 +22,7 @@ def random_contexts(*, d_vocab: int, n_ctx: int, n_contexts: int, seed: int) -> 
         d_vocab: Number of tokens, N.
         n_ctx: Tokens in a context, S.
         n_contexts: How many contexts, T; 0 for all $N^S$.
-        seed: Of the draw.
+        seed: Seed of the draw.
 
     Returns:
         The contexts, over the tokens 0 to N - 1.
@@ -91,7 +91,7 @@ def labelled(contexts: ContextRows, *, theorem: str, seed: int, kinds: int | Non
     Args:
         contexts: Pairwise distinct.
         theorem: What needs them to be.
-        seed: Of the labels.
+        seed: Seed of the labels.
         kinds: How many labels there are: tokens where there are as many, else names of their own; by default all N
             tokens.
 

@@ -47,7 +47,7 @@ def random_distributions(*, d_vocab: int, n_distributions: int, noise: int, seed
         d_vocab: Number of tokens, N, at least 2.
         n_distributions: How many, T.
         noise: A distribution leaves $1 / \mathrm{noise}$ to the other tokens, at random; at least 2.
-        seed: Of the draw.
+        seed: Seed of the draw.
 
     Returns:
         Rational numbers that add up to 1.
@@ -83,7 +83,7 @@ def johnson_lindenstrauss_memory(
         distributions: T distributions of full support over N tokens.
         d_model: Width of the stream, d.
         coherence: The largest that is accepted, between 0 and 1; by default any with which every token leads.
-        seed: Of the vectors.
+        seed: Seed of the vectors.
 
     Returns:
         The model. Asked is the mean of the bound (N1) of Theorem LE1.

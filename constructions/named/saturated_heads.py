@@ -48,7 +48,7 @@ def saturated_memory(
         d_head: Width of the queries and keys, $d_h$.
         outputs: Numbers for each example, uniform in [0, 1].
         classes: Number of classes in their place; 0 for numbers.
-        seed: Of the labels and the heads.
+        seed: Seed of the labels and the heads.
 
     Returns:
         The layer with its labels.

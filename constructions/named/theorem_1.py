@@ -21,7 +21,7 @@ def theorem_1_on_contexts(
         d_model: Width of the stream, d.
         d_head: Width of a head, $d_h \le d$.
         n_heads: Number of heads, H; 0 for those that are certified to suffice, and a quarter more.
-        seed: Of the labels and the weights.
+        seed: Seed of the labels and the weights.
 
     Returns:
         The weights.

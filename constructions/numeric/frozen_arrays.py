@@ -41,7 +41,7 @@ def frozen_float64(name: str, array: NDArray[Any]) -> Float64Array:
     """Return the same of an array of finite float64 numbers; the array itself where nobody can write to it.
 
     Args:
-        name: Of the argument, for the message.
+        name: Name of the argument, for the message.
         array: The array.
 
     Raises:

@@ -50,7 +50,7 @@ def exact_memory(
         d_head: $d_h$.
         n_heads: $H$; 0 for the paper's number.
         facts: How many contexts, drawn from all; 0 for all $N^S$.
-        seed: Of the contexts, the encoder and the weights.
+        seed: Seed of the contexts, the encoder and the weights.
 
     Returns:
         The network and the logits that it is to have.

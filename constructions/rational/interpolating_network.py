@@ -62,7 +62,7 @@ def separating_direction(points: Int64Array, *, seed: int) -> tuple[list[int], l
 
     Args:
         points: Distinct integers, `[n, d]`.
-        seed: Of the draws.
+        seed: Seed of the draws.
 
     Raises:
         HypothesisError: None was found.

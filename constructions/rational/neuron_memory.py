@@ -29,7 +29,7 @@ def neuron_memory(
         count: N.
         degree: k, 1 to 3.
         activation: What the neurons compute.
-        seed: Of the draw.
+        seed: Seed of the draw.
 
     Returns:
         The associations, whose inputs are the values of the neurons, `[N, m]`, and whose matrix is the sum; and the

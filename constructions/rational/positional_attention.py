@@ -21,8 +21,8 @@ def positional_attention(contexts: Int64Array, d_vocab: int, *, d_model: int, se
     Args:
         contexts: Distinct contexts, `[T, S]`.
         d_vocab: N.
-        d_model: Of the stream after the head.
-        seed: Of the codes.
+        d_model: Dimension of the stream after the head.
+        seed: Seed of the codes.
 
     Returns:
         `W_E`, `W_pos`, the block, and the codes as integers.

@@ -40,7 +40,7 @@ def exact_saturating_matrix(
         contexts: Integer keys, `[T, n, d]`, with distinct tokens.
         queries: Integer queries, `[T, d]`, no earlier one in the span of the last `killed`.
         killed: How many of the last queries are to vanish.
-        seed: Of the draws.
+        seed: Seed of the draws.
 
     Returns:
         The two vectors.
@@ -108,7 +108,7 @@ def exact_head(contexts: Int64Array, queries: Int64Array, *, fitted: int, seed: 
         contexts: Integer keys, `[T, n, d]`, those of the block of rank n.
         queries: Integer queries, `[T, d]`.
         fitted: How many examples are fitted.
-        seed: Of the freezing directions.
+        seed: Seed of the freezing directions.
 
     Returns:
         The head.

@@ -51,7 +51,7 @@ def two_layers(contexts: Int64Array, labels: Int64Array, *, d_vocab: int, seed: 
         contexts: Distinct contexts, `[T, S]`.
         labels: `[T]`.
         d_vocab: N.
-        seed: Of the codes.
+        seed: Seed of the codes.
 
     Returns:
         A rational model that reads [N, t_1, .., t_S].

@@ -25,7 +25,7 @@ def word_network(points: Int64Array, labels: Int64Array, *, items: int | None = 
         points: Distinct integers, `[n, d]`; point i is the token i of the model.
         labels: Integers, at least 0, `[n]`.
         items: m; by default the best.
-        seed: Of the direction a.
+        seed: Seed of the direction a.
 
     Returns:
         The model, of width 6 after the first block.

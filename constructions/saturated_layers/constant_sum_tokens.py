@@ -24,7 +24,7 @@ def constant_sum_layer(
         d_model: d, at least 2.
         n_heads: H.
         total: c.
-        seed: Of the draws.
+        seed: Seed of the draws.
 
     Returns:
         Examples and maps.

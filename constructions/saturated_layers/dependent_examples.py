@@ -21,7 +21,7 @@ def coinciding_means(*, examples: int, n_ctx: int, d_model: int, seed: int = 0) 
         examples: T.
         n_ctx: n.
         d_model: d.
-        seed: Of the integers.
+        seed: Seed of the integers.
 
     Returns:
         Contexts `[T, n, d]` and queries `[T, d]`.
@@ -53,7 +53,7 @@ def hidden_relation(*, examples: int, size: int, d_model: int, seed: int = 0) ->
         examples: T.
         size: n.
         d_model: d.
-        seed: Of the integers.
+        seed: Seed of the integers.
 
     Returns:
         Queries `[T, d]`, and the n numbers of those that are dependent.
@@ -102,7 +102,7 @@ def absorbing_mean(*, examples: int, n_ctx: int, d_model: int, seed: int = 0) ->
         examples: T.
         n_ctx: n.
         d_model: d.
-        seed: Of the integers.
+        seed: Seed of the integers.
 
     Returns:
         Contexts `[1, n, d]` and queries `[T, d]`.

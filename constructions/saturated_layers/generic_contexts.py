@@ -40,7 +40,7 @@ def integer_heads(*, n_heads: int, d_model: int, d_head: int = 1, seed: int = 0)
         n_heads: H, at least 0.
         d_model: d.
         d_head: d_h.
-        seed: Of the draws.
+        seed: Seed of the draws.
 
     Returns:
         `W_Q` and `W_K`, `[H, d, d_h]`, the key maps in units of log 2.
@@ -72,7 +72,7 @@ def generic_layer(
         n_heads: H.
         d_head: d_h.
         same_query: Whether all examples have one query, (1, .., 1).
-        seed: Of the draws.
+        seed: Seed of the draws.
 
     Returns:
         Examples and maps.

@@ -64,7 +64,7 @@ def equal_queries(*, examples: int, n_ctx: int, d_model: int, seed: int = 0) -> 
         examples: T.
         n_ctx: n, at least 2.
         d_model: d, at least n.
-        seed: Of the draws.
+        seed: Seed of the draws.
 
     Returns:
         `[T, n, d]`.

@@ -33,7 +33,7 @@ def random_heads(
         d_head: $d_h$.
         deviation: Standard deviation of the scores over examples and tokens, in nats; on a shared context 30 is better
             for $d_h = 2$.
-        seed: Of the draws.
+        seed: Seed of the draws.
 
     Returns:
         `W_Q` and `W_K`, `[H, d, d_h]`.

@@ -73,7 +73,7 @@ def barrier_task(*, d_model: int, neurons: int, n_ctx: int = 2, seed: int = 0) -
         d_model: d.
         neurons: m, of the network that shall fail.
         n_ctx: n, at most d.
-        seed: Of the labels, integers from 0 to 99.
+        seed: Seed of the labels, integers from 0 to 99.
 
     Returns:
         The examples, exact in float64.

@@ -194,7 +194,7 @@ def grow_heads(
         fit: Fits one block.
         margin: See `saturated_heads`.
         largest_strength: See `saturated_heads`.
-        rng: Of the directions.
+        rng: Generator of the directions.
         key_direction: The only key direction of every fit, `[d]`, if the freezing matrix is to share it; by default
             that has a column of its own.
 
@@ -270,7 +270,7 @@ def freeze(
         contexts: Keys, `[T, n, d]` or `[1, n, d]`.
         queries: `[T, d]`.
         block: The examples to leave alone; those before are frozen.
-        rng: Of the draws.
+        rng: Generator of the draws.
         key_direction: $v$, if it is given.
 
     Returns:

@@ -17,7 +17,7 @@ def positive_direction(queries: Int64Array, *, seed: int = 0) -> Int64Array:
 
     Args:
         queries: Integers, `[T, d]`.
-        seed: Of the draws.
+        seed: Seed of the draws.
 
     Returns:
         w, `[d]`: the first of the unit vectors and of random small integers that will do.
@@ -58,7 +58,7 @@ def one_direction_layer(context: Int64Array, queries: Int64Array, *, n_heads: in
         context: Integer keys, `[n, d]`, of rank n.
         queries: Integer queries, `[T, d]`.
         n_heads: H.
-        seed: Of the directions.
+        seed: Seed of the directions.
 
     Returns:
         The examples and the maps.

@@ -47,7 +47,7 @@ def single_direction_heads(
         d_head: $d_h$; further columns are 0.
         margin: Share of the separation that freezing may cost, in (0, 1).
         largest_strength: Cap of $\kappa$.
-        seed: Of the directions.
+        seed: Seed of the directions.
 
     Returns:
         The maps of all heads, `[H, d, d_h]`.
@@ -105,7 +105,7 @@ def separating_direction(contexts: Float64Array, *, rng: np.random.Generator) ->
 
     Args:
         contexts: `[C, n, d]`.
-        rng: Of the draws, of which the one with the largest smallest gap is kept.
+        rng: Generator of the draws, of which the one with the largest smallest gap is kept.
 
     Returns:
         `[d]`.

@@ -36,7 +36,7 @@ def slab_network(points: Int64Array, labels: Int64Array, *, seed: int = 0) -> Fe
     Args:
         points: Distinct integers, `[T, d]`.
         labels: Integers, `[T]`.
-        seed: Of the direction.
+        seed: Seed of the direction.
 
     Returns:
         The neurons, of rational tensors, without a skip connection.

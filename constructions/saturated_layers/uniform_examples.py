@@ -20,7 +20,7 @@ def uniform_examples(
         n_ctx: n.
         d_model: d.
         shared: Whether all examples have one context.
-        seed: Of the draws.
+        seed: Seed of the draws.
 
     Returns:
         Contexts `[T, n, d]` or `[1, n, d]`, and queries `[T, d]`.
@@ -46,7 +46,7 @@ def labelled(
         queries: `[T, d]`.
         outputs: Numbers per example.
         classes: Number of classes; 0 for numbers.
-        seed: Of the labels.
+        seed: Seed of the labels.
 
     Returns:
         The task.

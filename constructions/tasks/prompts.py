@@ -286,7 +286,7 @@ class PromptTask(TokenTask):
         """Return the task of the words and arrays that were read from `path`.
 
         Raises:
-            FileFormatError: They are not such a task.
+            FileFormatError: They are not the fields of such a task.
         """
         names = ["prompts_indptr", "prompts", "completions_indptr", "completions"]
         if set(words) - {"answers"} != {"vocabulary", "texts"} or set(arrays) != set(names):

@@ -44,7 +44,7 @@ def random_contexts(*, d_vocab: int, n_ctx: int, facts: int, seed: int) -> Int64
         d_vocab: N.
         n_ctx: S.
         facts: T, at most the $N^S$ contexts there are, and these at most 2^20.
-        seed: Of the draw.
+        seed: Seed of the draw.
 
     Raises:
         InputError: Other sizes.

@@ -90,7 +90,7 @@ def parts_within(tokens: Int64Array, n_ctx: int) -> list[int]:
 
     Args:
         tokens: The text as numbers of tokens, `[L]`.
-        n_ctx: Of the windows, at least 1.
+        n_ctx: Length of the windows, at least 1.
 
     Returns:
         Where the parts end, increasing, the last at L.

@@ -48,7 +48,7 @@ class RuleTask(Stored):
             rule of another name than ``"own"`` has the automaton that `rule_task` makes.
         tokens: The tokens of each position, strictly increasing, S arrays.
         reads: The positions that the rule reads, strictly increasing; the others hold one token each.
-        steps: Of each position the next states, `[states, tokens]`.
+        steps: For each position, the next states, `[states, tokens]`.
         answers: What follows each last state, `[states]`.
 
     Raises:
@@ -252,7 +252,7 @@ class RuleTask(Stored):
         """Return the task of the words and arrays that were read from `path`.
 
         Raises:
-            FileFormatError: They are not such a task.
+            FileFormatError: They are not the fields of such a task.
         """
         n_ctx = sum(name.startswith("tokens_") for name in arrays)
         names = [f"{kind}_{s}" for kind in ("tokens", "steps") for s in range(n_ctx)]

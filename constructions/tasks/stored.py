@@ -75,7 +75,7 @@ class Stored(ABC):
         """Build the task from words and arrays read from `path`.
 
         Raises:
-            FileFormatError: They are not such a task.
+            FileFormatError: They are not the fields of such a task.
         """
 
     def sha256(self) -> str:

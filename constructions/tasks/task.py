@@ -587,7 +587,7 @@ class Task(TokenTask):
         """Return the task of the words and arrays that were read from `path`.
 
         Raises:
-            FileFormatError: They are not such a task.
+            FileFormatError: They are not the fields of such a task.
         """
         if "context_length" in words:
             return cls._from_windows(path, words, arrays)

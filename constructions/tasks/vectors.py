@@ -299,7 +299,7 @@ class VectorTask(Vectors, Stored):
         """Return the task of the words and arrays that were read from `path`.
 
         Raises:
-            FileFormatError: They are not such a task.
+            FileFormatError: They are not the fields of such a task.
         """
         if set(words) != {"kind"} or set(arrays) != {"contexts", "queries", "labels"}:
             raise FileFormatError(f"{path} is not a task of vectors: it holds {sorted({**words, **arrays})}")

@@ -87,7 +87,7 @@ def random_signs(count: int, d_model: int, *, seed: int = 0) -> Int8Array:
     Args:
         count: N.
         d_model: d.
-        seed: Of the generator.
+        seed: Seed of the generator.
 
     Returns:
         Entries -1 and 1, each with probability 1/2.
@@ -112,7 +112,7 @@ def johnson_lindenstrauss_unembedding(
         count: N, at least 2.
         d_model: d.
         coherence: The largest that is accepted, above 0; by default any below 1.
-        seed: Of the first draw; up to 16 are made.
+        seed: Seed of the first draw; up to 16 are made.
 
     Returns:
         The vectors with their leads and their coherence.
@@ -142,7 +142,7 @@ def gaussian_unembedding(
         count: N, at least 2.
         d_model: d.
         coherence: The largest that is accepted, above 0; by default any for which every token leads.
-        seed: Of the first draw; up to 16 are made.
+        seed: Seed of the first draw; up to 16 are made.
 
     Returns:
         The vectors with their leads, and an upper bound of the coherence of the unit vectors.

@@ -27,7 +27,7 @@ def coefficients(end: int, degree: int) -> tuple[Floats, Floats]:
 
     Args:
         end: The last point is this integer.
-        degree: Of the polynomials.
+        degree: Degree of the polynomials.
 
     Returns:
         The numbers next to the coefficients, and next to what they leave, `[degree + 1, 16 end + 1]`.

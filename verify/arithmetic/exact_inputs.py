@@ -31,7 +31,7 @@ def as_float64(values: ArrayLike, name: str) -> Floats:
     Args:
         values: Floats of up to 64 bits (NaN and infinities too), integers, booleans, or an array or nested lists of
             these, of `Fraction`, `flint.fmpz` and `flint.fmpq`, each a number that float64 holds.
-        name: What the error messages call them.
+        name: Their name in error messages.
 
     Raises:
         InputError: Not an array of real numbers, a masked array, or a number that float64 does not hold.
@@ -58,7 +58,7 @@ def exact_array(values: Any, name: str) -> NDArray[Any]:
 
     Args:
         values: As for `as_float64`, but of any size and precision.
-        name: What the error messages call them.
+        name: Their name in error messages.
 
     Raises:
         InputError: Not an array of real numbers, or a masked array; or a NaN or an infinity beside a number that

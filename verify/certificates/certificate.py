@@ -247,7 +247,7 @@ class Certificate:
     believes a number in it.
 
     Args:
-        subject: What it is about.
+        subject: The subject of the statement.
         criterion: What was asked.
         statements: What was proved, each kind at most once, ``answers`` first; then ``runs`` and ``text``, at most once
             for each number format. Of a rule on a domain ``domain`` stands for ``answers``.

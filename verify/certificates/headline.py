@@ -62,7 +62,7 @@ def sampled_bound(most: int, whole: int, said: str) -> str:
 
     Args:
         most: How many of all are otherwise at most (`verify/domains/sample.py:most_wrong`).
-        whole: How many there are.
+        whole: Their number.
         said: What these are or do.
 
     Example:

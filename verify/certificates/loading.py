@@ -29,7 +29,7 @@ def save_certified(folder: Path, model: Model, task: _Saved, certificate: _Saved
     Args:
         folder: Where ``model.safetensors`` and ``task.safetensors`` will lie.
         model: The weights.
-        task: What they hold.
+        task: The task that they hold.
         certificate: What is proved of the two, perhaps with its witness.
     """
     model.save(folder / MODEL_FILE)
@@ -49,7 +49,7 @@ def load_certified(
 
     Args:
         folder: Where ``model.safetensors`` and ``task.safetensors`` lie.
-        certificate: What they have to be.
+        certificate: The certificate that they have to match.
         read: Reads ``task.safetensors``.
         subject_of: What a certificate about the two is about.
         kind: What ``task.safetensors`` holds, in a word.

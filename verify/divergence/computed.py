@@ -17,7 +17,7 @@ def argmax_hits(logits: Float64Array, task: Listing, rows: slice) -> BoolArray:
     Args:
         logits: Logits, or outputs, of these contexts, `[rows, N]`.
         task: The contexts and their targets.
-        rows: Which contexts.
+        rows: The contexts, as a slice of all.
 
     Returns:
         `[rows]`.
@@ -37,8 +37,8 @@ def computed_memorized(logits: Float64Array, task: Listing, rows: slice, toleran
     Args:
         logits: Logits, or outputs, of these contexts, `[rows, N]`.
         task: The contexts and their targets.
-        rows: Which contexts.
-        tolerance: What the divergence of a memorized distribution, or a memorized value, may be.
+        rows: The contexts, as a slice of all.
+        tolerance: The largest divergence of a memorized distribution, or error of a memorized value.
 
     Returns:
         `[rows]`.
@@ -62,7 +62,7 @@ def computed_margins(logits: Float64Array, task: Listing, rows: slice) -> Float6
     Args:
         logits: Logits, or outputs, of these contexts, `[rows, N]`.
         task: The contexts and their targets.
-        rows: Which contexts.
+        rows: The contexts, as a slice of all.
 
     Returns:
         `[rows]`; infinite where every token is a mode, minus infinity where a logit is NaN.
@@ -89,7 +89,7 @@ def computed_losses(logits: Float64Array, task: Listing, rows: slice) -> Float64
     Args:
         logits: Logits, or outputs, of these contexts, `[rows, N]`.
         task: The contexts and their targets.
-        rows: Which contexts.
+        rows: The contexts, as a slice of all.
 
     Returns:
         `[rows]`.

@@ -148,7 +148,7 @@ def argmax_margin(logits: Enclosure, modes: BoolArray) -> Float64Array:
 
     Args:
         logits: Logits, `[T, N]`.
-        modes: Which tokens are modes, `[T, N]`; at least one in each row.
+        modes: Whether each token is a mode, `[T, N]`; at least one in each row.
 
     Returns:
         Lower bounds, `[T]`: infinite where all tokens are modes, minus infinity where nothing is known.

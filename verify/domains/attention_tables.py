@@ -33,7 +33,7 @@ class AttentionTables:
 
     Args:
         values: $v^h_s$ of each head, all positions one below the other, `[tokens of all positions, d_vocab_out]`.
-        keys: Of each head the keys, likewise, as balls.
+        keys: For each head, the keys, likewise, as balls.
         model: The weights.
         tokens: The tokens of each position.
     """

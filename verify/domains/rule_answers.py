@@ -42,14 +42,14 @@ class RuleAnswers:
 
     Args:
         inputs: How many there are.
-        right: Whose label is proved to have the strictly largest logit.
-        wrong: Where another logit is proved to be at least as large.
+        right: Number of inputs whose label is proved to have the strictly largest logit.
+        wrong: Number of inputs where another logit is proved to be at least as large.
         wrong_examples: Some of those, in order, at most `MOST_NAMED`.
         open_examples: Some of the inputs that were looked at and left open, likewise.
         one_by_one: Inputs that float64 tables did not decide.
         interrupted: Whether the rest was not looked at because somebody interrupted.
         earlier: How many of the inputs that are right or wrong were counted by earlier runs.
-        method: What was done, in a few words.
+        method: The method, in a few words.
     """
 
     inputs: int

@@ -31,7 +31,7 @@ def summands(tables: AttentionTables, last: int) -> Enclosure:
     of the given token.
 
     Args:
-        tables: Of a model of one head.
+        tables: Tables of a model of one head.
         last: The token at the last position.
 
     Returns:
@@ -80,10 +80,10 @@ def judge_last_token(
     """Decide the inputs that end with one token, for a model of one head.
 
     Args:
-        tables: Of the model and the tokens of the task.
+        tables: Tables of the model and the tokens of the task.
         task: The rule and its domain.
-        place: Which of the tokens of the last position it is.
-        tally: Where the inputs that are decided are counted.
+        place: Its index among the tokens of the last position.
+        tally: Counts the inputs that are decided.
         budget: What may be spent; where it is used up, inputs are omitted.
 
     Returns:
@@ -109,9 +109,9 @@ class _Cell:
     Args:
         summands: $F$ of all positions, one below the other.
         label: m.
-        steps: Of each position the next states, `[states, tokens]`.
+        steps: For each position, the next states, `[states, tokens]`.
         tokens: The tokens of each position.
-        ends: Which of the last states have the label.
+        ends: Whether each of the last states has the label.
     """
 
     def __init__(

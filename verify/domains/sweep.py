@@ -22,10 +22,10 @@ def sweep_last_token(tables: AttentionTables, task: RuleTask, place: int, tally:
     """Decide the inputs that end with one token, for a model of any number of heads.
 
     Args:
-        tables: Of the model and the tokens of the task.
+        tables: Tables of the model and the tokens of the task.
         task: The rule and its domain.
-        place: Which of the tokens of the last position it is.
-        tally: Where the inputs that are decided are counted.
+        place: Its index among the tokens of the last position.
+        tally: Counts the inputs that are decided.
 
     Returns:
         Iterator of arrays of inputs `[T, S]` that float64 leaves open.

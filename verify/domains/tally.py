@@ -50,7 +50,7 @@ class Tally:
 
         Args:
             logits: `[T, d_vocab_out]`.
-            labels: What follows each input, `[T]`.
+            labels: The label of each input, `[T]`.
             contexts: The inputs, `[T, S]`.
 
         Returns:

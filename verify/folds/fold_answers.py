@@ -44,7 +44,7 @@ class WrongInput:
 
     Args:
         prompt: Its tokens.
-        answer: What follows by the rule.
+        answer: The answer by the rule.
         place: Which token of the answer is wrong: after those before it the model prefers another one.
         said: A token whose logit is proved to be at least as large as that of the right one there.
         decoded: What greedy decoding says instead of the answer; shorter where two logits are too close to tell.
@@ -113,7 +113,7 @@ def judge_fold(
         fold: The rule.
         number_format: Judge all runs in this format, under H1 to H4 of docs/rigour/runs.md; by default real arithmetic.
         exp_ulps: Accuracy of the exponential that is assumed of these runs.
-        most_cells: How many cells may be looked at; inputs in others are left.
+        most_cells: Largest number of cells to look at; inputs in others are left.
         progress: Called with the stage and the finished share of it.
 
     Raises:
@@ -169,7 +169,7 @@ class Work:
         model: The model.
         fold: The rule.
         rows: The rows of its prompts.
-        most_cells: How many cells may be looked at; inputs in others are left.
+        most_cells: Largest number of cells to look at; inputs in others are left.
         wanted: By more than so much each right token is to lead.
         in_reals: Whether what is asked is real arithmetic, in which a single input can be judged at any precision.
     """

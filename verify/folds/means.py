@@ -30,7 +30,7 @@ def largest_mean(
     Args:
         paths: The paths.
         cells: `[N, stages]`, each of which holds an input.
-        value: Of each row, `[R]`.
+        value: Value of each row, `[R]`.
         radius: How far the values may be off, `[R]`.
         lower: Bounds of the numerators, at least 0, `[R]`.
         upper: Likewise.

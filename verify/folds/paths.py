@@ -20,8 +20,8 @@ class Moves:
     Args:
         state: The state before, `[T]`.
         after: The state after, `[T]`.
-        choice: What the stage reads, `[T]`.
-        emits: What it emits, `[T]`; -1 where it emits nothing.
+        choice: The choice that the stage reads, `[T]`.
+        emits: The token that it emits, `[T]`; -1 where it emits none.
         states: How many states there are after it.
     """
 
@@ -60,8 +60,8 @@ class Paths:
     Args:
         fold: The rule.
         moves: All moves of each of its stages.
-        number: Which row each pair of a position and a token has.
-        place: Which token of the answer is asked for.
+        number: Index of the row of each pair of a position and a token.
+        place: Index of the token of the answer that is asked for.
         last: The token at the last position.
         label: The right token.
     """
@@ -117,7 +117,7 @@ class Paths:
 
         Args:
             lengths: Of all rows, `[N, R]`.
-            cells: Which move is chosen at each stage, -1 where any may be, `[N, stages]`.
+            cells: Index of the move chosen at each stage, -1 where any may be, `[N, stages]`.
 
         Returns:
             The sums `[N]`, minus infinity where a cell is empty, and the moves of a largest one, `[N, stages]`.

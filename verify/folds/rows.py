@@ -29,7 +29,7 @@ class Readable:
     Args:
         lower: Bounds of the numerators of all rows, up to one factor for each context, `[H, R]`.
         upper: Likewise.
-        value: What the rows bring, `[R, H, n]`.
+        value: The values of the rows, `[R, H, n]`.
         radius: How far that may be off, `[R, H]`.
         rounding: How far a mean of it is rounded off, `[H]`.
     """
@@ -50,7 +50,7 @@ class FoldRows:
     Args:
         model: One attention, and blocks that work on each row by itself.
         fold: The rule.
-        number_format: Of the runs.
+        number_format: Number format of the runs.
         exp_ulps: Accuracy of the exponential that is assumed of them.
     """
 

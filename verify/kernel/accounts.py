@@ -27,7 +27,7 @@ class Looked:
 
     Args:
         gap: All other scores lie lower than the largest by $gap / 2^{scale}$ at least; none if there are no others.
-        scale: Of the gap.
+        scale: Scale of the gap.
         ties: Whether more than one row may have the largest score.
         is_average: Whether these rows are as many as a power of two in every context, so that their average is nominal.
         length: At most this many rows are read.

@@ -218,9 +218,9 @@ def heads(
 
     Args:
         block: An attention.
-        rows: What it reads.
+        rows: The rows that it reads.
         places: For each row that it writes, which row asks, and which are read.
-        position: Of each row.
+        position: Position of each row.
         mix_rows: Whether the means are those of the rows themselves.
     """
     tensors, count = block.tensors, block.shape("W_Q")[0]

@@ -49,7 +49,7 @@ class Certificate:
         model: The hash of the model.
         task: That of the task.
         target: `labels`, `distributions` or `values`.
-        origin: Where the targets come from.
+        origin: Origin of the targets.
         sizes: Of model and task, by name.
         criterion: The question.
         statements: One record for each, as it stands in the file.
@@ -187,7 +187,7 @@ class Mask:
     """Which contexts are memorized: all, none, or those that hexadecimal digits name, the first one the highest bit.
 
     Args:
-        contexts: How many contexts there are.
+        contexts: Number of contexts.
         count: How many of them are memorized.
         digits: Four contexts each; empty where all or none are memorized.
     """

@@ -36,7 +36,7 @@ class Column:
 
     Args:
         numbers: The integers n, or none where only the ends are known.
-        scale: Of the numbers and the ends.
+        scale: Scale of the numbers and the ends.
         low: The least of them, or no more than that.
         high: The largest, or no less.
         off: For each account how far its numbers are from the nominal ones at most, in units of $2^{-RADIUS}$; where
@@ -97,7 +97,7 @@ class Term:
     """A summand: a column times a number, or several such products already added up.
 
     Args:
-        times: What the integers are multiplied by.
+        times: The factor of the integers.
         numbers: As of a column.
         scale: Of what comes out.
         low: The least that comes out.
@@ -139,7 +139,7 @@ class Sizes:
         total: The sum of the absolute values of its terms is at most $total / 2^{scale}$ in every context.
         tight: A function that bounds all partial sums: no sum of some of the terms is larger than that of the positive
             ones, or of the negative ones, context by context where these are known.
-        scale: Of the total.
+        scale: Scale of the total.
         unit: A function that gives u such that all terms are multiples of $2^{u - scale}$.
         loose: A function of p that gives the sums, at this scale, of the contexts in which the positive terms, or the
             negative ones, add up to more than $2^p$ times the largest power of two that divides all terms of that

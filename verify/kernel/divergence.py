@@ -25,7 +25,7 @@ class Statement:
     r"""The largest $d_{KL}(\pi_t \| \mathrm{softmax}(z_t))$ of all contexts, in nats, and the mean over occurrences.
 
     Args:
-        contexts: How many.
+        contexts: Number of contexts.
         occurrences: How often all of them occur together.
         largest: Between which numbers the largest lies.
         mean: Between which numbers the mean lies.
@@ -90,7 +90,7 @@ def lies_within(name: str, found: arb, lower: Number, upper: Number) -> bool:
     (Gibbs).
 
     Args:
-        name: What the names of the two numbers begin with.
+        name: The beginning of the names of the two numbers.
         found: A ball of the divergence, nats.
         lower: A number that is at least 0.
         upper: Another.

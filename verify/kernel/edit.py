@@ -338,7 +338,7 @@ class _Proof:
     """The proved results of an edit.
 
     Args:
-        edit: What is stated.
+        edit: The stated edit.
         original: The model before.
         edited: The model after.
         site: The place of the block with the new neurons.

@@ -15,7 +15,7 @@ class Stated:
     """The proved numbers of the first statement about a model.
 
     Args:
-        contexts: How many contexts there are.
+        contexts: Number of contexts.
         memorized: At least this many are memorized.
         wrong: At least this many are not.
         guess_right: So many the most frequent answer alone holds; of labels.

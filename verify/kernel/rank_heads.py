@@ -24,7 +24,7 @@ class Statement:
 
     Args:
         rows: Contexts.
-        columns: Of the matrix.
+        columns: Columns of the matrix.
         lower: The rank is at least this.
         upper: It is at most this.
         all_weights_upper: No weights of a model of these sizes have a larger one: of any embeddings, positions,

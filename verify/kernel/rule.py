@@ -33,9 +33,9 @@ class Rule:
     Args:
         name: That of the rule; "own" if it has none.
         reads: The positions that it looks at, in increasing order.
-        tokens: Of each position those that stand there, in increasing order.
-        steps: Of each position the next state for each state and token; the first state is 0.
-        answers: What follows each last state.
+        tokens: For each position, those that stand there, in increasing order.
+        steps: For each position, the next state for each state and token; the first state is 0.
+        answers: The answer of each last state.
         sha256: The hash.
     """
 

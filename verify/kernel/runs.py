@@ -32,7 +32,7 @@ class Statement:
 
     Args:
         format: The number format.
-        hypotheses: What a run is assumed to keep (docs/rigour/runs.md).
+        hypotheses: The hypotheses on a run (docs/rigour/runs.md).
         memorized: Whether each context is stated to be memorized.
         exp_ulps: How accurate the exponential is, where H3 is assumed.
     """

@@ -57,7 +57,7 @@ class Vectors:
 
     Args:
         rows: All of one width.
-        values: What the outputs should be, `[contexts, outputs]`.
+        values: The values that the outputs should have, `[contexts, outputs]`.
     """
 
     rows: list[Sequence[float]]
@@ -70,7 +70,7 @@ class Task:
 
     Args:
         target: `labels`, `distributions` or `values`.
-        origin: Where they come from.
+        origin: Origin of the targets.
         width: How many answers there are.
         contexts: All of one length, but those of prompts. Of tokens they are pairwise distinct, of vectors the numbers
             of their rows and, last, of their query.

@@ -25,7 +25,7 @@ class Statement:
     r"""The mean of $d_{KL}(c_t / n_t \| \mathrm{softmax}(z_t))$ over all contexts of a text, memorized or not, nats.
 
     Args:
-        contexts: How many.
+        contexts: Number of contexts.
         occurrences: How often all of them occur; each weighs as often as it does, $n_t$.
         lower: The mean is at least this.
         upper: It is at most this.

@@ -49,10 +49,10 @@ class Map:
     """An affine map in integers, by columns: the nonzero terms of each, the shift, and whether it is representable.
 
     Args:
-        terms: Of each column pairs of a place and an integer.
-        scale: Of the integers.
+        terms: For each column, pairs of a place and an integer.
+        scale: Scale of the integers.
         shifts: An integer for each column.
-        shift_scale: Of the shifts.
+        shift_scale: Scale of the shifts.
         fits: For each account and column, whether the account reads its weights and its shift as they are.
     """
 
@@ -525,7 +525,7 @@ class _Scored:
 
     Args:
         queries: From each position that asks.
-        keys: Of each row.
+        keys: Keys of each row.
         seen: The rows with the largest score, and what accounts have to know of them.
         weights: What accounts say of these.
     """

@@ -85,7 +85,7 @@ def integer_rows(vectors: fmpz_mat | ArrayLike, *, name: str = "vectors") -> fmp
 
     Args:
         vectors: `[T, d]`: floats, integers of any size or `Fraction`; an `fmpz_mat` is returned as it is.
-        name: What the error messages call it.
+        name: Its name in error messages.
 
     Returns:
         The integers, `[T, d]`.

@@ -66,7 +66,7 @@ def given_matrix(values: Any, radius: ArrayLike = 0.0, *, name: str = "matrix") 
         values: `[rows, columns]`: an `Enclosure`, or an array or nested lists of floats, integers of any size,
             `Fraction` or `flint.fmpq`.
         radius: Bound of the distance of each entry from its value; broadcast to the shape.
-        name: What the error messages call it.
+        name: Its name in error messages.
 
     Raises:
         InputError: Not two-dimensional, not real, masked, a NaN, an infinity, or a radius that is negative or not

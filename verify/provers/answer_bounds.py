@@ -62,7 +62,7 @@ class Answers:
         margin_lower: Of the least logit of a mode minus the largest of the others, `[T]`; infinite where every token is
             a mode, and everywhere for values.
         margin_upper: The same from above, `[T]`.
-        loss_lower: Of the loss, `[T]`; for distributions 0 where the loss is surely within the tolerance.
+        loss_lower: Lower bounds of the loss, `[T]`; for distributions 0 where the loss is surely within the tolerance.
         loss_upper: The same from above, `[T]`; may be infinite.
         outputs: Enclosure of the logits or outputs in float64, `[T, d_vocab_out]`, if it was asked for.
         precision: The arithmetic of the bounds, `[T]`: ``"integers"``, or a `verify.forward.ladder.Precision`.
@@ -160,9 +160,9 @@ class _Bounds:
         """Judge contexts by their outputs; those that share outputs have the same target.
 
         Args:
-            precision: What the outputs come from.
-            contexts: Which contexts.
-            like: Which outputs each has.
+            precision: The precision that computed the outputs.
+            contexts: Indices of the contexts.
+            like: Indices of the outputs of each.
             outputs: Their enclosure.
         """
         task, criterion = self.task, self.criterion
@@ -352,7 +352,7 @@ def margin_upper(outputs: Enclosure, modes: BoolArray) -> Float64Array:
 
     Args:
         outputs: Logits, `[T, N]`.
-        modes: Which tokens are modes of the target, `[T, N]`.
+        modes: Whether each token is a mode of the target, `[T, N]`.
 
     Returns:
         The bounds, `[T]`.

@@ -64,7 +64,7 @@ def prove(task: AnyTask, criterion: Criterion, answers: Answers) -> Statement:
 
     Args:
         task: The contexts and their targets.
-        criterion: What is asked.
+        criterion: The criterion to decide.
         answers: The bounds of each context.
     """
     exact, memorized = figures(task, criterion, answers), answers.memorized(task.target, criterion.tolerance)

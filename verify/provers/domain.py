@@ -212,7 +212,7 @@ def certify_domain(
     Args:
         model: The weights: any model that reads tokens.
         task: The rule and its domain.
-        criterion: What is asked: by default that every input is right; or that at least this many are.
+        criterion: The criterion to decide: by default that every input is right; or that at least this many are.
         sample: How many inputs are drawn and judged; by default all are judged, as far as `visits` and `one_by_one` go.
         seed: A text that the draw depends on, in addition to the hashes of model and rule.
         visits: How many beginnings of inputs, or inputs, may be looked at one by one.
@@ -359,7 +359,7 @@ def certify_fold(
     Args:
         model: Tokens and one attention.
         fold: The rule.
-        criterion: What is asked: by default that every input is answered right.
+        criterion: The criterion to decide; by default that every input is answered right.
         every_run: A key of `verify.runs.formats.FORMATS`: also prove it of every run in that type, and state it if that
             is proved of all inputs.
         progress: Called with the stage and the finished share of it.

@@ -97,10 +97,10 @@ class EditProof:
     """The proved results of an edit, by context.
 
     Args:
-        memorized: Which edited contexts are answered as asked, `[edits]`.
-        before: Which of them the original answers so too, `[edits]`.
+        memorized: Whether each edited context is answered as asked, `[edits]`.
+        before: Whether the original answers each of them so too, `[edits]`.
         spread: Upper bound of the range of the logits over the contexts that should be flat, nats; 0 without.
-        kept: What is proved of the kept contexts.
+        kept: The proved statements on the kept contexts.
         radii: About how large the cap of each neuron is (`verify.edits.judge.Caps`).
         values: The numbers of the certificate.
     """
@@ -128,10 +128,10 @@ def prove_edit(
     Args:
         original: The model before, whose weights need not be those of the edited one: they may have been rounded.
         edited: The model with the new neurons.
-        edit: What was asked.
-        layer: Which feed-forward block has the new neurons; the last one by default.
+        edit: The edit that was asked for.
+        layer: Number of the feed-forward block that has the new neurons; the last one by default.
         everywhere: Whether the other layers have as many neurons of zeros.
-        before: What is known of the original.
+        before: Results that are known of the original.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -190,11 +190,11 @@ def certify_edit(
 
     Args:
         edited: The model one of whose feed-forward blocks ends with one neuron for each edited context.
-        edit: What was asked.
+        edit: The edit that was asked for.
         original: The model before; by default the edited one without its new neurons.
-        layer: Which block; the last one by default.
+        layer: Number of the block; the last one by default.
         everywhere: Whether the other layers have as many neurons of zeros.
-        before: What is known of the original.
+        before: Results that are known of the original.
         progress: Called with the stage and the finished share of it.
 
     Returns:
@@ -242,8 +242,8 @@ def edit_in_every_run(
 
     Args:
         edited: The model after the edit.
-        edit: What was asked.
-        proof: What was proved in real arithmetic.
+        edit: The edit that was asked for.
+        proof: The proof in real arithmetic.
         dtype: A key of `verify.runs.formats.FORMATS`.
         exp_ulps: The accuracy of the exponential that is assumed.
         progress: Called with the stage and the finished share of it.
@@ -273,7 +273,7 @@ def check_edit(folder: Path, *, progress: Progress = silent) -> EditCheck:
     """Prove the certificate of an edit again, using only the edited weights and the contexts.
 
     Args:
-        folder: What `save_edit` wrote.
+        folder: The folder that `save_edit` wrote.
         progress: Called with the stage and the finished share of it.
 
     Returns:

@@ -23,7 +23,7 @@ class JudgedModel:
     Args:
         model: The weights.
         task: The contexts.
-        criterion: What is asked of them.
+        criterion: The criterion that they are to meet.
         progress: Called with the stage and the finished share of it.
         lower_losses: Whether losses are bounded from below too.
         keep_outputs: Whether the enclosed outputs are kept; 16 T N bytes.
@@ -68,7 +68,7 @@ class Evaluation:
     """A model, its certificate, and the results so far.
 
     Args:
-        certificate: What is proved again.
+        certificate: The certificate to prove again.
         model: The weights.
         asked: What is asked: what the certificate asks, or something else.
         progress: Called with the stage and the finished share of it.

@@ -72,7 +72,7 @@ def judge(
     Args:
         model: The weights.
         task: The contexts and their targets.
-        criterion: What is asked; by default that every context is memorized.
+        criterion: The criterion to decide; by default that every context is memorized.
         keep_outputs: Return the enclosed outputs; 16 T N bytes.
         progress: Called with the stage and the finished share of it.
 
@@ -122,7 +122,7 @@ def certify_memorization(
     Args:
         model: The weights: any model of blocks.
         task: The contexts and their targets.
-        criterion: What is asked; by default that every context is memorized.
+        criterion: The criterion to decide; by default that every context is memorized.
         rank: State that the features of the contexts are linearly independent, if they are proved to be; for a model of
             one attention.
         rank_of_heads: State between which bounds the rank of what the heads alone read from the contexts lies, for
@@ -206,7 +206,7 @@ def check_memorization(
 
     Args:
         folder: A folder with ``certificate.json``, ``model.safetensors`` and ``task.safetensors``.
-        criterion: What is asked; by default what the certificate asks.
+        criterion: The criterion to decide; by default the certificate's.
         sample_seed: Of a sample, a text of whoever checks, with which as many inputs are drawn anew; by default the
             certificate's own draw is repeated.
         kinds: A folder with more kinds of statement: in ``kernel/`` what each says, in ``provers/`` its prover.

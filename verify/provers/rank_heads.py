@@ -37,7 +37,7 @@ def prove_rank(model: Model, task: Listing, features: Enclosure, *, with_skip: b
     Args:
         model: The weights.
         task: The contexts.
-        features: What the heads alone read, `[T, columns]`.
+        features: The vectors that only the heads read, `[T, columns]`.
         with_skip: Whether the embedded last token stands next to it; for tokens.
         progress: Called with the stage.
     """

@@ -41,7 +41,7 @@ def state_runs(dtype: str, found: HeldInRuns, *, exp_ulps: float = EXP_ULPS) -> 
 
     Args:
         dtype: A key of `verify.runs.formats.FORMATS`.
-        found: What was proved.
+        found: The results that were proved.
         exp_ulps: The accuracy of the exponential that the proofs assumed.
 
     Example:
@@ -67,7 +67,7 @@ def prove_runs(
         model: The weights.
         task: The contexts and their targets.
         dtype: A key of `verify.runs.formats.FORMATS`.
-        tolerance: What the divergence of a memorized distribution may be, nats: that of the certificate.
+        tolerance: The largest divergence of a memorized distribution, nats: that of the certificate.
         progress: Called with the stage and the finished share of it.
     """
     return state_runs(

@@ -38,7 +38,7 @@ class RankOfWeights:
         lower: The rank for these weights is at least this.
         upper: It is at most this.
         all_weights_upper: No weights of a model of these sizes have a larger one.
-        method: What proved the lower bound, in a few words.
+        method: The method that proved the lower bound, in a few words.
     """
 
     rows: int

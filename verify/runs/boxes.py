@@ -23,7 +23,7 @@ class Boxes:
     """The boxes of a model.
 
     Args:
-        values: Of each attention, by its place, upper bounds of what its heads mix, `[n_heads, d_head]`.
+        values: For each attention, by its place, upper bounds of what its heads mix, `[n_heads, d_head]`.
         first_overflow: The first block in or before which a number may overflow; that of the readout is the last.
 
     By Lemma R13.
@@ -43,7 +43,7 @@ class Boxes:
         Args:
             model: Tokens, rectified neurons, attention; in float64.
             length: S.
-            number_format: Of the runs; none for real arithmetic.
+            number_format: Number format of the runs; none for real arithmetic.
 
         By Lemma R13.
         """

@@ -29,7 +29,7 @@ class ProvedArgmax:
     """The proved results for all runs in one format.
 
     Args:
-        place: Where the largest output of every run is, `[T]`; -1 where some run may have it elsewhere.
+        place: Index of the largest output of every run, `[T]`; -1 where some run may have it elsewhere.
         lead: By how much it is above every other one in every run, at least, `[T]`; -1 where nothing is proved.
     """
 

@@ -28,7 +28,7 @@ class ExactRuns:
     Args:
         memorized: The contexts whose label every run holds, `[T]`.
         margin: By how much the logit of such a label leads in every run, at least, nats; infinite where there is none.
-        bits: Of the longest of the sums that are exact; the format has at least as many.
+        bits: Bits of the longest of the sums that are exact; the format has at least as many.
         reason: The first thing that no run was proved to compute exactly; empty if all labels are memorized.
     """
 
@@ -89,7 +89,7 @@ def memorized_without_rounding(model: Model, task: Listing, number_format: Float
         model: The weights.
         task: The contexts and their targets.
         number_format: The number type of the runs.
-        tolerance: What the divergence of a memorized distribution may be, nats.
+        tolerance: The largest divergence of a memorized distribution, nats.
     """
     return judged_without_rounding(model, task, np.arange(task.n_contexts), number_format, tolerance)[0]
 

@@ -98,7 +98,7 @@ class InRuns:
             shift: `[m]`, or none.
             skip: `[P, m]`, or none.
             fires: Whether only what is above 0 is read of the result, which is 0 elsewhere.
-            where: Of the sum, for the reason.
+            where: Place of the sum, for the reason.
 
         Returns:
             `[P, m]`.
@@ -199,7 +199,7 @@ class InRuns:
 
         Args:
             x: `[P, d]`.
-            reads: Which rows are averaged, `[Q, k]`.
+            reads: Indices of the rows that are averaged, `[Q, k]`.
             dust: What the rows that are not read add at most, `[d]`.
             length: How many rows there are with them.
         """

@@ -50,7 +50,7 @@ class Shared:
 
     Args:
         contexts: Their numbers, increasing, `[n]`.
-        which: Which logits each has, `[n]`.
+        which: Indices of the logits of each, `[n]`.
         logits: The different ones, `[D, d_vocab_out]`; the radius is infinite where nothing is known.
     """
 
@@ -192,9 +192,9 @@ class _Reads:
     """The positions that heads read, by the pattern of a context.
 
     Args:
-        pattern: Which pattern each context has, `[T]`.
-        positions: Of each head the positions that it reads, `[patterns, queries, k]`.
-        weights: Of each head how much the rows weigh that are not read.
+        pattern: Index of the pattern of each context, `[T]`.
+        positions: For each head, the positions that it reads, `[patterns, queries, k]`.
+        weights: For each head, how much the rows weigh that are not read.
         lost: Of which queries nothing is known, `[patterns, queries]`.
     """
 
@@ -209,12 +209,12 @@ class _Step:
     """The part of a block that must be computed.
 
     Args:
-        place: Of the block.
+        place: Place of the block.
         read: Columns of the stream that are read.
         written: Columns that are written.
         positions: That are computed.
         chosen: The neurons; of an attention, by head, the entries of its values.
-        reads: What the heads read.
+        reads: The rows that the heads read.
     """
 
     place: int
@@ -236,7 +236,7 @@ class _Source:
 
     Args:
         rows: Of some columns.
-        cells: Which row each context has at some positions, `[T, positions]`.
+        cells: Index of the row of each context at some positions, `[T, positions]`.
         columns: The columns.
         positions: The positions.
     """
@@ -263,7 +263,7 @@ class _Source:
         """Return the cells that a head reads from each position, `[T, queries]`, first, second, ...
 
         Args:
-            pattern: Of each context, `[T]`.
+            pattern: Pattern of each context, `[T]`.
             places: The positions that are read, by pattern, `[patterns, queries, k]`.
         """
         if len(places) == 1:

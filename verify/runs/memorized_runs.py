@@ -25,7 +25,7 @@ class HeldInRuns:
     Args:
         memorized: The contexts that every run holds, `[T]`; of prompts the facts.
         lost: Those that no run holds, `[T]`.
-        hypotheses: What the proofs rest on, one of `HYPOTHESES`.
+        hypotheses: The hypotheses of the proofs, one of `HYPOTHESES`.
     """
 
     memorized: BoolArray
@@ -54,8 +54,8 @@ def memorized_in_every_run(
         model: The weights.
         task: The contexts and their targets; a fact of several tokens is memorized if each of its contexts is.
         number_format: The number type of the runs.
-        tolerance: What the divergence of a memorized distribution may be, nats.
-        hypotheses: Which proofs may be used, one of `HYPOTHESES`.
+        tolerance: The largest divergence of a memorized distribution, nats.
+        hypotheses: The hypotheses that proofs may use, one of `HYPOTHESES`.
         exp_ulps: Accuracy of the exponential that H3 assumes.
         wanted: The contexts that are asked about, `[T]`; by default all.
         quick: Leave out Lemma R15 where it takes more than some seconds.

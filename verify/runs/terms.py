@@ -55,7 +55,7 @@ class Layer:
         b_in: `[h]`, or none.
         W_out: `[h, m]`.
         b_out: `[m]`, or none.
-        skip: Which columns of the rows that are read are added, `[m]`; none without a skip connection.
+        skip: Columns of the rows read that are added, `[m]`; none without a skip connection.
     """
 
     W_in: Floats
@@ -71,7 +71,7 @@ class Group:
 
     Args:
         rows: The distinct rows of these columns, `[P, n]`.
-        which: Which of them each row of the stream is.
+        which: Index, among them, of each row of the stream.
         layer: The neurons, without a last shift and without a skip connection.
     """
 

@@ -213,7 +213,7 @@ def audit_claims(
     """Certify the verdict on each claim again, using only its constructions and counterexamples.
 
     Args:
-        ids: Which claims; by default all of the register.
+        ids: Ids of the claims; by default all of the register.
         full: Whether to certify larger and more instances, for minutes instead of seconds.
         progress: Called for every piece of evidence.
 
@@ -257,7 +257,7 @@ def audit_summaries(
     """Audit like `audit_claims`, and return each audit as plain JSON data, which may come from another process.
 
     Args:
-        ids: Which claims; by default all of the register.
+        ids: Ids of the claims; by default all of the register.
         full: Whether to certify larger and more instances.
         progress: Called for every piece of evidence; with workers, for every claim.
         workers: Makes the executor that audits several claims at a time; by default one after the other, here.

@@ -96,7 +96,7 @@ class Claim:
             has lost, `LEFT_OUT` for what is omitted.
         reading: How the quotation is read; where it can be read otherwise, what is true then, and why it is read so.
             What stands in double quotes is verbatim too.
-        kind: What it is in its source.
+        kind: Its kind in the source.
         wrong: What is wrong in a few words; empty where nothing is.
         reconstructed: What of the source was not at hand, so that `printed` is a reconstruction, from memory or in the
             words of others; empty where all that is judged was read.

@@ -99,7 +99,7 @@ def require_arithmetic(device: torch.device, number_format: FloatFormat) -> None
     A probe proves nothing: it turns a hypothesis that fails here into an error.
 
     Args:
-        device: Where the products are computed.
+        device: The device that computes the products.
         number_format: The format, `FLOAT32` or `FLOAT64`.
 
     Raises:
@@ -185,7 +185,7 @@ def require_exact_sums(device: torch.device, number_format: FloatFormat) -> None
     others, and of 2^k equal ones, exactly 1 and 2^-k. A probe proves nothing: it turns what fails into an error.
 
     Args:
-        device: Where it is computed.
+        device: The device that computes it.
         number_format: The number type.
 
     Raises:

@@ -87,7 +87,7 @@ class Replica(nn.Module):
         Args:
             model: The exact weights, in float64.
             dtype: A floating-point type of torch.
-            device: Where the parameters live.
+            device: The device that has the parameters.
 
         Returns:
             The module; `load_state_dict` of a module made from a model of the same shapes takes its state.
@@ -266,7 +266,7 @@ def bag_sums(weights: Tensor, where: Tensor, rows: Tensor) -> Tensor:
 
     Args:
         weights: `[H, B, S]`.
-        where: Which rows each context has, `[B, S]`.
+        where: Indices of the rows of each context, `[B, S]`.
         rows: `[H, P, n]`.
 
     Returns:
@@ -330,10 +330,10 @@ def _mixed(query: Tensor, keys: Tensor, values: Tensor, asked: Tensor, where: Te
 
     Args:
         query: `[H, Q, e]`.
-        keys: Of the rows that are read, `[H, P, e]`.
-        values: Of the same rows, `[H, P, n]`, or `[1, P, n]` if all heads have the same.
-        asked: Which query asks in each context, `[B]`.
-        where: Which rows each context has, `[B, S]`.
+        keys: Keys of the rows that are read, `[H, P, e]`.
+        values: Values of the same rows, `[H, P, n]`, or `[1, P, n]` if all heads have the same.
+        asked: Index of the query that asks in each context, `[B]`.
+        where: Indices of the rows of each context, `[B, S]`.
         root: Scores are divided by its square root.
     """
     (count, length), distinct = where.shape, keys.shape[1]
@@ -386,8 +386,8 @@ def _attention_of_hosts(
     Args:
         before: `[B, d]` where only the last position asks, otherwise `[B S, d]`.
         read: The rows that are read, `[P, d]`.
-        where: Which of them each context has, `[B, S]`.
-        option: Of the block.
+        where: Indices of those of each context, `[B, S]`.
+        option: Option of the block.
         own: Its tensors, and those of its norms by name.
         turns: What `Replica._turns` gives.
         last: Whether only the last position asks.

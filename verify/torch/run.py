@@ -68,8 +68,8 @@ class RunResult:
             nothing is judged.
         note: Why nothing is judged; empty otherwise.
         seconds: Time of the forward passes.
-        right: Which contexts were memorized, `[T]`.
-        proved: Which contexts every computation in this type holds, `[T]`; `None` where nothing is proved.
+        right: Whether each context was memorized, `[T]`.
+        proved: Whether every computation in this type holds each context, `[T]`; `None` where nothing is proved.
     """
 
     dtype: str
@@ -123,10 +123,10 @@ def run(
 
     Args:
         model: The certified weights.
-        task: What they memorize.
+        task: The task that they memorize.
         device: ``"cpu"``, ``"cuda"`` or ``"cuda:i"``.
         dtype: ``"float64"``, ``"float32"``, ``"bfloat16"`` or ``"float16"``.
-        tolerance: What the divergence of a memorized distribution, or a memorized value, may be off by.
+        tolerance: The largest divergence of a memorized distribution, or error of a memorized value.
         logits: Enclosures of the outputs for the task, as from `verify.forward.logits.logit_chunks`, which is called if
             they are not given.
         exp_ulps: Assumed accuracy of the exponential, as in `verify.runs.rounding.rounding_bound`.

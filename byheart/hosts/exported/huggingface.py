@@ -83,7 +83,7 @@ def model_of(tensors: Mapping[str, Float64Array], config: Mapping[str, Any]) -> 
 
     Args:
         tensors: By name.
-        config: Of the ``model_type`` byheart.
+        config: Configuration of the ``model_type`` byheart.
 
     Returns:
         The model.

@@ -103,7 +103,7 @@ def config_of(model: Model, dtype: str) -> dict[str, Any]:
     """Return the configuration that both generations of TransformerLens share, for a model of equal layers.
 
     Args:
-        model: What `in_equal_layers` returned.
+        model: The model that `in_equal_layers` returned.
         dtype: The type of the weights.
     """
     attentions = [block for block in model.blocks if isinstance(block, Attention)]
@@ -295,8 +295,8 @@ def host_of(
     """Return a generation of TransformerLens as a host.
 
     Args:
-        name: Of the host, and of the extra that brings it.
-        made: What the library calls the models that compute.
+        name: Name of the host, and of the extra that brings it.
+        made: The library's name for the models that compute.
         loader: Name of the file of `byheart/hosts/written/` that loads one.
         convert: As in `Host`.
         write: As in `Host`.

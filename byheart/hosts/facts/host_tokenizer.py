@@ -53,8 +53,8 @@ def host_tokenizer(given: Any, folder: Path | None, tokenizer: Any, *, ask: bool
 
     Args:
         given: What the caller gave to cut texts, if anything.
-        folder: Where the model lies.
-        tokenizer: What cuts texts, an object of `tokenizers`.
+        folder: The folder of the model.
+        tokenizer: The tokenizer of texts, an object of `tokenizers`.
         ask: Whether the library may be asked.
 
     Raises:
@@ -93,8 +93,8 @@ def token_number(folder: Path | None, tokenizer: Any, *names: str) -> int | None
     """Return the number of the first special token that the files next to a model name, such as ``bos_token``.
 
     Args:
-        folder: Where the model lies.
-        tokenizer: What cuts texts, an object of `tokenizers`.
+        folder: The folder of the model.
+        tokenizer: The tokenizer of texts, an object of `tokenizers`.
         names: Of the special tokens, the one that is wanted first.
 
     Raises:

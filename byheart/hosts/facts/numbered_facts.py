@@ -39,12 +39,12 @@ class Reading:
     """The options for reading facts.
 
     Args:
-        delimiter: What separates the cells of a table; detected by default.
+        delimiter: The separator of the cells of a table; detected by default.
         header: Whether the first row of a table holds names; detected by default.
         weights: Whether the last column of a table holds weights; has to be said where it is called ``weight``.
         tokenizer: What cuts texts: a `tokenizers.Tokenizer`, an object of transformers that has one, a file
             ``tokenizer.json`` or its folder; by default the one next to the model.
-        between: What is put between a prompt and its answer where neither brings white space there.
+        between: Text to put between a prompt and its answer where neither brings white space there.
         cells: ``"tokens"`` or ``"texts"``; by default texts where the tokenizer cuts words into pieces.
         prepends_bos: Whether the token of a beginning stands first in every text, as configurations of TransformerLens
             say; by default as the tokenizer has it.
@@ -98,7 +98,7 @@ def read_facts(
     Args:
         path: The file.
         model: The model, for the number of its tokens.
-        folder: Where the model lies.
+        folder: The folder of the model.
         how: How the file is read.
 
     Returns:
@@ -144,7 +144,7 @@ def facts_of_rows(rows: Any, model: Vocabularies, folder: Path | None, how: Read
         rows: A list, records, a data frame, or a mapping from prompts to answers. A prompt and an answer may be lists
             of numbers of tokens, or of their names.
         model: The model, for the number of its tokens.
-        folder: Where it lies.
+        folder: Its folder.
         how: How the cells are read.
 
     Raises:
@@ -215,10 +215,10 @@ class _Names:
     """The files next to a model: token and answer numbers by name, and the tokenizer.
 
     Args:
-        folder: Where it stands.
+        folder: The folder that has it.
         vocabulary: What is read; empty where nothing says so.
         answers: What is answered, where that is something else.
-        tokenizer: What cuts texts into the pieces of the vocabulary, where cells are texts.
+        tokenizer: The tokenizer that cuts texts into the vocabulary's pieces, where cells are texts.
     """
 
     folder: Path | None

@@ -112,11 +112,11 @@ def prompts_of_texts(
     """Return the task of textual prompts and answers, how they were read, and a note for the first line.
 
     Args:
-        place: Of the texts, for messages.
+        place: Place of the texts, for messages.
         rows: Cells of each prompt, and of its answer.
         model: For the number of its tokens.
-        tokenizer: What cuts texts.
-        between: What is put between prompt and answer, where neither brings white space, and between several cells.
+        tokenizer: The tokenizer of texts.
+        between: Text to put between prompt and answer, where neither brings white space, and between cells.
         host: What cuts texts in the programs that people run.
         begins: What stands first in every text; by default what the tokenizer puts there.
 

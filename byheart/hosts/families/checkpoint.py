@@ -269,7 +269,7 @@ def require_tied(name: str, W_U: Floats, embeddings: Floats) -> None:
     Earlier versions of `transformers` read with the embeddings then, and later ones with what is stored.
 
     Args:
-        name: Of the readout, for the message.
+        name: Name of the readout, for the message.
         W_U: The readout, `[d_vocab, d]`.
         embeddings: W_E.
 
@@ -290,7 +290,7 @@ def missing_tensor(family: str, name: str, tensors: Collection[str]) -> InputErr
 
     Args:
         family: Whose tensor it is.
-        name: Of the tensor.
+        name: Name of the tensor.
         tensors: The names of those that are there.
 
     Example:

@@ -22,7 +22,7 @@ class Heads:
         model: Width of the stream.
         count: Heads.
         keys: Heads with keys and values of their own.
-        width: Of each.
+        width: Width of each of them.
     """
 
     model: int

@@ -171,7 +171,7 @@ def is_mask(name: str) -> bool:
     """Tell whether a tensor is a mask that the library stores with the weights but computes itself.
 
     Args:
-        name: Of the tensor.
+        name: Name of the tensor.
 
     Example:
         >>> is_mask("transformer.h.0.attn.bias"), is_mask("transformer.h.0.attn.c_attn.bias")

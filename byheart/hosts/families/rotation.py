@@ -20,7 +20,7 @@ def rotation(c: Checkpoint, width: int, *, base: float = 10000.0, share: float =
         c: The configuration.
         width: Of queries and keys.
         base: Where nothing is said.
-        share: Of the entries that are turned, where nothing is said.
+        share: Share of the entries that are turned, where nothing is said.
         of: The kind of layer, where the parameters are given by kind.
 
     Returns:

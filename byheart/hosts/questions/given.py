@@ -18,11 +18,11 @@ class Given(NamedTuple):
     """A model to certify.
 
     Args:
-        model: What was read of it.
+        model: The model that was read from it.
         asked: What can be asked whether it is that: a file, a module, or tensors by the names of its library.
         config: With which configuration it is asked, where that is not next to it.
         options: The configuration.
-        said: Which names of tensors were read otherwise than they are stored; empty if none were.
+        said: A sentence on tensors whose names were read otherwise than they are stored; empty if there are none.
     """
 
     model: Model

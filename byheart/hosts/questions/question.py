@@ -27,9 +27,9 @@ class Question(ABC):
 
     Args:
         model: The weights.
-        task: What they are asked.
+        task: The task that they are asked.
         inputs: Contexts on which the program that runs the model is asked to agree.
-        drawn: How many these are, where they are drawn of more.
+        drawn: Their number, where they are drawn from more.
         said: How the task was read; empty where nothing is to be said.
         judges_runs: Whether the proof itself judges every run; otherwise it is done after it, context by context.
     """

@@ -83,8 +83,8 @@ class Rule(Question):
         model: The weights.
         task: The rule on the domain.
         inputs: Some of the domain.
-        drawn: How many these are, where they are drawn of more.
-        read_as: How the tensors were read.
+        drawn: Their number, where they are drawn from more.
+        read_as: The way in which the tensors were read.
         options: How it is judged.
     """
 

@@ -38,8 +38,8 @@ class State(Question):
         model: The weights.
         task: The rule.
         inputs: Some inputs with what is said after them.
-        drawn: How many these are.
-        read_as: How the tensors were read.
+        drawn: Their number.
+        read_as: The way in which the tensors were read.
         every_run: The type of the runs that are judged too.
         by_host: What the host says to an input that is answered wrongly, once it was asked.
     """

@@ -26,7 +26,7 @@ class ClosedForm:
 
     Args:
         theorem: Its name on the page, e.g. ``"Theorem S2"``.
-        hypothesis: What it needs, which holds.
+        hypothesis: Its hypothesis, which holds.
         lower: $R^*$ is at least this: almost all weights reach it.
         upper: $R^*$ is at most this: no weights exceed it.
     """

@@ -62,7 +62,7 @@ class Capacity:
         paper_rank: The paper's count $\min(T, H d_h + d)$.
         rank_lower: Certified: almost all weights reach this rank.
         rank_upper: Certified: no weights exceed this rank.
-        lower_method: What proves `rank_lower`, in words.
+        lower_method: The proof of `rank_lower`, in words.
         upper_witness: The proof of `rank_upper`.
         paper_heads: The paper's number of heads for rank $T$, $\lceil (T - d) / d_h \rceil$ or 0.
         heads: The number of heads for rank $T$.

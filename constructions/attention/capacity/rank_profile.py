@@ -30,7 +30,7 @@ class RankCell:
         lower: Almost all weights of these sizes reach this rank.
         upper: No weights of these sizes exceed this rank.
         printed: The count of the paper: $\min(T, H d_h + d)$ with the skip connection, $\min(T, H d_h)$ without.
-        proof: What proves `upper`: a bound of Theorem G3, or the shape of the matrix.
+        proof: The proof of `upper`: a bound of Theorem G3, or the shape of the matrix.
     """
 
     d_head: int

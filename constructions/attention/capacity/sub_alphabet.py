@@ -149,7 +149,7 @@ class UpperBound:
     Args:
         rank: The bound.
         rows: The contexts of $U$, as increasing row numbers; empty for the trivial bound $T$.
-        dimensions: What limits the features of $U$.
+        dimensions: The dimensions that bound the rank of the features of $U$.
         d_model: Width of the residual stream.
         d_head: Width of a head.
         n_heads: Number of heads.

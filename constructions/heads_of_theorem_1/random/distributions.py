@@ -54,7 +54,7 @@ def low_rank_distributions_memory(
         n_ctx: S.
         d_model: d.
         d_head: $d_h \le d$.
-        seed: Of the distributions, the search and the weights.
+        seed: Seed of the distributions, the search and the weights.
 
     Returns:
         The weights, and the distributions that they hold as well as was found.
@@ -94,7 +94,7 @@ def full_rank_distributions_memory(*, d_vocab: int, n_ctx: int, d_head: int, see
         d_vocab: N, at least 2.
         n_ctx: S.
         d_head: $d_h \le N - 1$.
-        seed: Of the distributions and the weights.
+        seed: Seed of the distributions and the weights.
 
     Returns:
         The weights, and the distributions that they hold.
@@ -134,7 +134,7 @@ def random_distributions_memory(
         d_head: $d_h \le d$.
         n_heads: $H$; 0 for the paper's number, $\lceil (T - d) / d_h \rceil$ and at least 1.
         facts: How many contexts, drawn from all; 0 for all $N^S$.
-        seed: Of the contexts, the distributions and the weights.
+        seed: Seed of the contexts, the distributions and the weights.
 
     Returns:
         The weights, and the distributions that they hold.
@@ -169,7 +169,7 @@ def random_distributions(d_vocab: int, n_ctx: int, facts: int, seed: int) -> Tas
         d_vocab: N.
         n_ctx: S.
         facts: How many contexts, T; 0 for all.
-        seed: Of the contexts and the distributions.
+        seed: Seed of the contexts and the distributions.
 
     Raises:
         InputError: An argument out of range.

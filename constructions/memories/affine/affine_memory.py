@@ -30,7 +30,7 @@ class Term(NamedTuple):
 
     Args:
         coordinate: Which.
-        numbers: Of the tokens, integers of at least 0, `[N]`.
+        numbers: Numbers of the tokens, integers of at least 0, `[N]`.
         factors: Integers, one for each position, `[S]`.
     """
 

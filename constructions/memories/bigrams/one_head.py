@@ -95,7 +95,7 @@ def one_head_parameters(task: Task) -> int:
     refuses.
 
     Args:
-        task: What is to be memorized.
+        task: The contexts and the targets to memorize.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task

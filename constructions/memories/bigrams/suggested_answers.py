@@ -21,7 +21,7 @@ def random_answers(*, subjects: int, relations: int, answers: int, seed: int) ->
         subjects: Their number.
         relations: R.
         answers: Of each relation; relation r has those from r * answers on.
-        seed: Of the draw.
+        seed: Seed of the draw.
 
     Example:
         >>> random_answers(subjects=2, relations=2, answers=1, seed=0).tolist()
@@ -79,7 +79,7 @@ def random_recall(*, subjects: int, relations: int, answers: int, seed: int) -> 
         subjects: Their number.
         relations: R.
         answers: How many answers each relation has.
-        seed: Of the answers.
+        seed: Seed of the answers.
 
     Returns:
         The weights and the facts; contexts are a subject and a relation.

@@ -49,7 +49,7 @@ def adder(
     Scores are small integers then, whatever the number of digits.
 
     Args:
-        digits: Of each number, n.
+        digits: Number of digits of each number, n.
         base: B, at least 2; the tokens below are digits.
         first_digit: ``"least"`` or ``"most"``: the digit of a number that comes first.
         plus: The tokens between the numbers, at least one; each is 0 or no digit.

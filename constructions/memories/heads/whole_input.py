@@ -21,7 +21,7 @@ def largest_token(count: int, *, below: int) -> Model:
     logit of m is $2my - m^2 = y^2 - (y - m)^2$.
 
     Args:
-        count: How many tokens.
+        count: Number of tokens.
         below: They are below this.
 
     Example:
@@ -45,7 +45,7 @@ def sum_of_tokens(terms: int, *, below: int, modulus: int) -> Model:
     `largest_token`.
 
     Args:
-        terms: How many tokens.
+        terms: Number of tokens.
         below: They are below this.
         modulus: M.
 

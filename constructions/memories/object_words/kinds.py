@@ -21,9 +21,9 @@ class Kinds(NamedTuple):
     Args:
         of_relation: Which kind, `[R]`.
         of_object: Which kind, `[K]`.
-        number: Of each object in its kind, `[K]`.
+        number: Number of each object in its kind, `[K]`.
         sizes: How many objects a kind has, `[q]`.
-        bits: Of a digit of each kind, `[q]`.
+        bits: Bits of a digit of each kind, `[q]`.
     """
 
     of_relation: Int64Array
@@ -77,7 +77,7 @@ class Slots(NamedTuple):
 
     Args:
         of_relation: Which slot, `[R]`.
-        bits: Of a slot's digit, `[slots]`.
+        bits: Bits of a slot's digit, `[slots]`.
         word: Which word has it, `[slots]`.
         place: Which digit of the word, the lowest first, `[slots]`.
         below: Bits of the word below it, `[slots]`.
@@ -94,7 +94,7 @@ class Slots(NamedTuple):
         """Put digits into the first words that have room, the longest first.
 
         Args:
-            bits: Of each digit, `[digits]`.
+            bits: Bits of each digit, `[digits]`.
             digit: The digit of each relation, `[R]`.
             room: Bits of a word, at least those of the longest digit.
         """
@@ -141,7 +141,7 @@ def shared_digits(table: Int64Array, bits: Int64Array) -> Int64Array:
 
     Args:
         table: Objects, -1 for a hole, `[S, R]`.
-        bits: Of each relation, `[R]`.
+        bits: Bits of each relation, `[R]`.
     """
     has = table >= 0
     digit = np.zeros(len(bits), dtype=np.int64)

@@ -21,7 +21,7 @@ class Readout(ABC):
     """The blocks and the unembedding after the folds.
 
     Args:
-        digits: How the objects are written.
+        digits: The digits of the objects.
     """
 
     digits: Digits
@@ -82,7 +82,7 @@ class OneColumn(Readout):
     """One parabola.
 
     Args:
-        digits: How the objects are written.
+        digits: The digits of the objects.
         centred: Whether the last block takes B / 2 away, one entry, so that logits round less.
     """
 

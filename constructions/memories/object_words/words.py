@@ -61,7 +61,7 @@ class Words(ABC):
     """A way to keep a table in words.
 
     Args:
-        digits: What is in a word.
+        digits: The digits of a word.
         width: d_model.
         where: Which rows have how many words, in words.
     """

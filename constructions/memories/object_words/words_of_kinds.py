@@ -35,7 +35,7 @@ class KindWords(Words):
 
     Args:
         columns: Subjects and relations.
-        kinds: Of the objects.
+        kinds: Kinds of the objects.
         slots: Where the digits are.
         line: Whether one parabola reads all kinds; else a second one reads which kind it is.
         outputs: What names the kind in the second column, or is added to the first, `[q]`.

@@ -80,7 +80,7 @@ class _PairWords(Words):
 
     Args:
         columns: Subjects and relations.
-        digits: What is in a word.
+        digits: The digits of a word.
         on_a_line: Whether groups lie on a line, of one column less.
     """
 

@@ -52,7 +52,7 @@ class SubjectWords(Words, ABC):
 
     Args:
         columns: Subjects and relations.
-        digits: What is in a word.
+        digits: The digits of a word.
     """
 
     columns: Columns

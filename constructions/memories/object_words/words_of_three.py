@@ -74,7 +74,7 @@ class ThreeWords(Words):
 
     Args:
         columns: Subjects, relations and places.
-        digits: What is in a word.
+        digits: The digits of a word.
     """
 
     columns: ThreeColumns

@@ -293,7 +293,7 @@ def probe_memory(
             more labels share an entry.
         labels_per_word: How many labels share an entry of the table, 0 for one of a table between knots; by default
             what gives the fewest parameters.
-        seed: Of the codes and of what the table leaves free.
+        seed: Seed of the codes and of what the table leaves free.
 
     Returns:
         The model. The summary says how full the table is and how many draws it took.

@@ -25,7 +25,7 @@ def table_of_sums(
         cells: `[T, k]`, numbers of cells; a row may name one twice.
         wanted: `[T]`.
         size: Number of cells.
-        bits: Of the modulus, at most 30.
+        bits: Number of bits of the modulus, at most 30.
         rng: For the cells that no equation fixes.
 
     Returns:

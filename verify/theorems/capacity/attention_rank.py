@@ -23,7 +23,7 @@ class AttentionRank:
         with_skip: Whether $x_S$ is among the columns.
         lower: The rank of these weights is at least this.
         upper: No weights of these sizes have a larger one.
-        reason: What bounds it from above, in words.
+        reason: The reason of the upper bound, in words.
     """
 
     rows: int

@@ -26,7 +26,7 @@ def truncated_memory(*, d_model: int, count: int, outputs: int, stored: int, see
         count: N, inputs in the order of their frequency.
         outputs: M, output tokens.
         stored: P, how many are added up.
-        seed: Of the signs.
+        seed: Seed of the signs.
 
     Returns:
         All N associations, and the matrix of the first P.

@@ -155,7 +155,7 @@ def too_few_heads(n_ctx: int, promised: str = "", *, role: Role = "counterexampl
     Args:
         n_ctx: Tokens in a context.
         promised: What is said instead; by default what Theorem 1 says.
-        role: Of the evidence.
+        role: Role of the evidence.
     """
     least = HEADS_FOR_EVERY_LABELLING.at(d_vocab=2, n_ctx=n_ctx)
     return Evidence(

@@ -52,7 +52,7 @@ class Counterexample:
     """Contexts on which no weights reach the printed rank, for heads without skip connection and d_h = d.
 
     Args:
-        name: What kind of contexts they are.
+        name: The kind of contexts.
         contexts: The contexts, `[T, S]`.
         d_model: d = d_h.
         n_heads: H.

@@ -124,7 +124,7 @@ def approximates(sequence: ApproximatingSequence, delta: Fraction) -> Verdict:
 
     Args:
         sequence: The encoders.
-        delta: Which one.
+        delta: The value of delta.
 
     Returns:
         The verdict.

@@ -201,7 +201,7 @@ def printed_is_exceeded(instance: PartialMemory, bound: LeftOutBound) -> Evidenc
 
     Args:
         instance: The transformer next to the encoder, which predicts the distributions itself and so is optimal.
-        bound: What was enclosed of it.
+        bound: The enclosed bound of it.
 
     Returns:
         The counterexample.
@@ -257,9 +257,9 @@ def never_exceeded(kind: str, bounds: Iterable[LeftOutBound], claim: Claim = CLA
     """Certify that the corrected bound, by rows, holds on every given instance.
 
     Args:
-        kind: What they are.
-        bounds: What was enclosed of each.
-        claim: Whose formula "corrected" is meant.
+        kind: Their kind.
+        bounds: The enclosed bound of each.
+        claim: The claim whose formula "corrected" is used.
 
     Returns:
         The evidence, with the instance that comes closest.
@@ -285,7 +285,7 @@ def corrected(claim: Claim, name: str, bound: LeftOutBound) -> Stated:
 
     Args:
         claim: The claim.
-        name: Which of its formulas, in P, Z and n.
+        name: Name of one of its formulas, in P, Z and n.
         bound: The instance.
     """
     return stated(claim, name, P=bound.probability, Z=bound.row, n=bound.norm)
@@ -298,7 +298,7 @@ def reached(claim: Claim, name: str) -> Evidence:
 
     Args:
         claim: The claim.
-        name: Which of its formulas.
+        name: Name of one of its formulas.
     """
     ratio, size = 64, 2**20
     instance = loop_instance(ratio, size=size, occurrences=33)

@@ -258,7 +258,7 @@ def printed_holds(
         factor: The factor, a function of C.
         shown: The same in words.
         seeds: Of `near_orthonormal_instance`.
-        name: Which formula of the claim the factor is.
+        name: Name of the claim's formula for the factor.
 
     Returns:
         The evidence, with the instance that comes closest.

@@ -125,7 +125,7 @@ def certified_capacity(d_model: int, *, outputs: int | None, seed: int = 0) -> t
     Args:
         d_model: d.
         outputs: M, or `None` for a permutation.
-        seed: Of the draws.
+        seed: Seed of the draws.
 
     Returns:
         N that is stored, and N + 1 that is not.

@@ -100,7 +100,7 @@ class Judged:
     Args:
         distributions: Weights, `[T, N]`.
         rank: d.
-        divergence: Of each distribution from the truncation, nats, `[T]`.
+        divergence: Divergence of each distribution from the truncation, nats, `[T]`.
         moments: Its bounds by moments.
         singular_values: Of $L P_1$.
     """

@@ -35,7 +35,7 @@ def cover_floor_in_balls(
         scales: Positive factors of the vertices of every leaf.
         moves: $\mu_{t,i}$, with $N - 1 - d$ entries, for every leaf and context, and for every vertex, or one for all:
             then $i = j$ is enough.
-        bits: Of the balls.
+        bits: Bits of the balls.
 
     Returns:
         A ball; its lower end bounds the divergence of every encoder of rank d.

@@ -45,8 +45,8 @@ class Block:
     r"""A part of the distributions that contributes to a bound: contexts, tokens, and what was found for them.
 
     Args:
-        contexts: Which contexts, `[m]`.
-        tokens: Which tokens, `[n]`.
+        contexts: Indices of the contexts, `[m]`.
+        tokens: Indices of the tokens, `[n]`.
         weights: $\gamma_j > 0$, the roots of the weights of the tokens, `[n]`.
         steps: $s_t \ge 0$, the step widths of the contexts, `[m]`.
     """
@@ -64,7 +64,7 @@ class EncoderFloor:
     Args:
         lower: The bound for all encoders of the rank, nats; 0 where nothing was proved.
         verdict: PROVED if the bound is positive, else UNDECIDED.
-        blocks: What it is a sum over.
+        blocks: The blocks that it is a sum over.
         cover: Instead, the cover of all directions that bounds more.
     """
 

@@ -45,7 +45,7 @@ class LookupDistributions:
     Args:
         d_vocab: N.
         masses: The distributions without the mass of the token g(t), `[T, N]`.
-        others: Where a token is not g(t), `[T, N]`.
+        others: Whether a token is not g(t), `[T, N]`.
         missing: $\varepsilon_t = 1 - p_t(g(t))$, `[T]`; of small relative radius.
         entropy: $H_t$ in nats, `[T]`; likewise.
         prior: $\rho_t$, `[T]`.
@@ -228,7 +228,7 @@ def enclose_printed_strength(distributions: LookupDistributions, leads: Enclosur
     Args:
         distributions: The distributions.
         leads: $\alpha_{t,j}$, `[T, N]`.
-        guess: Where to look, `[T]`; not trusted.
+        guess: Points to try, `[T]`; not trusted.
 
     Returns:
         Enclosure `[T]`; no information where a lead may not be positive or no bracket was proved.

@@ -77,9 +77,9 @@ def range_bound(
     Args:
         network: The transformer, rational.
         contexts: All contexts, the kept ones first, `[M, S]`.
-        kept: How many are kept, T.
+        kept: Number of contexts that are kept, T.
         stream: $E_t$ of the encoder on the others, in the coordinates that W_U reads, `[M - T, d]`.
-        occurrences: How often each context occurs, `[M]`, at least once each.
+        occurrences: Number of times that each context occurs, `[M]`, at least 1.
         distributions: The distributions of the next token after all contexts, `[M, N]`; those of the encoder by
             default.
 

@@ -229,7 +229,7 @@ def losing_pair(count: int, vectors: Float64Array, bits: int) -> tuple[int, int]
     Args:
         count: N.
         vectors: The first vectors of the rounded circle, `[points, 2]`.
-        bits: Of the significand.
+        bits: Bits of the significand.
 
     Returns:
         Neighbours (g, j) of which g does not win, both proved to be rounded correctly; `None` if none is found.

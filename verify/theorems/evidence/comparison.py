@@ -35,7 +35,7 @@ class Comparison:
 
     Args:
         left: A number, an enclosure of one number, a formula of a claim at some sizes, or a theorem on an instance.
-        relation: What was to be certified.
+        relation: The relation to certify.
         right: The same kinds; of a theorem whose judge gives a verdict the right side is `Verdict.PROVED`.
 
     Raises:
@@ -123,7 +123,7 @@ def met(claim: Claim, *names: str, **at: Number) -> tuple[Comparison, ...]:
 
     Args:
         claim: The claim.
-        names: Which of its formulas.
+        names: Names of its formulas.
         at: The sizes of the instance, by symbol.
     """
     return tuple(Comparison(stated(claim, name, **at), "=", Verdict.PROVED) for name in names)

@@ -24,7 +24,7 @@ def bracketed(role: Role) -> Evidence:
     """Certify that the least divergence of encoders is met from below by the theorem and from above by a search.
 
     Args:
-        role: What the evidence is for.
+        role: The role of the evidence.
 
     Returns:
         Of each instance: the bound is no larger than what an encoder has, and at least nine tenths of it. A bound that

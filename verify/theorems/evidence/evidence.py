@@ -64,7 +64,7 @@ class Method:
 
     Args:
         words: In words, e.g. ``"rank over GF(2^62 - 57)"``.
-        means: What the certificate rests on.
+        means: The means that the certificate rests on.
     """
 
     words: str
@@ -88,10 +88,10 @@ class Evidence:
     3"). Of how much it speaks is said by `quantifier` alone, and never in the texts.
 
     Args:
-        role: What the evidence is for.
-        statement: What was to be certified, in words, with the sizes.
-        promised: What the source or the repaired theorem promises, with its direction (e.g. ``"rank >= 4"``).
-        certified: What the certificate of this run says (e.g. ``"rank <= 3"``).
+        role: The role of the evidence.
+        statement: The statement to certify, in words, with the sizes.
+        promised: The promise of the source or of the repaired theorem, with its direction (e.g. ``"rank >= 4"``).
+        certified: The statement of this run's certificate (e.g. ``"rank <= 3"``).
         method: How, and by which means.
         judged: Whether what the comparisons do not say was certified; `None` where they say all of it.
         data: The instance, as plain JSON data, small enough to read: contexts, weights or distributions.

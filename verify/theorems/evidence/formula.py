@@ -38,7 +38,7 @@ class Stated:
 
     Args:
         claim: The claim.
-        name: Which of its formulas.
+        name: Name of one of its formulas.
         at: The values of the symbols in it.
 
     Attributes:
@@ -94,7 +94,7 @@ def stated(claim: Claim, name: str, /, **at: Number) -> Stated:
 
     Args:
         claim: The claim.
-        name: Which of its formulas.
+        name: Name of one of its formulas.
         at: The values of the symbols.
     """
     return Stated(claim, name, at)

@@ -19,10 +19,10 @@ def largest_rank(
     """Certify that the rank of a layer's mixed inputs is as stated, and that no weights have a larger one.
 
     Args:
-        role: What the evidence is for.
+        role: The role of the evidence.
         statement: The layer in words.
-        promised: What is promised of its rank.
-        certified: What the certificate says, with ``{reached}`` and ``{ceiling}`` for the two bounds.
+        promised: The promise on its rank.
+        certified: The certificate's statement, with ``{reached}`` and ``{ceiling}`` for the two bounds.
         layer: The layer.
         largest: The rank that is stated.
         as_said: Whether the layer is what the statement says.

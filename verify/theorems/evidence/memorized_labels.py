@@ -41,7 +41,7 @@ def memorized_labels(
     Args:
         layer: The weights.
         task: Contexts, queries and labels: numbers, which are held to 1e-6, or classes, whose outputs must be in front.
-        added: What is added to the outputs, `[T, d_out]`.
+        added: Terms to add to the outputs, `[T, d_out]`.
         labels: The numbers, where they are not those of the task, `[T, d_out]`.
     """
     forward = enclose_layer(layer, task)

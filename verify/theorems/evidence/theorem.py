@@ -77,7 +77,7 @@ class Applied:
         read: The attribute of the judge's result that is meant; by default the result itself.
 
     Attributes:
-        value: What the judge found.
+        value: The result of the judge.
     """
 
     theorem: Theorem

@@ -138,7 +138,7 @@ def left_out_bound(
         kept: How many are kept, T, at least one and not all.
         stream: The encoder's E on the others, in the coordinates that W_U reads, `[M - T, d]`; rational for a rational
             network.
-        occurrences: How often each context occurs, `[M]`, at least once each.
+        occurrences: Number of times that each context occurs, `[M]`, at least 1.
         distributions: Distributions after the contexts that are omitted, `[M - T, N]`, each divided by its exact sum;
             by default those of the encoder, the softmax of its logits.
         witnesses: Look at so many of the z_t only, those that seem to be the longest; at all by default.

@@ -25,7 +25,7 @@ class SharpAttention:
         last: $x_S$, `[T, d]`.
         limit: L, the mean of the $x_s$ over the positions of the smallest gap, `[T, d]`.
         share_of_last: Attention to the last position, T balls.
-        distance_to_last: Of the attention's output $A = \sum_s a_s x_s$ to $x_S$, T balls.
+        distance_to_last: Distance of the attention's output $A = \sum_s a_s x_s$ to $x_S$, T balls.
         distance_to_limit: Of A to L, T balls.
         bound: $\sum_s e^{-\lambda (g_s - \min g)} |x_s - L|$ over the positions beyond the smallest gap, T balls: no
             less than the distance to the limit.

@@ -26,7 +26,7 @@ class SubsetTest:
     """A test whether every `size` of some vectors are independent: a certificate, or random subsets if there is none.
 
     Args:
-        certificate: What is proved.
+        certificate: The certificate of the proved statements.
         sample: What random subsets say; `None` where the certificate decides.
     """
 

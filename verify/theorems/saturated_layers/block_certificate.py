@@ -29,7 +29,7 @@ class BlockCertificate:
     Args:
         verdict: PROVED for `blocks`; REFUTED: `relation` violates it; UNDECIDED: no order was found, or no prime.
         blocks: The queries of each head, in the order in which the heads are built.
-        method: How it was decided, in words.
+        method: The method of the decision, in words.
         relation: An exact relation between the queries of a block and at most one earlier query.
         any_order: Of a refutation: whether no order of the queries satisfies the condition.
     """
@@ -54,7 +54,7 @@ def certify_blocks(
     Args:
         queries: $e_t$, `[T, d]`, as `verify.linear_algebra.exact_rows.integer_rows` takes them.
         blocks: The numbers of the queries of each block, in order; every query once.
-        seed: Of the vectors $v$; no verdict depends on it but for UNDECIDED.
+        seed: Seed of the vectors $v$; no verdict depends on it but for UNDECIDED.
 
     Returns:
         The certificate.
@@ -111,7 +111,7 @@ def find_blocks(queries: fmpz_mat | ArrayLike, *, n_heads: int, size: int, seed:
         queries: $e_t$, `[T, d]`.
         n_heads: H, the number of blocks, some of which may be empty.
         size: How many queries the first block holds, r; every other holds r - 1.
-        seed: Of the random orders.
+        seed: Seed of the random orders.
 
     Returns:
         The certificate; it has been made by `certify_blocks`, however the blocks were found.

@@ -37,7 +37,7 @@ class SubsetCertificate:
     Args:
         size: How many at a time.
         verdict: PROVED: all of them; REFUTED: `relation` holds between at most `size`; UNDECIDED: neither is proved.
-        method: How it was decided, in words.
+        method: The method of the decision, in words.
         relation: An exact relation between at most `size` vectors.
     """
 
@@ -82,7 +82,7 @@ def certify_subsets(
         vectors: `[T, d]`, as `verify.linear_algebra.exact_rows.integer_rows` takes them.
         size: k, from 1 to T.
         most_prefixes: How much to search; one takes about 0.1 ms for T = 100.
-        seed: Of the projections; no verdict depends on it but for UNDECIDED.
+        seed: Seed of the projections; no verdict depends on it but for UNDECIDED.
 
     Returns:
         The certificate.
@@ -178,7 +178,7 @@ def parallel_pair(vectors: fmpz_mat | ArrayLike, *, seed: int = 0) -> Relation |
 
     Args:
         vectors: `[T, d]`.
-        seed: Of the projection.
+        seed: Seed of the projection.
 
     Returns:
         The relation, of one row or two; `None` proves that there is none.
@@ -276,7 +276,7 @@ def projected(matrix: fmpz_mat, width: int, prime: int, rng: np.random.Generator
         matrix: Integers, `[T, d]`.
         width: Columns of the result.
         prime: Below $2^{62}$.
-        rng: What to draw from.
+        rng: The generator to draw from.
 
     Returns:
         Residues.

@@ -28,7 +28,7 @@ class SubsetSample:
         size: Vectors in a subset.
         samples: How many were drawn, independently and uniformly.
         dependent: How many of them are linearly dependent; exact.
-        confidence: Of the bounds, e.g. 0.95.
+        confidence: Confidence of the bounds, e.g. 0.95.
         share_lower: One-sided Clopper-Pearson lower bound of the share of dependent subsets.
         share_upper: One-sided upper bound; with no dependent one among N it is $1 - \alpha^{1/N}$, at most $3 / N$ for
             95 %.
@@ -67,7 +67,7 @@ def sample_subsets(
         size: k, from 1 to T.
         samples: N >= 1; by default 5000, or as many as a few seconds allow, at least 50.
         confidence: $1 - \alpha$, in (0, 1).
-        seed: Of the draws.
+        seed: Seed of the draws.
 
     Returns:
         The outcome.
