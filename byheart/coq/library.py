@@ -3,6 +3,7 @@
 Page: docs/rigour/kernel.md
 """
 
+from itertools import pairwise
 from pathlib import Path
 
 from constructions.errors import FileFormatError
@@ -64,10 +65,14 @@ def makefile(memory: list[str]) -> str:
     """Return rules that compile the library in order, the answers in parallel, and then the proof."""
     library = [f"{LIBRARY}/{name}" for name in library_sources()]
     first, *answers, last = [f"{MEMORY}/{name}" for name in memory]
-    before = dict(zip(library[1:], ([required] for required in library), strict=False))
-    before |= {first: [library[-1]], **{required: [first] for required in answers}, last: answers or [first]}
-    rules = [
-        f"{file}o: {file} {' '.join(f'{required}o' for required in before.get(file, []))}\n\t$(COQC) {file}\n"
-        for file in (*library, first, *answers, last)
-    ]
+    required: dict[str, list[str]] = {library[0]: []}
+    for before, file in pairwise([*library, first]):
+        required[file] = [before]
+    for file in answers:
+        required[file] = [first]
+    required[last] = answers or [first]
+    rules = []
+    for file, names in required.items():
+        compiled = " ".join(f"{name}o" for name in names)
+        rules.append(f"{file}o: {file} {compiled}\n\t$(COQC) {file}\n")
     return _MAKEFILE.format(options=" ".join(OPTIONS), last=last, rules="\n".join(rules))

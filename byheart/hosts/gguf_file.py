@@ -498,7 +498,12 @@ def _list_of(file: GGUFFile, name: str) -> list[Any]:
 
 def _begun(number: int, name: str) -> dict[str, Any]:
     """Return the rule that puts a token before every text."""
-    first, text = {"SpecialToken": {"id": name, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}
-    special = {name: {"id": name, "ids": [number], "tokens": [name]}}
-    return {"type": "TemplateProcessing", "single": [first, text], "pair": [first, text, {"Sequence": {"id": "B",
-            "type_id": 1}}], "special_tokens": special}  # fmt: skip
+    token = {"SpecialToken": {"id": name, "type_id": 0}}
+    first_text = {"Sequence": {"id": "A", "type_id": 0}}
+    second_text = {"Sequence": {"id": "B", "type_id": 1}}
+    return {
+        "type": "TemplateProcessing",
+        "single": [token, first_text],
+        "pair": [token, first_text, second_text],
+        "special_tokens": {name: {"id": name, "ids": [number], "tokens": [name]}},
+    }

@@ -38,12 +38,10 @@ MUTANTS = [
     listed("header=header)\n", "header=False)\n", "names of columns are a context"),
     labelled("if earlier != place:", "if False:", "equal contexts are two"),
     shown("if each.printed_fails:", "if each.lower < 1:", "other cells have a frame"),
-    eliminated(
-        "ranks - of_first + np.searchsorted(also, ends)", "ranks - of_first", "columns add nothing in the first rows"
-    ),
-    eliminated("ranks - of_first + np", "ranks + np", "heads alone are counted with the skip connection"),
+    eliminated("rank_of_first + further\n", "rank_of_first\n", "columns add nothing in the first rows"),
+    eliminated("- rank_of_first + further", "+ further", "heads alone are counted with the skip connection"),
     eliminated("np.arange(widths[0], ends[-1])", "np.arange(ends[-1])", "the first columns count among the others"),
-    eliminated("for row in range(of_first) for", "for row in range(rank) for", "rows of pivots count twice"),
+    eliminated("for row in range(rank_of_first) for", "for row in range(rank) for", "rows of pivots count twice"),
     joined("return of_left - of_right + gain", "return 0", "no cycle has gains"),
     joined("kept, of_right - of_left - gain", "kept, of_right - of_left", "an edge of the tree has no gain"),
     joined("height += above[other]", "height = above[other]", "only the last step is counted"),

@@ -40,8 +40,8 @@ MUTANTS: list[Mutant] = [
     compiled('part].get(name, "nothing")', "part].get(name, stated[name])", "a number that is not proved is compared"),
     compiled('if not (place / LIBRARY / f"{name}o").is_file():', "if True:", "the library is compiled again"),
     library(
-        "library[1:], ([required] for required in library)",
-        "library[1:], ([required] for required in library[1:])",
+        "required[file] = [before]",
+        "required[file] = [file]",
         "a cycle",
     ),
 ]

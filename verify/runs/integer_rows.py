@@ -473,14 +473,8 @@ class _Chunk:
         if not heads:
             none = np.zeros(len(self.contexts), dtype=np.int64)
             return _Reads(none, [], [], np.zeros((1, len(positions)), dtype=bool))
-        alone = any(isinstance(b, Attention) and b.attends == "last" for b in self.model.blocks[:place])
-        available = (self.length - 1,) if alone else tuple(range(self.length))
-        if block.attends == "causal":
-            available = tuple(p for p in available if p <= positions[-1])
-        read = np.zeros(block.d_model, dtype=bool)
-        for head in heads:
-            read |= (block.W_Q[head] != 0.0).any(axis=1) | (block.W_K[head] != 0.0).any(axis=1)
-        columns = np.flatnonzero(read)
+        available = self._available(place, block, positions)
+        columns = _columns_read(block, heads)
         rows, cells = merged(*self._stream(place, columns, available))
         first, pattern = distinct_rows(cells)
         cells = cells[first]
@@ -508,6 +502,24 @@ class _Chunk:
             result.append(places[top_cells])
             weights.append(self.arithmetic.weight_of_others(least, error, count[decided], self.length))
         return _Reads(pattern, result, weights, lost)
+
+    def _available(self, place: int, block: Attention, positions: Places) -> Places:
+        """Return the positions that an attention can read from some positions."""
+        if any(isinstance(earlier, Attention) and earlier.attends == "last" for earlier in self.model.blocks[:place]):
+            available = (self.length - 1,)
+        else:
+            available = tuple(range(self.length))
+        if block.attends == "causal":
+            available = tuple(position for position in available if position <= positions[-1])
+        return available
+
+
+def _columns_read(block: Attention, heads: list[int]) -> Int64Array:
+    """Return the columns of the stream from which some query or key of these heads is made."""
+    read = np.zeros(block.d_model, dtype=bool)
+    for head in heads:
+        read |= (block.W_Q[head] != 0.0).any(axis=1) | (block.W_K[head] != 0.0).any(axis=1)
+    return np.flatnonzero(read)
 
 
 def _last_attention(model: Model) -> int:

@@ -326,17 +326,21 @@ def _write(matrix: nmod_mat, column: int, block: UInt64Array) -> None:
 
 
 def _ranks_of_both(matrix: nmod_mat, widths: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the ranks of the first blocks of columns, with and without the first block, by one elimination."""
+    """Return the ranks of the first blocks of columns, with and without the first block, by one elimination.
+
+    Without the first block, the reduced rows that have their pivot in it lose it. The other rows keep theirs, in whose
+    columns the former rows are 0, so that the rank of what the former rows keep elsewhere is added.
+    """
     reduced, rank = matrix.rref()
     pivots, ends = _pivots(reduced, rank), np.cumsum(widths)
-    of_first = int(np.searchsorted(pivots, widths[0]))
-    other_columns = np.setdiff1d(np.arange(widths[0], ends[-1]), pivots).tolist()
-    above = [int(reduced[row, column]) for row in range(of_first) for column in other_columns]
-    also = np.array(other_columns, dtype=np.int64)[
-        _pivots(*nmod_mat(of_first, len(other_columns), above, PRIME).rref())
-    ]
-    ranks = np.searchsorted(pivots, ends).astype(np.int64)
-    return ranks, ranks - of_first + np.searchsorted(also, ends).astype(np.int64)
+    rank_of_first = int(np.searchsorted(pivots, widths[0]))
+    other_columns = np.setdiff1d(np.arange(widths[0], ends[-1]), pivots)
+    rows_of_first = [int(reduced[row, column]) for row in range(rank_of_first) for column in other_columns.tolist()]
+    block = nmod_mat(rank_of_first, len(other_columns), rows_of_first, PRIME)
+    further_pivots = other_columns[_pivots(*block.rref())]
+    with_first = np.searchsorted(pivots, ends).astype(np.int64)
+    further = np.searchsorted(further_pivots, ends).astype(np.int64)
+    return with_first, with_first - rank_of_first + further
 
 
 def _pivots(reduced: nmod_mat, rank: int) -> Int64Array:
