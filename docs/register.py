@@ -54,7 +54,7 @@ WORDS = {
     "redundant": "true, and not needed",
     "answered": "a question of the source that has an answer",
     "measured": "a measurement of the source, which nothing here proves or refutes",
-    "not-judged": "not read, or too little said; a part alone is judged here",
+    "not-judged": "not read, or stated too briefly; only a part is judged here",
     "not-legible": "without its formulas in the copy at hand; what is true is proved beside it",
     "open": "not decided",
 }

@@ -143,7 +143,7 @@ def require_exact_in(path: Path, dtype: str, who: str, *, expected: str) -> None
         expected: The expected input, for the message.
 
     Raises:
-        InputError: A number of the file is none of the type; names the tensor.
+        InputError: The type cannot represent a number of the file; names the tensor.
     """
     for name, tensor in tensors_of(path).items():
         try:

@@ -356,7 +356,7 @@ def fewest_parameters(task: Task) -> int:
         task: The contexts and the targets to memorize.
 
     Returns:
-        $(N + K + S) d + 2 d (1 + d_h) H$ with the least such H; without heads where the embeddings alone may hold it.
+        $(N + K + S) d + 2 d (1 + d_h) H$ with the least such H; without heads where embeddings may suffice.
 
     Example:
         >>> from constructions.tasks.arrays import enumerated_task

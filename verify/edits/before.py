@@ -84,7 +84,7 @@ class Before:
             self.leads(in_one_array([row for table in tables for row in token_lists(table)]), progress=progress)
 
     def precisions(self, contexts: Int64Array) -> tuple[Precision, ...]:
-        """Return the precisions that may decide a context of the model: of a deep one balls alone.
+        """Return the precisions that may decide a context of the model: of a deep one only balls.
 
         It is a prediction, from one context, and nothing is proved by it; the norms of the maps of a deep model, which
         float64 and double-double need, cost as much as several walks.

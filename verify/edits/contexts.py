@@ -73,7 +73,7 @@ def rising(
     Args:
         model: The weights.
         contexts: As `in_one_array` has them.
-        is_open: Which are to be enclosed, `[T]`; the caller closes those that it has decided.
+        is_open: Whether to enclose each context, `[T]`; the caller closes those that it has decided.
         precisions: As for `verify.forward.ladder.rising_of_parts`.
         norms: Likewise.
         stem: Likewise.
