@@ -94,18 +94,58 @@ def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "cha
     n_ctx = max(lengths) + titled  # a title takes a token of the window
     text = np.concatenate(numbers)
     if _is_long(n_ctx, len(text)):
-        longest = lengths.index(max(lengths))
-        what = f"the text {[*named][longest]!r}" if titled and not cut else "the text"
-        first, second = forking_places(numbers[longest], max(lengths) - 1)
-        raise InputError(
-            what,
-            f"has the same {counted(max(lengths) - 1, UNIT_NAMES[unit])} before {_where(pieces[longest], first)} and "
-            f"before {_where(pieces[longest], second)}, and goes on otherwise: to know what follows, a context of "
-            f"{n_ctx:,} is needed; at most {LONGEST:,} is learned",
-            "other tokens (--tokens words), a file for each part of it, or frequent contexts (--facts N)",
-        )
-    titles = np.arange(end + 1, len(names)) if titled else np.array([end])
-    return windows_task(Windows(text, titles, n_ctx, end), vocabulary=names)
+        longest = 0 if parts is not None else lengths.index(max(lengths))
+        raise _too_long(names[longest], pieces[longest], numbers[longest], max(lengths), n_ctx, unit)
+    vocabulary = (*tokens, END, *title_tokens)
+    title_numbers = np.arange(end + 1, len(vocabulary)) if titled else np.array([end])
+    return windows_task(Windows(text, title_numbers, n_ctx, end), vocabulary=vocabulary)
+
+
+def _split(name: str, text: str | bytes, unit: Unit) -> list[str]:
+    """Return the tokens of a text as strings; `name` is what errors call it."""
+    if isinstance(text, bytes) != (unit == "byte") or not isinstance(text, str | bytes):
+        raise InputError(name, f"is {type(text).__name__}", "bytes" if unit == "byte" else "str")
+    if not text:
+        raise InputError(name, "is empty")
+    if isinstance(text, str) and "\0" in text:
+        place = f"has a NUL at character {text.index(chr(0))}"
+        raise InputError(name, place, "none; bytes may be any (--tokens bytes)")
+    return PIECES.findall(text) if unit == "word" and isinstance(text, str) else units(text, unit)
+
+
+def _numbered(pieces: Sequence[Sequence[str]]) -> tuple[list[str], list[Int64Array]]:
+    """Return the tokens, most frequent first, and each text as token numbers followed by the number of the end."""
+    occurrences = Counter(piece for text in pieces for piece in text)
+    tokens = [token for token, _ in occurrences.most_common()]
+    number = {token: i for i, token in enumerate(tokens)}
+    end = len(tokens)
+    return tokens, [np.array([*(number[piece] for piece in text), end]) for text in pieces]
+
+
+def _parts_of_long(text: Int64Array) -> list[Int64Array] | None:
+    """Cut a text whose windows would be too long, or slow to learn, into parts with an end each; None for others."""
+    size, length = len(text), least_context(text)
+    is_slow = length > _PART and length * size > _TOGETHER
+    # With a title a window has longest_context + 1 tokens, and with their ends the parts have at most 2 size: together
+    # these windows stay within LARGEST_WINDOWS.
+    longest_context = min(_PART, LARGEST_WINDOWS // (2 * size)) - 1
+    if longest_context <= 0 or not (_is_long(length, size) or is_slow):
+        return None
+    tokens, end = text[:-1], text[-1]
+    stops = parts_within(tokens, longest_context)
+    return [np.append(part, end) for part in np.split(tokens, stops[:-1])]
+
+
+def _too_long(name: str, pieces: list[str], numbers: Int64Array, length: int, n_ctx: int, unit: Unit) -> InputError:
+    """Return the error for a text that only windows of `length` tokens determine; it names two equal stretches."""
+    first, second = forking_places(numbers, length - 1)
+    return InputError(
+        name,
+        f"has the same {counted(length - 1, UNIT_NAMES[unit])} before {_where(pieces, first)} and "
+        f"before {_where(pieces, second)}, and goes on otherwise: to know what follows, a context of "
+        f"{n_ctx:,} is needed; at most {LONGEST:,} is learned",
+        "other tokens (--tokens words), a file for each part of it, or frequent contexts (--facts N)",
+    )
 
 
 def _is_long(n_ctx: int, size: int) -> bool:
@@ -195,8 +235,8 @@ class Recitation:
             return f"ONE RUN SAID SOMETHING ELSE, in {self.dtype}; proved: {summary}"
         word = "BY HEART, PROVED" if self.answers(of_runs=of_runs) else "NOT DECIDED"
         if self.by and self.stated is False:
-            found += "; proved now, and stated in no certificate"
-        return f"{word}: {found}" + ("" if run is None else f"; one run in {self.dtype} said the same")
+            summary += "; proved now, and stated in no certificate"
+        return f"{word}: {summary}" + ("" if run is None else f"; one run in {self.dtype} said the same")
 
     def _size(self, tokens: tuple[str, ...]) -> int:
         """Return the number of characters of tokens, or of bytes."""

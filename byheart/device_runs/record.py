@@ -56,10 +56,10 @@ class Record:
         device: As its maker calls it.
         driver: Version of its driver; none on a CPU, or where `nvidia-smi` does not say it.
         cuda: Version of CUDA that torch was built with.
-        command: The command as it was typed.
+        command: What was typed.
         tf32: What happens with TF32 switched on.
         rows: A run each: the case, how it ran, and what came out.
-        left_out: The parts that did not run, and why.
+        left_out: What did not run, and why.
         finished: Whether all was tried; not while it goes on, nor after an interrupt.
         seconds: Wall-clock time.
     """
@@ -130,10 +130,10 @@ def record_device(
         device: ``"cpu"``, ``"cuda"`` or ``"cuda:i"``.
         dtypes: The types, in the order in which they run.
         modes: Whether eager, compiled, or both.
-        minutes: After this many no further case begins; what has not run is recorded as left out.
+        minutes: After so many no further case begins; what has not run is recorded as left out.
         chosen: The cases; by default `byheart.device_runs.cases.cases`.
         backend: Of `torch.compile`.
-        command: The command's name in the record; by default the words of the process.
+        command: What the record calls the command; by default the words of the process.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
@@ -264,8 +264,8 @@ def _driver(device: "torch.device") -> str | None:
     if device.type != "cuda" or program is None:
         return None
     words = [program, f"--id={device.index}", "--query-gpu=driver_version", "--format=csv,noheader"]
-    result = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
-    return result.stdout.strip() or None
+    said = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
+    return said.stdout.strip() or None
 
 
 COLUMNS = {
@@ -305,8 +305,8 @@ def table(record: Record) -> list[dict[str, str]]:
 
 def reasons(record: Record) -> list[tuple[str, str]]:
     """Count the omitted runs by reason."""
-    counts = Counter(omitted["reason"] for omitted in record.left_out)
-    return [(reason, counted(number, "run")) for reason, number in counts.most_common()]
+    found = Counter(each["reason"] for each in record.left_out)
+    return [(reason, counted(number, "run")) for reason, number in found.most_common()]
 
 
 def _largest(values: Sequence[float | None]) -> str:

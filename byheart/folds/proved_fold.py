@@ -26,7 +26,7 @@ class FoldAnswer:
         prompt: Its tokens.
         decoded: What greedy decoding says, each token proved to have the strictly largest logit in real arithmetic;
             shorter than the answer where two logits are equal, or too close to tell which is larger.
-        answer: The answer by the rule.
+        answer: What the rule says.
         number: The number that the tokens said are, of a rule that adds; else none.
         expected: That of the answer.
         right: Whether it says what the rule says; none where it is not known.
@@ -79,7 +79,7 @@ class ProvedFold:
     Args:
         model: The weights.
         fold: The rule.
-        certificate: The certificate of the proved statements.
+        certificate: What is proved.
 
     Example:
         >>> from constructions.folds.fold import addition
@@ -119,17 +119,17 @@ class ProvedFold:
             InputError: No input of the rule.
         """
         if isinstance(asked, list):
-            return [self.ask(input_text) for input_text in asked]
+            return [self.ask(each) for each in asked]
         choices = typed_choices(self.fold, asked)
         [prompt], [answer] = self.fold.prompts(choices).tolist(), self.fold.answers(choices).tolist()
-        tokens = decoded(self.model, prompt, len(answer))
-        is_whole, so_far = len(tokens) == len(answer), list(tokens) == answer[: len(tokens)]
+        said = decoded(self.model, prompt, len(answer))
+        is_whole, so_far = len(said) == len(answer), list(said) == answer[: len(said)]
         return FoldAnswer(
             asked=input_in_words(self.fold, choices),
             prompt=tuple(prompt),
-            decoded=tokens,
+            decoded=said,
             answer=tuple(answer),
-            number=number_said(self.fold, tokens),
+            number=number_said(self.fold, said),
             expected=number_said(self.fold, answer),
             right=False if not so_far else True if is_whole else None,
         )

@@ -75,9 +75,9 @@ def certify(
         delimiter: What separates the cells of a table; by default found out, as by `byheart.memorize`.
         header: Whether the first row of a table holds names; by default found out.
         weights: Whether the last column of a table holds weights; by default as its header says.
-        tokenizer: What cuts prompts and answers that are texts; by default the ``tokenizer.json`` next to the model, or
+        tokenizer: What cuts prompts and answers that are texts; by default the ``tokenizer.json`` beside the model, or
             what a file of GGUF says.
-        between: Text to put between a prompt and its answer where neither brings white space there.
+        between: What is put between a prompt and its answer where neither brings white space there.
         cells: Whether cells are ``"tokens"`` or ``"texts"``; by default texts where the tokenizer cuts words in pieces.
         decided: Called with each prompt and its answer once that is decided: the row, whether it is memorized, its
             margin at least, or at most where it is not memorized, and the arithmetic that decides.
@@ -133,12 +133,12 @@ def certify_rule(
         rule: As for `constructions.tasks.rule.rule_task`: the name of a rule, or a function.
         length: How many tokens the rule reads; by default as many as the model has room for.
         tokens: They are those below this number; by default all that the model knows.
-        modulus: Modulus of a sum; by default `tokens`.
+        modulus: Of a sum; by default `tokens`.
         before: Tokens that stand before them in every input.
         after: Tokens that stand after them in every input.
-        criterion: The criterion to decide; by default that every input is answered right.
+        criterion: What is asked; by default that every input is answered right.
         sample: How many inputs are drawn, after the weights are known, and judged; by default all are judged.
-        seed: A text that the draw depends on, in addition to the hashes of the weights and of the rule.
+        seed: A text that the draw depends on, beside the hashes of the weights and of the rule.
         one_by_one: How many inputs may be judged one by one, at rising precision, where tables do not decide them.
         workers: As for `verify.domains.rule_answers.judge_rule`.
         how: As for `certify`; the module is run on some of the inputs, of every run at most 2^20 are judged, and in
@@ -254,7 +254,7 @@ class Journey:
     def certified(
         self, source: Any, read: Callable[[Given], Question], criterion: Criterion | None, *, reads: Sequence[Any]
     ) -> dict[str, Any]:
-        """Return the figures, and write the folder if one is requested.
+        """Return the figures, and write the folder if there is to be one.
 
         Args:
             source: The model.
@@ -285,10 +285,10 @@ class Journey:
             agreeing.said(least, drawn=asked.drawn) if agreeing else "",
         ]
         proved = replace(proved, certificate=proved.certificate.with_handshake(*asides))
-        figures = _figures(question, proved, runs)
+        figures = _figures(asked, proved, runs)
         if self.out is not None:
-            page, drawn = question.page(proved, progress)
-            _write(Path(self.out), question, proved, figures, runs, drawn=drawn, page=page, overwrite=self.overwrite)
+            page, drawn = asked.page(proved, progress)
+            _write(Path(self.out), asked, proved, figures, runs, drawn=drawn, page=page, overwrite=self.overwrite)
         return figures
 
     def _decoding(self, source: Any, given: Given, asked: Question) -> str:

@@ -54,15 +54,15 @@ def certified(
     Args:
         task: What the weights hold, as the certificate shall name it.
         built: The weights.
-        criterion: The criterion that they are to meet.
-        figures: Figures that are known of them already.
-        source: The source of the task.
-        device: The device that runs them, besides the CPU.
+        criterion: What is asked of them.
+        figures: What is known of them already.
+        source: What the task was made from.
+        device: Where they are run, beside the CPU.
         clock: Times every stage.
         rests_on_rank: Whether they hold the task because features are independent, of any number of contexts.
         two_sided: Whether ranks and divergences are bounded from both sides.
         text_divergence: Whether the mean divergence over all contexts of a text is stated.
-        left_out: The part of the source that was left out, for the first line.
+        left_out: What of the source was left out, for the first line.
         runs: Runs that were made already; none where they are still to be made.
     """
     model, facts, memorized = built.model, task.facts, theorems("memorized")
@@ -90,8 +90,8 @@ def certified(
     ranks = None
     if memorized is not None:
         beside = memorized.beside(built, facts, proved, clock)
-        figures_now, ranks = figures_now | beside.figures, beside.ranks
-    figures_now |= figures
+        found, ranks = found | beside.figures, beside.ranks
+    found |= figures
     with clock.stage("torch"):
         if facts is not None and is_long(facts):
             runs, device = {}, "cpu"  # every run is judged without one
@@ -102,8 +102,8 @@ def certified(
             elsewhere = runs_in_torch(model, task, dtype, tolerance=tolerance, device=device, outputs=outputs)
             torch |= {f"{name} on {device}": run for name, run in (elsewhere or {}).items()}
     runs_of = {name: RunFigures.of(name, run.summary()) for name, run in torch.items()}
-    figures_now |= {**proved_figures(proved.certificate), "torch": runs_of or None, "seconds": clock.seconds}
-    return CertifiedMemory(task, model, proved.certificate, proved, ranks, Figures(**figures_now), source)
+    found |= {**proved_figures(proved.certificate), "torch": runs_of or None, "seconds": clock.seconds}
+    return CertifiedMemory(task, model, proved.certificate, proved, ranks, Figures(**found), source)
 
 
 def _with_runs(

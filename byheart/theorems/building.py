@@ -55,7 +55,7 @@ def build_claim(
         out: The folder to write.
         parameters: Parameters of the construction by name; the others keep their default values.
         overwrite: Replace a folder that byheart wrote.
-        device: The device for large float64 products, and for the replica besides the CPU.
+        device: Where to compute large float64 products, and to run the replica beside the CPU.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
@@ -74,7 +74,7 @@ def build_claim(
         >>> figures.claim, figures.verdict
         ('dana.lemma-3', 'PROVED')
     """
-    given_parameters = dict(parameters or {})
+    given = dict(parameters or {})
 
     def construct() -> _Constructed:
         figures = {
@@ -82,10 +82,10 @@ def build_claim(
             "construction": {**claim.parameters, **given},
             "seed": given.get("seed", claim.parameters.get("seed", 0)),
         }
-        return _Constructed(claim.construct(**given_parameters), figures, f"{claim.source} ({claim.id})")
+        return _Constructed(claim.construct(**given), figures, f"{claim.source} ({claim.id})")
 
-    memory = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress)
-    return _made_for(memory, _of_claim(claim)).save(out, overwrite=overwrite)
+    made = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress)
+    return _made_for(made, _of_claim(claim)).save(out, overwrite=overwrite)
 
 
 def _of_claim(claim: Claim) -> str:
@@ -113,13 +113,13 @@ def build_named(
     """Build a construction of `constructions.named.registry` for a user's data, certify it, and write a folder.
 
     Args:
-        construction: The construction to build.
+        construction: Which one.
         out: The folder to write.
         file: One's own data; by default they are drawn.
         statement: The claim that led to it, whose verdict the first line says.
         parameters: Parameters of the construction by name; the others keep their default values.
         overwrite: Replace a folder that byheart wrote.
-        device: The device for large float64 products, and for the replica besides the CPU.
+        device: Where to compute large float64 products, and to run the replica beside the CPU.
         progress: Called with the stage, its finished share, and a detail.
 
     Returns:
@@ -141,8 +141,8 @@ def build_named(
     built: list[Construction[Any]] = []
 
     def construct() -> _Constructed:
-        built_construction = construction.construct(file, **(parameters or {}))
-        built.append(built_construction.built)
+        made = construction.construct(file, **(parameters or {}))
+        built.append(made.built)
         figures = {
             "named": construction.name,
             "claim": "" if statement is None else statement.id,
@@ -150,14 +150,14 @@ def build_named(
             "construction": {name: _number(value) for name, value in made.parameters.items()},
             "seed": made.parameters["seed"],
         }
-        return _Constructed(built_construction.built, figures, f"{construction.name}: {built_construction.reading}")
+        return _Constructed(made.built, figures, f"{construction.name}: {made.reading}")
 
-    memory = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress, two_sided=True)
-    properties = findings(built[0], memory.proved, device=device)
-    drawn = "" if memory.task.target == "distributions" else ", labels drawn at random"
+    made = _constructed(construct, out=out, overwrite=overwrite, device=device, progress=progress, two_sided=True)
+    found = findings(built[0], made.proved, device=device)
+    drawn = "" if made.task.target == "distributions" else ", labels drawn at random"
     what = f"{construction.name}{drawn}" + ("" if statement is None else f"; {_of_claim(statement)}")
-    memory = _made_for(memory, what)
-    return replace(memory, figures=replace(memory.figures, findings=properties)).save(out, overwrite=overwrite)
+    made = _made_for(made, what)
+    return replace(made, figures=replace(made.figures, findings=found)).save(out, overwrite=overwrite)
 
 
 def _number(value: int | Fraction) -> int | float:
@@ -191,14 +191,14 @@ def _constructed(
     require_device(device)
     clock = Clock(progress)
     with clock.stage("weights"):
-        constructed = construct()
-        progress("weights", None, constructed.built.summary)
+        made = construct()
+        progress("weights", None, made.built.summary)
     return certified(
-        _as_rows(constructed.built.task),
-        constructed.built,
-        criterion=constructed.built.criterion,
-        figures={**constructed.figures, "built": constructed.built.summary},
-        source=constructed.source,
+        _as_rows(made.built.task),
+        made.built,
+        criterion=made.built.criterion,
+        figures={**made.figures, "built": made.built.summary},
+        source=made.source,
         device=device,
         clock=clock,
         two_sided=two_sided,

@@ -48,6 +48,6 @@ MUTANTS = [
     again("measured.right < measured.inputs", "False", "the host may say something else"),
     again("if not 0 <= right <= inputs:", "if False:", "generate may be right on more than it was asked"),
     again("if len(prompt) != fold.length:", "if False:", "two numbers are a prompt"),
-    asked("list(tokens) == answer[: len(tokens)]", "True", "what the model says is right"),
+    asked("list(said) == answer[: len(said)]", "True", "what the model says is right"),
     asked("True if is_whole else None", "True", "what is not decided is right"),
 ]

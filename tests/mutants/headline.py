@@ -29,7 +29,7 @@ MUTANTS = [
     headline("verdict, words = Verdict.REFUTED, VACUOUS", "words = VACUOUS", "the exit code of a guess is 0"),
     headline("elif verdict is Verdict.PROVED and origin == OWN:", "elif False:", "a model's own outputs are memorized"),
     headline(
-        'if values["memorized"] >= required:',
+        'if values["memorized"] >= asked:',
         'if values["memorized"]:',
         "one context stands for all that are asked for",
     ),
@@ -61,7 +61,7 @@ MUTANTS = [
     stated_answers("if stored.get(GUESS) != own.get(GUESS):", "if False:", "the guess of a certificate is believed"),
     counts("if guess != stored[guessed]:", "if False:", "the guess of a rule is believed"),
     certificate(
-        "if outcome.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:",
+        "if found.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:",
         "if False:",
         "what was not proved again is memorized",
     ),

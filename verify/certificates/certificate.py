@@ -152,7 +152,7 @@ class Statement:
     - ``runs``: in every run in a number format at least `memorized` of the `contexts` are memorized, if the run keeps
       the hypotheses that are named, with an exponential that is off by at most [`exp_ulps`] units in the last place.
     - ``text``: greedy decoding, in every run in a number format or in real arithmetic, says `texts` texts of `bytes`
-      bytes together, [`characters`], in `parts` parts, and after each part that it ends.
+      bytes together, [`characters`], in `parts` parts, and behind each part that it ends.
     - ``text-divergence``: `lower` and `upper` of the mean of $d_{KL}(c_t / n_t \Vert \mathrm{softmax}(z_t))$ in nats
       over all `contexts` of the text, each weighted by the number $n_t$ of its `occurrences`.
     - ``feature-rank``: the features of the contexts, a matrix of `rows` rows and `columns` columns, have full row rank;
@@ -161,7 +161,7 @@ class Statement:
       $1 - \delta$, with `delta`.
     - ``rank-heads``, ``rank-with-skip``: with these weights the features of the contexts, a matrix of `rows` rows and
       `columns` columns, have a rank from `lower` to `upper`: what the heads alone read, or the embedded last token
-      next to it; no weights of a model of these sizes have a rank above `all_weights_upper`.
+      beside it; no weights of a model of these sizes have a rank above `all_weights_upper`.
     - ``divergence``: the largest over the `contexts` of the divergence of the prediction from the distribution,
       $d_{KL}(\pi_t \Vert \mathrm{softmax}(z_t))$ in nats, lies from `max_lower` to `max_upper`, and its mean, each
       context weighted by how many of their `occurrences` are its own, from `mean_lower` to `mean_upper`.
@@ -195,7 +195,7 @@ class Statement:
         """Return the statement as stored in a file, without its sentence.
 
         Raises:
-            InputError: A value that is not an exact number.
+            InputError: A value that is no exact number.
         """
         require_text(f"statement {self.id!r}: method", self.method)
         for name, value in self.values.items():
@@ -247,7 +247,7 @@ class Certificate:
     believes a number in it.
 
     Args:
-        subject: The subject of the statement.
+        subject: What it is about.
         criterion: What was asked.
         statements: What was proved, each kind at most once, ``answers`` first; then ``runs`` and ``text``, at most once
             for each number format. Of a rule on a domain ``domain`` stands for ``answers``.
@@ -317,8 +317,8 @@ class Certificate:
 
     def in_every_run(self, dtype: str) -> Statement | None:
         """Return the statement about every run in a number format, or None."""
-        of_runs = (each for each in self.statements if each.id == RUNS and each.named["format"] == dtype)
-        return next(of_runs, None)
+        found = (each for each in self.statements if each.id == RUNS and each.named["format"] == dtype)
+        return next(found, None)
 
     def rests_on(self, text: Statement) -> Statement | None:
         """Return the statement that every window of a text is memorized, from which its decoding follows."""
@@ -340,8 +340,8 @@ class Certificate:
     def _prover_alone(self, statement: Statement) -> str:
         """Return the part of a statement for which the kernel has no proof, in the words of its kind; else empty."""
         kind, stated = self._said.known[self.statements.index(statement)]
-        describe = getattr(kind, "prover_alone", None)
-        return "" if describe is None else describe(stated, self._said.certificate)
+        said = getattr(kind, "prover_alone", None)
+        return "" if said is None else said(stated, self._said.certificate)
 
     def stating(self, *more: Statement | None) -> "Certificate":
         """Return the certificate with more statements, each in its place; unproved ones are dropped."""
@@ -350,8 +350,8 @@ class Certificate:
 
     def figure(self, id: str, name: str) -> int | float | None:
         """Return a number of the statement of the kind `id`, for JSON; None if it is not stated."""
-        statement = self.statement(id)
-        return None if statement is None or name not in statement.values else plain_number(statement.values[name])
+        found = self.statement(id)
+        return None if found is None or name not in found.values else plain_number(found.values[name])
 
     def answer_figures(self) -> dict[str, int | float | None]:
         """Return what is proved of margins, of losses and of the best guess, by the names of figures; losses in nats.
@@ -371,7 +371,7 @@ class Certificate:
         """Return the certificate with the result of asking the program that runs the model; this is information only.
 
         Args:
-            said: The parts, in their order; empty ones are omitted, and without any the certificate is as it was.
+            said: The parts, in their order; empty ones are left out, and without any the certificate is as it was.
         """
         text = "; ".join(filter(None, said))
         return self.beside("handshake", text) if text else self
@@ -511,7 +511,7 @@ def _said(certificate: Certificate) -> _Said:
     Raises:
         InputError: A statement of an unknown kind, or one that is impossible or does not fit the subject or the others.
     """
-    subject, question = certificate.subject, certificate.criterion
+    subject, asked = certificate.subject, certificate.criterion
     ids = [statement.id for statement in certificate.statements]
     first = DOMAIN if subject.is_of_a_rule else ANSWERS
     if [id for id in ids if group_of(id, certificate.kinds) == 0] != [first]:
@@ -520,7 +520,7 @@ def _said(certificate: Certificate) -> _Said:
     if foreign := {id for id in ids if find_kind(id, ())} - allowed:
         raise InputError("statements", f"are {ids}", f"none of {sorted(foreign)} about {subject.origin!r}")
     records = [statement.record() for statement in certificate.statements]
-    criterion = KernelCriterion(question.asked, question.tolerance, question.contexts, question.bound)
+    criterion = KernelCriterion(asked.asked, asked.tolerance, asked.contexts, asked.bound)
     about = subject.model, subject.task, subject.target, subject.origin, dict(subject.sizes)
     stated, known = KernelCertificate(*about, criterion, records, None), list[Known]()
     try:
@@ -594,8 +594,8 @@ class CheckReport:
         if left[Verdict.REFUTED]:
             false = [f"{check.id}, {check.reason}" for check in self.checks if check.verdict is Verdict.REFUTED]
             return f"THE CERTIFICATE IS FALSE: {'; '.join([*false, *self.asides])}"
-        outcome = self._outcome
-        if outcome.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:
+        found = self._outcome
+        if found.verdict is Verdict.PROVED and left[Verdict.UNDECIDED]:
             missing = f"not proved again: {', '.join(left[Verdict.UNDECIDED])}"
             found = replace(found.adding(missing), word="NOT DECIDED")
         return str(found.adding(*self.asides))
@@ -610,7 +610,7 @@ class CheckReport:
     @property
     def _proved_again(self) -> list[Statement]:
         proved = {check.id for check in self.checks if check.is_proved}
-        return [statement for statement in self.certificate.statements if statement.label in proved]
+        return [each for each in self.certificate.statements if each.label in proved]
 
     def summary(self) -> dict[str, Any]:
         """Return the results as JSON data, with numbers rounded to float64."""
@@ -687,7 +687,7 @@ def _said_by_heart(text: Statement) -> str:
     values, dtype = text.values, text.named["format"]
     name = "character" if "characters" in values else "byte"
     size = int(values.get("characters", values["bytes"]))
-    phrase = f"{size:,} of {size:,} {inflected(name, size)}"
+    said = f"{size:,} of {size:,} {inflected(name, size)}"
     if values["parts"] > 1:
         said += f" in {values['parts']:,} parts" if values["texts"] == 1 else f" of {values['texts']:,} texts"
     return f"{said}, in {dtype}" if dtype == REALS else f"{said}, in every {dtype} run"
@@ -739,7 +739,7 @@ def mask_text(memorized: list[bool]) -> str:
     """
     if all(memorized) or not any(memorized):
         return ""
-    bits = "".join("1" if is_memorized else "0" for is_memorized in memorized).ljust(4 * -(-len(memorized) // 4), "0")
+    bits = "".join("1" if each else "0" for each in memorized).ljust(4 * -(-len(memorized) // 4), "0")
     return "".join(f"{int(bits[i : i + 4], 2):x}" for i in range(0, len(bits), 4))
 
 
@@ -832,8 +832,8 @@ def _parse_subject(data: Any) -> Subject:
 
 
 def _parse_statements(data: Any) -> tuple[Statement, ...]:
-    records = expect("statements", data, list)
-    return tuple(_parse_statement(f"statements[{place}]", record) for place, record in enumerate(records))
+    found = expect("statements", data, list)
+    return tuple(_parse_statement(f"statements[{place}]", each) for place, each in enumerate(found))
 
 
 def _parse_statement(where: str, data: Any) -> Statement:

@@ -42,7 +42,7 @@ class Outcome:
     Args:
         verdict: PROVED for yes, REFUTED for no, UNDECIDED; the exit code follows from it.
         word: The first words of the line.
-        parts: What stands after them.
+        parts: What stands behind them.
     """
 
     verdict: Verdict
@@ -62,7 +62,7 @@ def sampled_bound(most: int, whole: int, said: str) -> str:
 
     Args:
         most: How many of all are otherwise at most (`verify/domains/sample.py:most_wrong`).
-        whole: Their number.
+        whole: How many there are.
         said: What these are or do.
 
     Example:
@@ -184,10 +184,10 @@ def answer(criterion: Criterion, values: Mapping[str, Number]) -> Verdict:
         if "mean_upper" in values and values["mean_upper"] <= bound:
             return Verdict.PROVED
         return Verdict.REFUTED if "mean_lower" in values and values["mean_lower"] > bound else Verdict.UNDECIDED
-    required = values["contexts"] if criterion.contexts is None else criterion.contexts
-    if values["memorized"] >= required:
+    asked = values["contexts"] if criterion.contexts is None else criterion.contexts
+    if values["memorized"] >= asked:
         return Verdict.PROVED
-    return Verdict.REFUTED if values["contexts"] - values["wrong"] < required else Verdict.UNDECIDED
+    return Verdict.REFUTED if values["contexts"] - values["wrong"] < asked else Verdict.UNDECIDED
 
 
 def beats_a_guess(criterion: Criterion, values: Mapping[str, Number], target: str) -> bool:

@@ -83,8 +83,8 @@ class Rule(Question):
         model: The weights.
         task: The rule on the domain.
         inputs: Some of the domain.
-        drawn: Their number, where they are drawn from more.
-        read_as: The way in which the tensors were read.
+        drawn: How many these are, where they are drawn of more.
+        read_as: How the tensors were read.
         options: How it is judged.
     """
 
@@ -104,18 +104,18 @@ class Rule(Question):
     def prove(self, criterion: Criterion | None, every_run: str | None, progress: Progress) -> Proved[Any]:
         """Prove on how many inputs the model computes the rule; where it is kept, earlier pieces count."""
         del every_run
-        options = self.options
-        if options.keep is not None:
-            options.keep.parent.mkdir(parents=True, exist_ok=True)
+        asked = self.options
+        if asked.keep is not None:
+            asked.keep.parent.mkdir(parents=True, exist_ok=True)
         return certify_domain(
             self.model,
             self.task,
             criterion or Criterion(),
-            sample=options.sample,
-            seed=options.seed,
-            one_by_one=options.one_by_one,
-            keep=options.keep,
-            workers=options.workers,
+            sample=asked.sample,
+            seed=asked.seed,
+            one_by_one=asked.one_by_one,
+            keep=asked.keep,
+            workers=asked.workers,
             progress=progress,
         )
 
@@ -136,7 +136,7 @@ class Rule(Question):
 
     def figures(self, proved: Proved[Any]) -> dict[str, Any]:
         """Return on how many inputs the model is right and wrong, with examples."""
-        answers = proved.answers
+        found = proved.answers
         return {
             "rule": self.task.rule,
             "inputs": found.inputs,

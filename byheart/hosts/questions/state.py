@@ -37,9 +37,9 @@ class State(Question):
     Args:
         model: The weights.
         task: The rule.
-        inputs: Some inputs with what is said after them.
-        drawn: Their number.
-        read_as: The way in which the tensors were read.
+        inputs: Some inputs with what is said behind them.
+        drawn: How many these are.
+        read_as: How the tensors were read.
         every_run: The type of the runs that are judged too.
         by_host: What the host says to an input that is answered wrongly, once it was asked.
     """
@@ -74,12 +74,12 @@ class State(Question):
         if (wrong := proved.answers.wrong) is None:
             return [self.read_as]
         self.by_host = host_answer(*asked, self.model, wrong.prompt, len(wrong.answer))
-        notes = (wrong.words(), self.by_host and self.by_host.words(wrong.decoded))
-        return ["; ".join(filter(None, notes)), self.read_as]
+        said = (wrong.words(), self.by_host and self.by_host.words(wrong.decoded))
+        return ["; ".join(filter(None, said)), self.read_as]
 
     def figures(self, proved: Proved[Any]) -> dict[str, Any]:
         """Return on how many inputs the answer is right, and an input on which it is wrong."""
-        answers, wrong = proved.answers, proved.answers.wrong
+        found, wrong = proved.answers, proved.answers.wrong
         every_run = None
         if self.every_run is not None:
             in_all = proved.certificate.in_every_run(self.every_run) is not None
@@ -88,15 +88,15 @@ class State(Question):
             "entries": asdict(Entries.of(self.model)),
             "rule": self.task.name,
             "layout": self.task.layout,
-            "inputs": answers.inputs,
-            "right": answers.inputs - answers.left,
+            "inputs": found.inputs,
+            "right": found.inputs - found.left,
             "wrong": int(wrong is not None),
             "undecided": found.left - int(wrong is not None),
             "guess_right": proved.certificate.answer_figures()["guess_right"],
             "wrong_input": None if wrong is None else _wrong_figures(wrong, self.by_host),
             "every_run": every_run,
-            "cells": answers.cells,
-            "boxes": answers.boxes,
+            "cells": found.cells,
+            "boxes": found.boxes,
             "method": OF_PATHS,
         }
 
@@ -127,14 +127,10 @@ def state_of(given: Given, fold: Fold, *, every_run: str | None) -> State:
 
 def _leads(model: Model, fold: Fold, progress: Progress) -> list[dict[str, Any]]:
     """Return the margin of each answer token for the page; JSON has no infinity."""
-    margins = least_leads(model, fold, progress=progress)
+    found = least_leads(model, fold, progress=progress)
     return [
-        {
-            "lower": margin.lower if np.isfinite(margin.lower) else None,
-            "found": margin.found,
-            "prompt": list(margin.prompt),
-        }
-        for margin in margins
+        {"lower": each.lower if np.isfinite(each.lower) else None, "found": each.found, "prompt": list(each.prompt)}
+        for each in found
     ]
 
 
