@@ -102,7 +102,7 @@ def read_weights(
     plain, wrapper_note = without_wrappers({name: tensor for name, tensor in tensors.items() if not _is_buffer(name)})
     kept = plain if wrapper_note or key is not None else None
     try:
-        return Weights(model_of(plain, options, ignored=ignored), kept, said)
+        return Weights(model_of(plain, options, ignored=ignored), kept, wrapper_note)
     except InputError as error:
         for prefix in shortened(plain):
             cut = {name.removeprefix(prefix): tensor for name, tensor in plain.items()}
@@ -111,7 +111,7 @@ def read_weights(
             except InputError:
                 continue
             word = f"names without {prefix!r}, with which all of them begin"
-            return Weights(model, cut, f"{said}; {word}" if said else word)
+            return Weights(model, cut, f"{wrapper_note}; {word}" if wrapper_note else word)
         if is_gguf(weights) and error.argument != "ignore_field":  # configuration and tensors are both of this file
             raise InputError(f"{weights}: {error.argument}", error.value, error.expected) from error
         raise

@@ -296,7 +296,7 @@ def _refuse_ties(contexts: Int64Array, counts: Counts, names: tuple[str, ...], a
         if rivals:
             context = " ".join(repr(names[token]) for token in contexts[i])
             raise InputError(
-                f"contexts: {context} -> {answers[first]!r} and {answers[others[0]]!r}",
+                f"contexts: {context} -> {answers[first]!r} and {answers[rivals[0]]!r}",
                 "contradict each other equally often; keep one of them, or learn how often each follows, with the "
                 "target 'distributions'",
             )

@@ -123,7 +123,11 @@ MUTANTS = [
     lens(
         'take(f"{place}.attn.{x}_norm.w"), None, epsilon)', 'take(f"{place}.attn.{x}_norm.w"))', "another epsilon", LENS
     ),
-    own("if canonical_json(given[name]) != canonical_json(value):", "if False:", "names and shapes are not compared"),
+    own(
+        "if canonical_json(full_config[name]) != canonical_json(value):",
+        "if False:",
+        "names and shapes are not compared",
+    ),
     own(
         "    require_known_options(config, read=only, unread=UNREAD_IN_TRANSFORMERS, only=ONLY_IN_TRANSFORMERS)\n",
         "",
