@@ -99,10 +99,22 @@ def numbers(answer: str, count: int | None = None) -> list[tuple[Number, str]]:
         text = _plain(text)
     text = re.sub(r" *([*/^+]) *", r"\1", text)
     text = re.sub(r"(?<=[\w)]) +- +(?=[\w(])", "-", text)
-    parts = [part for part in re.split(r"[,;\s]+(?![^()]*\))", text) if part]
+    parts = _split(r"[,;\s]+", text)
+    if count is not None and len(parts) != count:
+        parts = _split(r"[,;\n]+", text)  # 2 log(3) is one number
+    if count is not None and len(parts) != count:
+        parts = _split(r"[,;\s]+", _THOUSANDS.sub("", text))
     if count is not None and len(parts) != count:
         raise InputError("answer", f"has {len(parts)} numbers", str(count))
     return [(number(part), part) for part in parts]
+
+
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+
+
+def _split(separator: str, text: str) -> list[str]:
+    """Return the parts of a text between separators that are not in brackets."""
+    return [part.strip() for part in re.split(rf"{separator}(?![^()]*\))", text) if part.strip()]
 
 
 _TUPLE = re.compile(r"(?<!\w)\(((?:[^()]|\([^()]*\))*,(?:[^()]|\([^()]*\))*)\)")
@@ -140,6 +152,11 @@ def agrees(given: Number, text: str, right: Number) -> bool:
     return isinstance(given, float) and math.isclose(given, right, rel_tol=1e-9, abs_tol=1e-12)
 
 
+def agrees_in_two_digits(given: Number, text: str, right: Number) -> bool:
+    """Whether a number is right, and is not rounded to fewer than two digits."""
+    return agrees(given, text, right) and (given == right or not _is_rounded(text, right) or _digits(text) >= 2)
+
+
 def _decimal(text: str) -> dict[str, str | None]:
     """Return the digits before and after the point of a decimal and its power of ten; nothing of another text."""
     found = _DECIMAL.fullmatch(text)
@@ -163,6 +180,6 @@ def compared(answer: str, right: Sequence[tuple[str, Number]]) -> str:
     for (given, text), (name, value) in zip(numbers(answer, len(right)), right, strict=True):
         if not agrees(given, text, value):
             return f"{name} is not {text}: that is too {'large' if given > value else 'small'}"
-        if given != value and _is_rounded(text, value) and _digits(text) < 2:
+        if not agrees_in_two_digits(given, text, value):
             return f"{name}: {text} has one digit, give two or more"
     return ""

@@ -17,7 +17,7 @@ from itertools import accumulate, combinations, permutations
 
 import numpy as np
 
-from byheart.theorems.exercise_answers import Number, agrees, compared, contexts_of, numbers
+from byheart.theorems.exercise_answers import Number, agrees_in_two_digits, compared, contexts_of, numbers
 from constructions.attention.capacity.bigram_rank import bigram_rank
 from constructions.attention.capacity.head_counts import capacity
 from constructions.errors import InputError
@@ -346,7 +346,7 @@ def _attained_by_no_head(answer: str) -> str:
     target = math.log(9)
     attained = any(
         all(
-            agrees(value, text, Fraction(0) if place in (i, j) else target if place < 2 else -target)
+            agrees_in_two_digits(value, text, Fraction(0) if place in (i, j) else target if place < 2 else -target)
             for place, (value, text) in enumerate(given)
         )
         for i in (0, 1)
@@ -467,7 +467,7 @@ def _cost_of_entropy(epsilon: float) -> float:
 def _weights_of_a_head(answer: str) -> str:
     """Judge the attention of the three examples."""
     (first, _), (second, _) = given = numbers(answer, 2)
-    if all(agrees(value, text, math.log(3)) for value, text in given):
+    if all(agrees_in_two_digits(value, text, math.log(3)) for value, text in given):
         return ""
     shares = [1 / (1 + math.exp(-float(score))) for score in (first, second, first + second)]
     return "theta is " + ", ".join(f"{share:.4f}" for share in shares) + ", not 3/4, 3/4 and 9/10"
