@@ -220,7 +220,8 @@ def _bigram_rank(bigrams: list[list[int]], d_model: int, d_head: int, n_heads: i
 @exercise("4.3", "d, d_h and H, then bigrams, separated by semicolons", "4 4 1; 0 1; 1 0; 2 2")
 def _three_less(answer: str) -> str:
     """Judge bigrams by their exact rank, next to the printed count."""
-    sizes, *rows = [part.split() for part in re.split(r"[;\n]", answer.replace(",", " ")) if part.strip()]
+    plain = re.sub(r"\b\w+ *= *|[(),]", " ", answer)
+    sizes, *rows = [part.split() for part in re.split(r"[;\n]", plain) if part.strip()] or [[]]
     if len(sizes) != 3 or not all(len(row) == 2 for row in rows) or not rows:
         raise InputError("answer", f"is {answer!r}", "three sizes and bigrams, such as '4 4 1; 0 1; 1 0'")
     if not all(word.isdecimal() for row in (sizes, *rows) for word in row):
