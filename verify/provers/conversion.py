@@ -45,6 +45,7 @@ from verify.provers.domain import certify_domain, certify_fold
 from verify.provers.memorization import certify_memorization
 from verify.provers.runs import MOST_INPUTS, prove_runs
 from verify.provers.text import state_text
+from verify.runs.formats import FORMATS
 
 EARLIER = 3
 """The version of certificates and tasks that said `laws` for distributions and `held` for memorized."""
@@ -128,27 +129,28 @@ def _read(path: Path) -> dict[str, Any]:
     for name, kind in kinds.items():
         if not isinstance(data.get(name), kind):
             raise FileFormatError(f"{path} has no {name}")
-    for statement in data["statements"]:
-        if not (
-            isinstance(statement, dict)
-            and isinstance(statement.get("id"), str)
-            and isinstance(statement.get("values"), dict)
-        ):
+    for name in ("model", "task"):
+        if not isinstance(data["subject"].get(name), str):
+            raise FileFormatError(f"{path} has no hash of the {name}")
+    for each in data["statements"]:
+        if not (isinstance(each, dict) and isinstance(each.get("id"), str) and isinstance(each.get("values"), dict)):
             raise FileFormatError(f"{path} has a statement without an id or values")
     if version == EARLIER:
-        _rename(data)
-    for statement in data["statements"]:
-        if not isinstance(statement.get("named", {}), dict) or type(statement["values"].get("memorized", 0)) is not int:
+        _rename(path, data)
+    for each in data["statements"]:
+        if not isinstance(each.get("named", {}), dict) or type(each["values"].get("memorized", 0)) is not int:
             raise FileFormatError(f"{path} has a statement whose names are no object, or whose count is not an integer")
+        if each["id"] == RUNS and _format(each) not in FORMATS:
+            raise FileFormatError(f"{path} states runs in {_format(each)!r}, expected one of {sorted(FORMATS)}")
     return data
 
 
-def _rename(data: dict[str, Any]) -> None:
+def _rename(path: Path, data: dict[str, Any]) -> None:
     """Put today's names into a certificate of the earlier version."""
     for fields, name in ((data["subject"], "target"), (data["criterion"], "asked")):
         fields[name] = _renamed(fields.get(name), _NAMES)
-    for statement in data["statements"]:
-        statement["values"] = {_renamed(name, _NAMES): value for name, value in statement["values"].items()}
+    for each in data["statements"]:
+        each["values"] = _with_names_of_today(path, each["values"], _NAMES)
 
 
 def _read_task(path: Path, version: int) -> tuple[str, Any, str]:
@@ -156,14 +158,22 @@ def _read_task(path: Path, version: int) -> tuple[str, Any, str]:
     kind, words, arrays = read_stored(path, version=version)
     loaders: dict[str, Any] = {"rule": RuleTask.from_arrays, "fold": Fold.from_arrays}
     names = _NAMES if version == EARLIER else {}
-    words = {name: _renamed(value, names) if name == "target" else value for name, value in words.items()}
-    arrays = {_renamed(name, names): array for name, array in arrays.items()}
+    words = {name: _renamed(said, names) if name == "target" else said for name, said in words.items()}
+    arrays = _with_names_of_today(path, arrays, names)
     task = loaders[kind](path, words, arrays) if kind in loaders else task_of_arrays(path, kind, words, arrays)
 
     before = {today: earlier for earlier, today in names.items()}
     words = {name: _renamed(value, before) if name == "target" else value for name, value in task.words().items()}
     arrays = {_renamed(name, before): array for name, array in task.arrays().items()}
     return kind, task, arrays_sha256({"task": kind, **words}, arrays)
+
+
+def _with_names_of_today(path: Path, fields: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    """Return fields by today's names; of a field that has both names nobody knows which one is meant."""
+    for earlier, today in names.items():
+        if earlier in fields and today in fields:
+            raise FileFormatError(f"{path} has both {earlier!r} and {today!r}, which are one field")
+    return {_renamed(name, names): field for name, field in fields.items()}
 
 
 def _renamed(name: Any, names: dict[str, str]) -> Any:

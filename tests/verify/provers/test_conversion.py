@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from constructions.errors import FileFormatError, HypothesisError, InputError, TamperedError
+from constructions.formats.tensor_file import save_tensors
 from constructions.tasks.stored import read_stored
 from constructions.tasks.vectors import load_task
 from tests.corpus.cases import GOOD_FOLDERS
@@ -99,6 +100,11 @@ def test_no_number_is_believed(tmp_path):
         (lambda data: data.update(statements=[{"values": {}}]), "a statement without an id"),
         (lambda data: data["statements"][0].update(named=3), "whose names are no object"),
         (lambda data: data["criterion"].update(asked="more"), "criterion"),
+        (lambda data: data["subject"].pop("model"), "has no hash of the model"),
+        (lambda data: data["subject"].update(task=3), "has no hash of the task"),
+        (lambda data: data["statements"].append({"id": "runs", "values": {}}), "states runs in 'None'"),
+        (lambda data: data["statements"][1]["named"].update(format="float99"), "states runs in 'float99'"),
+        (lambda data: data["statements"][0]["values"].update(memorized=6), "has both 'held' and 'memorized'"),
     ],
 )
 def test_what_is_no_certificate_of_this_format_is_refused(tmp_path, change, said):
@@ -108,6 +114,17 @@ def test_what_is_no_certificate_of_this_format_is_refused(tmp_path, change, said
     (tmp_path / "old" / "certificate.json").write_text(json.dumps(data))
     with pytest.raises(FileFormatError, match=said):
         convert(tmp_path / "old", tmp_path / "new")
+
+
+def test_arrays_of_both_names_are_refused(tmp_path):
+    shutil.copytree(DISTRIBUTIONS, tmp_path / "old")
+    path = tmp_path / "old" / "task.safetensors"
+    kind, words, arrays = read_stored(path, version=3)
+    said = {"format": "byheart-task", "version": 3, "task": kind, **words}
+    save_tensors(path, {**arrays, "distributions": arrays["laws"][:, ::-1].copy()}, metadata=said)
+    with pytest.raises(FileFormatError, match="has both 'laws' and 'distributions'"):
+        convert(tmp_path / "old", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 def test_an_edit_and_a_place_that_is_taken_are_refused(tmp_path):
