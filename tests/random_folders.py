@@ -106,7 +106,6 @@ def write_contexts(rng: Rng, folder: Path) -> str:
     stated: dict[str, Any] = {"divergence": is_of_distributions}
     if ranked:
         stated |= {name: bool(rng.random() < 0.7) for name in ("rank", "rank_of_heads", "rank_with_skip")}
-        stated["witness"] = bool(rng.random() < 0.5)
     write_memory(rng, folder, model, task, asked, **stated)
     return target
 
@@ -135,7 +134,6 @@ def write_vectors(rng: Rng, folder: Path) -> str:
     stated: dict[str, Any] = {}
     if is_of_layer:
         stated = {name: bool(rng.random() < 0.7) for name in ("rank", "rank_of_heads")}
-        stated["witness"] = bool(rng.random() < 0.5)
         if rng.random() < 0.6:
             stated["saturation"] = float(rng.choice([0.5, 0.01, 2.0**-20]))
     certify_memorization(model, task, random_criterion(rng, examples, not is_of_classes), **stated).save(folder)

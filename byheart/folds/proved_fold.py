@@ -88,7 +88,7 @@ class ProvedFold:
         >>> model, fold = adder(2, base=2), addition(2, base=2)
         >>> proved = ProvedFold(model, fold, certify_fold(model, fold).certificate)
         >>> proved.ask("3 + 2").number, str(proved)[:35]
-        (5, 'MEMORIZED, PROVED: 16 of 16 inputs;')
+        (5, 'MEMORIZED, PROVED: 16 of 16 inputs,')
     """
 
     model: Model

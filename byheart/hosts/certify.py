@@ -210,7 +210,7 @@ def certify_fold(
         >>> from constructions.memories.heads.adder import adder
         >>> from constructions.folds.fold import addition
         >>> certify_fold(adder(2, base=2), addition(2, base=2))["headline"][:36]
-        'MEMORIZED, PROVED: 16 of 16 inputs; '
+        'MEMORIZED, PROVED: 16 of 16 inputs, '
     """
     journey = Journey(**how)
     return journey.certified(

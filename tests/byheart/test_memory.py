@@ -204,7 +204,9 @@ def test_several_contexts_are_asked_at_once(capitals: CertifiedMemory) -> None:
 
 def test_a_notebook_shows_the_answer_and_the_facts_escaped(capitals: CertifiedMemory) -> None:
     shown = capitals._repr_html_()
-    assert shown.startswith("<b>MEMORIZED, PROVED: 2 of 2 facts, in every float32 run; 33 parameters")
+    assert shown.startswith(
+        "<b>MEMORIZED, PROVED: 2 of 2 facts, in every float32 run (fast prover only); 33 parameters"
+    )
     assert "France, capital -&gt; &lt;Paris&gt;" in shown and len(shown) < 500
 
 

@@ -48,7 +48,7 @@ def byheart(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
     ("words", "said"),
     [
         (("recite", "verse"), "the honey's sweet, and so are you.\n"),
-        (("ask", "facts", "1"), "'1': '2'"),
+        (("ask", "facts", "1"), "'1' -> '2': FACT PROVED"),
         (("check", "facts"), "MEMORIZED, PROVED: 4 of 4"),
         (("check", "--fast", "verse"), "PROVED"),
         (("certify", "facts/model.safetensors", "--task", "facts.csv", "--header"), "MEMORIZED, PROVED: 4 of 4"),

@@ -102,7 +102,7 @@ def outcome(
         >>> print(outcome(values, Criterion(), target="labels", origin="table"))
         MEMORIZED, PROVED: 3 of 3 facts
         >>> print(outcome({**values, "memorized": 2, "wrong": 1}, Criterion(), target="labels", origin="table"))
-        NO BETTER THAN A GUESS: 2 of 3 facts memorized, 1 proved wrong; a guess that ignores the context gets 2
+        NOT MEMORIZED: 1 of 3 facts proved wrong, 2 memorized
     """
     contexts, memorized, wrong = (values.get(name, 0) for name in ("contexts", "memorized", "wrong"))
     verdict, whole = answer(criterion, values), criterion.asked == "memorized"

@@ -104,7 +104,7 @@ def share_norms(model: Model, other: Model) -> None:
     Example:
         >>> one = np.ones((1, 1))
         >>> first = Model(blocks=(), W_U=one, W_E=one, W_pos=one)
-        >>> second = Model(blocks=(), W_U=one, W_E=one, W_pos=None)
+        >>> second = Model(blocks=(), W_U=2.0 * one, W_E=one, W_pos=one)
         >>> share_norms(second, first)
         >>> Norms(first).of_columns(one) is Norms(second).of_columns(one)
         True

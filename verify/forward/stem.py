@@ -32,8 +32,9 @@ class Stem:
         place: The block; behind the one before it the last rows alone are read.
 
     Example:
-        >>> norm = Normalization("rms", w=np.ones(1))
-        >>> model = Model(blocks=(norm,), W_U=np.ones((1, 1)), W_E=np.ones((1, 1)), W_pos=None)
+        >>> from constructions.model.blocks import Normalization
+        >>> norm, one = Normalization("rms", w=np.ones(1)), np.ones((1, 1))
+        >>> model = Model(blocks=(norm,), W_U=one, W_E=one, W_pos=one)
         >>> Stem(model, 0).belongs_to(model)
         True
     """

@@ -51,7 +51,7 @@ def packed_words_memory(
     Example:
         >>> from constructions.tasks.arrays import enumerated_task
         >>> packed_words_memory(enumerated_task(50, 2), dtype="float32").summary
-        '2500 bigrams by 17 words of 3 labels of 6 bits for each token, 16 blocks, 2459 parameters'
+        '2,500 bigrams by 17 words of 3 labels of 6 bits for each token, 16 blocks, 2459 parameters'
     """
     require_precision(dtype)
     _require_labelled_bigrams(task)
