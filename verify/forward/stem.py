@@ -84,8 +84,12 @@ class Stem:
 
         Returns:
             Iterator of the place of the first of them, the bits of the rows, and the balls, `[contexts, outputs]`.
+
+        Raises:
+            ValueError: The model begins with other blocks.
         """
-        assert self.belongs_to(model)
+        if not self.belongs_to(model):
+            raise ValueError("the model does not begin with the blocks of the stem")
         step, arithmetic = max(1, _ENTRIES // model.d_vocab_out), InBalls(model)
         for start in range(0, len(contexts), step):
             some = contexts[start : start + step]

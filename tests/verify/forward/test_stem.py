@@ -96,3 +96,11 @@ def test_contexts_that_are_known_are_not_walked_again(monkeypatch: pytest.Monkey
         is_open[rows] = False
     assert [np.asarray(each).tolist() for each in walked] == [[[5] * LENGTH]]
     assert stem.known([(5,) * LENGTH]) == [0]
+
+
+def test_a_model_that_begins_otherwise_is_refused_whatever_its_rows_are_called() -> None:
+    model = small_model()
+    stem = filled(model, len(model.blocks) - 2)
+    for other in (small_model(1), replace(model, W_E=2.0 * np.asarray(model.W_E))):
+        with pytest.raises(ValueError, match="does not begin with the blocks of the stem"):
+            next(stem.outputs(other, CONTEXTS))
