@@ -40,8 +40,8 @@ REFUSED = (
     | {("gpt2", name): "has normalizations, expected none" for name in NORMS}
     | {("gpt2", name): "expected 'labels'|vectors" for name in VECTORS}
     | {("gpt2", "two activations"): "activations", ("gpt2", "stack that sees everything"): "expected 'causal'"}
-    | {("attention-layer", "stack over vectors"): "attention blocks without normalization alone"}
-    | {("attention-layer", name): "attention blocks without normalization alone" for name in NEURONS | NORMS}
+    | {("attention-layer", "stack over vectors"): "only attention blocks without normalization"}
+    | {("attention-layer", name): "only attention blocks without normalization" for name in NEURONS | NORMS}
 )
 
 

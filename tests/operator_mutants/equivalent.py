@@ -99,8 +99,8 @@ EQUIVALENT: list[Equivalent] = [
         "_read_edit",
         "a number that equals 4 and is no integer is a float, which the reader of JSON refuses",
         (
-            '(found["format"], found["version"]) != ("byheart-edit", 4) or type(found["version"]) is not int',
-            '(((found["format"], found["version"]) != ("byheart-edit", 4)))',
+            '(content["format"], content["version"]) != ("byheart-edit", 4) or type(content["version"]) is not int',
+            '(((content["format"], content["version"]) != ("byheart-edit", 4)))',
         ),
     ),
     *_of(

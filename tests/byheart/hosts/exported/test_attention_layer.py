@@ -41,7 +41,7 @@ def test_the_least_padding_is_taken_where_the_exact_one_is_too_large(monkeypatch
 
 
 def test_other_blocks_are_refused():
-    with pytest.raises(InputError, match=r"the model has \['feed-forward'\] too"):
+    with pytest.raises(InputError, match=r"the model also has \['feed-forward'\] too"):
         HOST.convert(MODELS["gelu neurons"])
-    with pytest.raises(InputError, match="the model has norms too"):
+    with pytest.raises(InputError, match="the model also has norms too"):
         HOST.convert(of_tokens(MODELS["root mean square normalization"].blocks[0]))

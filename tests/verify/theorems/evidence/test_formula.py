@@ -37,7 +37,7 @@ def test_a_product_without_sign_binds_more_strongly_than_a_quotient():
 
 def test_a_decimal_is_exact_and_a_name_and_a_parenthesis_without_space_are_no_product():
     assert evaluated("0.1 * 3") == Fraction(3, 10) and evaluated("N (2)", N=3) == 6
-    with pytest.raises(InputError, match="is none, at 'N"):
+    with pytest.raises(InputError, match="is invalid at 'N"):
         evaluated("N(2)", N=3)
 
 
