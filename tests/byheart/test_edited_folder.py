@@ -104,7 +104,12 @@ def test_each_family_is_edited_and_written_back(tmp_path: Path, kind: str, case:
 
 @pytest.mark.parametrize(
     ("kind", "case", "said"),
-    [("mistral", 0, "sliding window"), ("starcoder2", 0, "no shifts"), ("opt", 0, "have a norm after them"), ("phi3", 0, "phi3")],
+    [
+        ("mistral", 0, "sliding window"),
+        ("starcoder2", 0, "no shifts"),
+        ("opt", 0, "have a norm after them"),
+        ("phi3", 0, "phi3"),
+    ],
 )
 def test_a_model_that_cannot_be_written_back_with_shifts_is_refused(
     tmp_path: Path, kind: str, case: int, said: str
