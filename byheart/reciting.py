@@ -82,15 +82,15 @@ def whole_text(texts: str | bytes | Mapping[str, str | bytes], unit: Unit = "cha
         raise InputError("texts", "are none", "at least one")
     tokens, numbers = _numbered(pieces)
     end = len(tokens)
-    parts = None if isinstance(texts, Mapping) else _parts_of_long(numbers[0])
+    lengths = [least_context(text) for text in numbers]
+    parts = None if isinstance(texts, Mapping) else _parts_of_long(numbers[0], lengths[0])
     if parts is not None:
-        numbers = parts
+        numbers, lengths = parts, [least_context(part) for part in parts]
         titles_of_texts = [f"{i}/{len(parts)}" for i in range(1, len(parts) + 1)]
     titled = isinstance(texts, Mapping) or parts is not None
     title_tokens = [f"<{title}>" for title in titles_of_texts]
     if END in title_tokens:
         raise InputError("the title", f"{END[1:-1]!r} is how the end of a text is called", "another title")
-    lengths = [least_context(text) for text in numbers]
     n_ctx = max(lengths) + titled  # a title takes a token of the window
     text = np.concatenate(numbers)
     if _is_long(n_ctx, len(text)):
@@ -122,9 +122,11 @@ def _numbered(pieces: Sequence[Sequence[str]]) -> tuple[list[str], list[Int64Arr
     return tokens, [np.array([*(number[piece] for piece in text), end]) for text in pieces]
 
 
-def _parts_of_long(text: Int64Array) -> list[Int64Array] | None:
-    """Cut a text whose windows would be too long, or slow to learn, into parts with an end each; None for others."""
-    size, length = len(text), least_context(text)
+def _parts_of_long(text: Int64Array, length: int) -> list[Int64Array] | None:
+    """Cut a text whose windows of `length` tokens are too long, or slow to learn, into parts with an end each; None for
+    others.
+    """
+    size = len(text)
     is_slow = length > _PART and length * size > _TOGETHER
     # With a title a window has longest_context + 1 tokens, and with their ends the parts have at most 2 size: together
     # these windows stay within LARGEST_WINDOWS.
@@ -304,10 +306,8 @@ def recitation(
     wanted = np.zeros(task.n_contexts, dtype=bool)
     wanted[facts] = True
     proved = memorized_in_every_run(model, task, FORMATS[dtype], tolerance=TOLERANCE, wanted=wanted)
-    memorized, prover_alone = (
-        proved.memorized[facts],
-        bool(proved.memorized.any()) and proved.hypotheses != OF_EXACT_SUMS,
-    )
+    memorized = proved.memorized[facts]
+    prover_alone = bool(proved.memorized.any()) and proved.hypotheses != OF_EXACT_SUMS
     right = memorized if memorized.all() else _in_real_arithmetic(model, contexts, progress) == labels
     spoken = windows.text[places] != windows.end
 
