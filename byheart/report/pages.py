@@ -71,12 +71,10 @@ def page(folder: Path, certificate: Certificate, model: Model, task: Task, measu
     Raises:
         FileFormatError: The measured numbers make no page.
     """
-    names = [MODEL_FILE, TASK_FILE, CERTIFICATE_FILE]
     statements = [certificate.words(each) for each in certificate.statements]
-    digests = {**{name: file_sha256(folder / name) for name in names}, MEASURED_FILE: measured.sha256()}
     try:
         details = Details.of_drawn(
-            measured.drawn or {}, source=measured.source, statements=statements, digests=digests,
+            measured.drawn or {}, source=measured.source, statements=statements, digests=_digests(folder, measured),
             provenance=dict(sorted(certificate.provenance.items())),
         )  # fmt: skip
         return report_html(_figures(certificate, measured), model, task, details)
@@ -142,14 +140,19 @@ def page_of_facts(folder: Path, certificate: Certificate, task: AnyTask, measure
 
 def _stated(folder: Path, certificate: Certificate, measured: Measured) -> dict[str, Any]:
     """Return what the pages of facts and of a rule with a state take from the certificate and its files."""
-    digests = {name: file_sha256(folder / name) for name in (MODEL_FILE, TASK_FILE, CERTIFICATE_FILE)}
     return {
         "verdict": certificate.verdict.value,
         "headline": certificate.headline(),
         "statements": [(certificate.words(each), certificate.checker(each)) for each in certificate.statements],
-        "digests": {**digests, MEASURED_FILE: measured.sha256()},
+        "digests": _digests(folder, measured),
         "provenance": dict(sorted(certificate.provenance.items())),
     }
+
+
+def _digests(folder: Path, measured: Measured) -> dict[str, str]:
+    """Return the hash of each file that a page is made from, by its name."""
+    digests = {name: file_sha256(folder / name) for name in (MODEL_FILE, TASK_FILE, CERTIFICATE_FILE)}
+    return {**digests, MEASURED_FILE: measured.sha256()}
 
 
 def _memorized(statement: Statement) -> set[int]:
