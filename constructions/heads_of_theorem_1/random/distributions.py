@@ -75,15 +75,13 @@ def low_rank_distributions_memory(
         distributions=distributions_with_a_mode(d_vocab**n_ctx, d_vocab, seed=seed),
         seed=seed,
     )
-    alone = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
-    n_heads = default_heads(alone, task.n_contexts, d_head, "none")
-    built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed)
+    model, n_heads = _with_default_heads(task, d_model=d_model, d_head=d_head, seed=seed)
     return Construction(
         task,
-        built.model,
+        model,
         f"distributions over N = {d_vocab} tokens after {task.n_contexts} contexts, by an encoder of rank d = "
         f"{d_model} in {n_heads} heads of width {d_head}",
-        Criterion.at_most(_reached(built.model, task)),
+        Criterion.at_most(_reached(model, task)),
     )
 
 
@@ -110,16 +108,21 @@ def full_rank_distributions_memory(*, d_vocab: int, n_ctx: int, d_head: int, see
     """
     task = enumerated_task(d_vocab, n_ctx, target="distributions", seed=seed)
     d_model = d_vocab - 1
-    alone = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
-    n_heads = default_heads(alone, task.n_contexts, d_head, "none")
-    built = build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed)
+    model, n_heads = _with_default_heads(task, d_model=d_model, d_head=d_head, seed=seed)
     return Construction(
         task,
-        built.model,
+        model,
         f"distributions over N = {d_vocab} tokens after {task.n_contexts} contexts, exact in d = N - 1 = {d_model} "
         "dimensions, in "
         f"{n_heads} heads of width {d_head}",
     )
+
+
+def _with_default_heads(task: Task, *, d_model: int, d_head: int, seed: int) -> tuple[Model, int]:
+    """Return weights whose heads, without a skip connection, have a rank of T, and the number of these heads."""
+    sufficient = fewest_heads(task.contexts, d_model=d_model, d_head=d_head, with_skip=False).sufficient
+    n_heads = default_heads(sufficient, task.n_contexts, d_head, "none")
+    return build_memory(task, d_model=d_model, d_head=d_head, n_heads=n_heads, seed=seed).model, n_heads
 
 
 def random_distributions_memory(
