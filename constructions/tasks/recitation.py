@@ -112,7 +112,8 @@ def parts_within(tokens: Int64Array, n_ctx: int) -> list[int]:
             start = place - 1 + n_ctx
             ends.append(start)
         seen[window] = place
-    return [*ends, len(tokens)] if start < len(tokens) else ends
+    # The window that holds the end mark stands once, so the last cut is before the end of the text.
+    return [*ends, len(tokens)]
 
 
 def _ranks(half: Int64Array, n_ctx: int) -> Int64Array:
